@@ -42,9 +42,9 @@ func TestAdmission_holds_the_capacity(t *testing.T) {
 		wantEqual(t, "after an end", w.admitted(names), "0 1 2")
 		w.wait(w.take(runs[0].ID), w.clock.Now())
 		wantEqual(t, "after a wait", w.admitted(names), "0 1 2 3")
-		d, err := w.QueueDepth(w.ctx)
+		d, err := w.QueueStats(w.ctx)
 		w.must(err)
-		wantEqual(t, "depth", d, db.Depth{Queued: 1, Admitted: 2, Waiting: 1})
+		wantEqual(t, "depth", d, db.QueueStats{Queued: 1, Admitted: 2, Waiting: 1})
 	}, capacity(2))
 }
 
@@ -171,9 +171,9 @@ func TestAdmission_at_once(t *testing.T) {
 		ids := w.queue.ids(flow.JobRun)
 		slices.Sort(ids)
 		wantEqual(t, "each once", len(slices.Compact(ids)), 20)
-		d, err := w.QueueDepth(w.ctx)
+		d, err := w.QueueStats(w.ctx)
 		w.must(err)
-		wantEqual(t, "depth", d, db.Depth{})
+		wantEqual(t, "depth", d, db.QueueStats{})
 	})
 }
 

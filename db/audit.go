@@ -10,12 +10,12 @@ import (
 	"sluice/flow"
 )
 
-// Audit adds a line of the command line to the audit log.
+// Audit adds an entry for an action of the command line to the audit log.
 func (s AuditLog) Audit(ctx context.Context, ws, actor, action, target, detail string) error {
 	return s.AddAudit(ctx, flow.AuditEntry{WorkspaceID: ws, Actor: actor, Action: action, Target: target, Detail: detail})
 }
 
-// AddAudit adds a line to the audit log. ID and time are filled in.
+// AddAudit adds an entry to the audit log. It sets ID and time.
 func (s AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	row := gen.Audit{
 		ID: s.IDs().New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: dbconn.ValidText(e.Actor), Action: e.Action,
@@ -24,13 +24,14 @@ func (s AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return appendAudit(tx, row) })
 }
 
-// ListAudit returns the audit log before an ID, newest first.
+// ListAudit returns the entries before an ID, newest first. An empty ID starts at
+// the newest entry.
 func (s AuditLog) ListAudit(ctx context.Context, ws, beforeID string, limit int) ([]flow.AuditEntry, error) {
 	rows, err := s.Reads.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
 	return dbconn.MapRows(rows, auditOf), err
 }
 
-// ListAuditAfter returns the lines that follow an ID, newest first too.
+// ListAuditAfter returns the entries that follow an ID, newest first.
 func (s AuditLog) ListAuditAfter(ctx context.Context, ws, afterID string, limit int) ([]flow.AuditEntry, error) {
 	rows, err := s.Reads.ListAuditAfter(ctx, gen.ListAuditAfterParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	slices.Reverse(rows)

@@ -68,7 +68,7 @@ func startAudit(ctx context.Context, s *core.DB) error {
 	})
 }
 
-// auditPage is how many entries are read at once.
+// auditPage is the number of entries that are read at once.
 const auditPage = 500
 
 // adoptAudit starts a workspace's chain with its existing entries.
@@ -104,9 +104,9 @@ func adoptAudit(tx *core.Tx, keys core.AuditKeys, ws string) error {
 // auditChunk bounds the entries of one statement.
 const auditChunk = 100
 
-// chainAudit stores the places of entries in their chain. One statement for
-// many: an old log may have so many entries that PostgreSQL, asked about each of
-// them, takes longer than a transaction may.
+// chainAudit stores the positions of entries in their chain. It uses one statement
+// for many entries, because one statement per entry of a large log could exceed
+// the time limit of a transaction on PostgreSQL.
 func chainAudit(tx *core.Tx, rows []gen.Audit) error {
 	var values strings.Builder
 	args := make([]any, 0, 4*len(rows))
@@ -123,6 +123,7 @@ func chainAudit(tx *core.Tx, rows []gen.Audit) error {
 	return err
 }
 
+// saveAuditChain signs and stores the row of a chain.
 func saveAuditChain(tx *core.Tx, keys core.AuditKeys, c gen.AuditChain) error {
 	return storeAuditChain(tx, c, keys.Chain(c))
 }
@@ -134,8 +135,8 @@ func storeAuditChain(tx *core.Tx, c gen.AuditChain, mac string) error {
 	})
 }
 
-// errAuditRotated refuses an entry from a process that does not have the newest
-// key, because the master key was rotated after it started.
+// errAuditRotated is returned in a process that does not have the newest key,
+// because the master key was rotated after it started.
 var errAuditRotated = errors.New("the master key was rotated after this process started; restart it")
 
 // appendAudit adds an entry to its workspace's chain. The chain's row is locked
@@ -167,7 +168,7 @@ func appendAudit(tx *core.Tx, r gen.Audit) error {
 	return saveAuditChain(tx, keys, c)
 }
 
-// holdAuditChain locks a workspace's chain, starting it if there is none.
+// holdAuditChain locks a workspace's chain, creating it if necessary.
 // LastSeq is the number of the next entry.
 func holdAuditChain(tx *core.Tx, ws string) (gen.AuditChain, error) {
 	c, err := tx.HoldAuditChain(tx.Ctx, ws)
@@ -204,7 +205,7 @@ func pruneAudit(tx *core.Tx, now time.Time, limit int) (deleted int, err error) 
 
 // pruneAuditOf moves the start of a chain past its old entries. The signed start
 // is the checkpoint that the rest is verified from. A chain whose row was
-// changed is left as it is.
+// changed outside of Sluice is not modified.
 func pruneAuditOf(tx *core.Tx, ws string, cutoff int64, limit int) (deleted int, err error) {
 	keys := tx.Store.AuditKeys
 	c, err := tx.HoldAuditStart(tx.Ctx, ws)

@@ -22,41 +22,42 @@ import (
 	"sluice/flow"
 )
 
-// Names in the archive that a backup is: a gzipped tar.
+// A backup is a gzipped tar archive with the manifest, the database and the content
+// of files.
 const (
-	backupManifest = "manifest.json"
+	backupManifest = "manifest.json" // name of the manifest in the archive
 	backupFormat   = 1
 )
 
-// Backup is what a backup says of itself, in manifest.json. The master key is
-// not in it: who has both reads every secret.
+// Backup is the manifest of a backup. The master key is not part of a backup,
+// because together they give access to every secret.
 type Backup struct {
 	Format    int       `json:"format"`
-	Sluice    string    `json:"sluice"` // version of the program that made it
+	Sluice    string    `json:"sluice"` // version of the program that created it
 	MadeAt    time.Time `json:"made_at"`
 	Database  string    `json:"database_sha256"`
 	Files     int       `json:"files"`
 	FileBytes int64     `json:"file_bytes"`
-	// Missing are hashes of content that files name and that was not there.
+	// Missing are the hashes of files whose content was not found.
 	Missing []string `json:"missing,omitempty"`
 }
 
-// ErrBackUpPostgres says whose tools back PostgreSQL up.
+// ErrBackUpPostgres is returned on PostgreSQL, which has its own backup tools.
 var ErrBackUpPostgres = errors.New("on PostgreSQL everything is in the database, files too; back it up with PostgreSQL's own tools, such as pg_dump --format=custom")
 
-// BackUp writes the database and the content of all files as they are at one
-// instant to a new file, beside a running server. The archive is read back and
-// checked before it gets its name.
+// BackUp writes a consistent copy of the database and the content of all files to
+// a new file. The server may be running. The archive is read back and checked
+// before it is renamed to path.
 func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup, err error) {
 	if s.Pool() != nil {
 		return b, ErrBackUpPostgres
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return b, fmt.Errorf("%s exists already; a backup overwrites nothing", path)
+		return b, fmt.Errorf("%s exists already; a backup does not overwrite files", path)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".sluice-backup-")
 	if err != nil {
-		return b, fmt.Errorf("make room for the backup: %w", err)
+		return b, fmt.Errorf("create a temporary directory for the backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	b = Backup{Format: backupFormat, Sluice: version, MadeAt: s.Config.Now().UTC().Truncate(time.Millisecond)}
@@ -71,13 +72,13 @@ func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup
 		return b, fmt.Errorf("the backup does not read back: %w", err)
 	}
 	if err := os.Rename(archive, path); err != nil {
-		return b, fmt.Errorf("name the backup: %w", err)
+		return b, fmt.Errorf("rename the backup: %w", err)
 	}
 	return b, core.SyncDir(filepath.Dir(path))
 }
 
-// snapshot copies the database as it is at one instant, without what was
-// erased, and checks the copy. A reader does it, so the server writes on.
+// snapshot makes a consistent copy of the database without free pages, which may
+// contain erased data, and checks it. It only reads, so the server can write.
 func (s Maintenance) snapshot(ctx context.Context, to string) error {
 	from := sql.OpenDB(core.NewConnector(filepath.Join(s.Config.DataDir, core.DatabaseFile), "mode=ro"+s.BusyOption(), ""))
 	defer from.Close()
@@ -90,7 +91,7 @@ func (s Maintenance) snapshot(ctx context.Context, to string) error {
 	return checkDatabase(ctx, to)
 }
 
-// checkDatabase looks for damage in a database that nobody uses.
+// checkDatabase checks the integrity of a database that is not in use.
 func checkDatabase(ctx context.Context, path string) error {
 	db := sql.OpenDB(core.NewConnector(path, "mode=ro", ""))
 	defer db.Close()
@@ -104,15 +105,15 @@ func checkDatabase(ctx context.Context, path string) error {
 	return nil
 }
 
-// archive packs content first: what is erased meanwhile is then erased in the
-// snapshot too.
+// archive writes the archive. It packs the content of files before the database:
+// what is erased in the meantime is then erased in the snapshot too.
 func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Backup) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	zip, _ := gzip.NewWriterLevel(f, gzip.BestSpeed) // the level is a good one
+	zip, _ := gzip.NewWriterLevel(f, gzip.BestSpeed) // the level is valid
 	out := tar.NewWriter(zip)
 	if err := s.packFiles(ctx, out, snapshot, b); err != nil {
 		return err
@@ -133,11 +134,12 @@ func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Back
 	return errors.Join(out.Close(), zip.Close(), f.Sync())
 }
 
-// packFiles packs the content that files of the snapshot name.
+// packFiles packs the content of all files in the snapshot.
 func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Backup) error {
 	db := sql.OpenDB(core.NewConnector(snapshot, "mode=rw", ""))
 	defer db.Close()
-	hashes, err := texts(ctx, db, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
+	rows, err := db.QueryContext(ctx, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
+	hashes, err := dbconn.Collect(rows, err, dbconn.ScanText)
 	if err != nil {
 		return err
 	}
@@ -157,6 +159,7 @@ func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot st
 	return s.forget(ctx, db, gone, b)
 }
 
+// packFile packs the content with a hash and checks it. It returns its size.
 func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.Time) (int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -172,8 +175,8 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 	return info.Size(), err
 }
 
-// forget erases in the snapshot what was erased in the database since; other
-// content that is not there is named.
+// forget erases files in the snapshot that were erased in the database since then.
+// Other content that was not found is listed in Missing.
 func (s Maintenance) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Backup) error {
 	for _, hash := range gone {
 		if _, err := s.Reads.FindLiveHash(ctx, hash); err == nil {
@@ -211,20 +214,4 @@ func pack(out *tar.Writer, name, path string, at time.Time) (string, error) {
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, sum), f)
 	return hex.EncodeToString(sum.Sum(nil)), err
-}
-
-func texts(ctx context.Context, db *sql.DB, query string) (list []string, err error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		list = append(list, text)
-	}
-	return list, rows.Err()
 }

@@ -10,9 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// CheckSpending refuses what would cost money once the flow, or the key if
-// there is one, has cost what it may cost on this UTC day. It counts what is
-// recorded, open runs included. A budget that was set meanwhile holds at once.
+// CheckSpending returns an error if the flow or the key has used up its budget of
+// dollars for this UTC day. keyID may be empty. It counts all recorded costs,
+// including those of open runs, and applies changes of budgets immediately.
 func (s Budgets) CheckSpending(ctx context.Context, ws, flowID, keyID string) error {
 	l, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: ws, FlowID: flowID, KeyID: keyID})
 	if err != nil {
@@ -21,7 +21,7 @@ func (s Budgets) CheckSpending(ctx context.Context, ws, flowID, keyID string) er
 	return core.CheckSpending(ctx, s.Reads, core.NewSpending(ws, flowID, keyID, l.KeyName, l.FlowUsd, l.KeyUsd), s.Config.Now())
 }
 
-// SetFlowLimits bounds the runs of a flow.
+// SetFlowLimits sets the limits and budgets of a flow.
 func (s Budgets) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Limits) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		before, err := tx.FlowLimits(core.FlowKeyOf(ws, flowID))
@@ -40,8 +40,8 @@ func (s Budgets) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Li
 	})
 }
 
-// countStarts finds out how many runs of a flow or key this day has seen, when
-// it is given a budget of them: starts are counted only for those that have one.
+// countStarts counts today's runs of a flow or key when it first gets a budget of
+// runs. Starts are counted continuously only for those that have a budget.
 func countStarts(tx *core.Tx, ws, subject string, before, after int64) error {
 	if before > 0 || after <= 0 {
 		return nil
@@ -58,17 +58,17 @@ func countStarts(tx *core.Tx, ws, subject string, before, after int64) error {
 	return nil
 }
 
-// FlowBudgets are what the flow may use on this UTC day and has used of it.
+// FlowBudgets returns the budgets of a flow for this UTC day and their usage.
 func (s Budgets) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
 	return s.budgets(ctx, f.WorkspaceID, flow.Budget{FlowID: f.ID, Name: f.Name}, f.RunsPerDay, f.USDPerDay)
 }
 
-// KeyBudgets are what the key may use on this UTC day and has used of it.
+// KeyBudgets returns the budgets of a key for this UTC day and their usage.
 func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
 	return s.budgets(ctx, k.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name}, k.RunsPerDay, k.USDPerDay)
 }
 
-// budgets are those that there are, of dollars first.
+// budgets returns the budgets that are set, dollars first.
 func (s Budgets) budgets(ctx context.Context, ws string, of flow.Budget, runs, usd int64) (list []flow.Budget, err error) {
 	day, subject := s.Config.Now(), of.KeyID+of.FlowID
 	if usd > 0 {

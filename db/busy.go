@@ -10,18 +10,18 @@ import (
 	"sluice/flow/busy"
 )
 
-// BusyFile is the file in the data directory that marks the runs at work in an
-// engine on SQLite.
+// BusyFile is the file in the data directory that marks the runs that an engine on
+// SQLite is executing.
 const BusyFile = "sluice.busy"
 
-// moreBusy is the number of marks beyond the capacity, for suspects on trial,
-// which run beside the others.
+// moreBusy is the number of marks in addition to the capacity, for suspects on
+// trial, which run in addition to the other runs.
 const moreBusy = 1024
 
-// BusyMarks returns the marks of this engine. On SQLite they survive the death
-// of the process, and the previous engine's marks are kept for Recover; call it
-// once, holding the engine lock, before Recover. On PostgreSQL, where another
-// machine may recover, SaveBusy stores the marks.
+// BusyMarks returns the marks of this engine. On SQLite they survive a crash of the
+// process, and the marks of the previous engine are kept for Recover. Call it once,
+// with the engine lock held, before Recover. On PostgreSQL, where another machine
+// may recover, SaveBusy stores the marks.
 func (s Instances) BusyMarks() *busy.Marks {
 	size := busy.RegionSize(int(s.Workers.Load()) + moreBusy)
 	if s.Pool() != nil {
@@ -39,8 +39,8 @@ func (s Instances) BusyMarks() *busy.Marks {
 	return busy.NewMarks(region)
 }
 
-// SaveBusy stores for the other instances which runs of this instance have
-// become busy and which no longer are.
+// SaveBusy stores which runs of this instance have become busy and which no longer
+// are, for recovery by other instances.
 func (s Instances) SaveBusy(ctx context.Context, begun, over []string) error {
 	if len(begun)+len(over) == 0 {
 		return nil

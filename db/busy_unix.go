@@ -12,14 +12,14 @@ import (
 // into memory and zeroed. The mapping lives as long as the process, because
 // abandoned steps may still write to it.
 func mapBusyFile(path string, size int) (region, before []byte, err error) {
-	before, _ = os.ReadFile(path) // without a file no run was at work
+	before, _ = os.ReadFile(path) // without a file no run was busy
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, before, fmt.Errorf("open the marks of busy runs: %w", err)
 	}
 	defer f.Close() // the mapping stays
-	// Writes zeros instead of extending the file: a page without disk space
-	// could not be marked.
+	// Write zeros instead of extending the file: writing to a mapped page for which
+	// the disk has no space would crash the process.
 	if _, err := f.WriteAt(make([]byte, max(size, len(before))), 0); err != nil {
 		return nil, before, fmt.Errorf("write the marks of busy runs: %w", err)
 	}

@@ -66,7 +66,7 @@ func TestStore_Now(t *testing.T) {
 	a, b := skewed(&ahead), skewed(&behind)
 	near(a)
 	near(b)
-	if e, err := a.Examine(t.Context()); err != nil || (e.Skew-time.Hour).Abs() > 10*time.Minute {
+	if e, err := a.Inspect(t.Context()); err != nil || (e.Skew-time.Hour).Abs() > 10*time.Minute {
 		t.Errorf("the machine's clock is said to be %v ahead, %v", e.Skew, err)
 	}
 	ahead = 3 * time.Hour // the machine's clock is set

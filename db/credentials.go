@@ -11,11 +11,11 @@ import (
 	"sluice/flow"
 )
 
-// SaveCredential adds a credential or replaces the one of its name. The ID and
-// the times are the store's to set. A plain secret that is replaced goes on
-// signing webhooks for the credential's Overlap.
+// SaveCredential adds a credential or replaces the one with its name. It sets ID
+// and times. A plain secret that is replaced continues to sign webhooks for the
+// credential's Overlap.
 func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
-	// The name, which is unique and stays, says whose the secret is.
+	// The name is unique and does not change, so it identifies the secret.
 	sealed, err := s.Seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
 	if err != nil {
 		return err
@@ -64,10 +64,7 @@ func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, ho
 // hosts were never set, because they were saved before hosts were required.
 func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
 	rows, err := s.Reads.ListUndecidedCredentials(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list undecided credentials: %w", err)
-	}
-	return dbconn.MapRows(rows, credentialOf), nil
+	return dbconn.Listed(rows, err, credentialOf, "list undecided credentials")
 }
 
 // BindCredential sets the hosts of a credential unless they were set in the
@@ -87,8 +84,8 @@ func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// ExamineCredentials finds the credentials of all workspaces that do not open
-// with the master key, and those that can be sent anywhere.
+// ExamineCredentials returns the credentials of all workspaces that cannot be
+// decrypted with the master key, and those that may be sent to any host.
 func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
 	rows, err := s.Reads.ListAllCredentials(ctx)
 	if err != nil {
@@ -113,10 +110,7 @@ func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Cre
 		rows, err = s.Reads.ListCredentials(ctx, ws)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list credentials: %w", err)
-	}
-	return dbconn.MapRows(rows, credentialOf), nil
+	return dbconn.Listed(rows, err, credentialOf, "list credentials")
 }
 
 // RemoveCredential removes a credential.

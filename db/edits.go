@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -12,11 +11,8 @@ import (
 	"sluice/flow/document"
 )
 
-// editLife is how long a transaction can be undone and caught up with.
-const editLife = 30 * 24 * time.Hour
-
-// SaveEdit stores a transaction of a draft and the draft that it leads to. It
-// stores nothing and returns false when the draft is not at the base any more.
+// SaveEdit stores an edit of a draft and the resulting draft. It stores nothing and
+// returns false if the draft is no longer at the base revision.
 func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error) {
 	files := documentFiles(e.Draft)
 	row := gen.InsertEditParams{
@@ -37,8 +33,8 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 			ID: e.FlowID, WorkspaceID: e.WorkspaceID, Base: e.Base, Name: dbconn.ValidText(e.Name), Description: dbconn.ValidText(e.Description),
 			Draft: string(e.Draft), UpdatedAt: row.CreatedAt,
 		})
-		// Somebody who comes too late is no failure: it would make the neighbours
-		// of the transaction repeat their work.
+		// Being too late is no error: an error would make the other members of the
+		// transaction repeat their work.
 		if saved = n > 0; err != nil || !saved {
 			return err
 		}
@@ -64,7 +60,7 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 	return saved, err
 }
 
-// FindEdit returns a transaction that the log still has, with what takes it back.
+// FindEdit returns an edit of the log with its inverse.
 func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*document.EditTx, error) {
 	r, err := s.Reads.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
@@ -79,8 +75,8 @@ func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*document
 	return tx, err
 }
 
-// ListEdits returns the transactions after a revision, oldest first and without
-// what takes them back.
+// ListEdits returns the edits after a revision, oldest first and without their
+// inverses.
 func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]document.EditTx, error) {
 	rows, err := s.Reads.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
 	if err != nil {
@@ -96,7 +92,7 @@ func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64,
 	return list, nil
 }
 
-// forgetEdits removes what only serves the editing of a flow.
+// forgetEdits removes the edits and pinned outputs of a flow.
 func forgetEdits(tx *core.Tx, ws, flowID string) error {
 	for _, forget := range []func(context.Context, string) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
 		sizes, err := forget(tx.Ctx, flowID)
@@ -115,7 +111,7 @@ func sum(list []int64) (n int64) {
 	return n
 }
 
-// notifyEdited tells the other instances once the transaction commits.
+// notifyEdited notifies the other instances when the transaction commits.
 func notifyEdited(tx *core.Tx, ws, flowID string, rev int64) error {
 	if tx.Store.Pool() == nil {
 		return nil

@@ -13,12 +13,12 @@ import (
 // DeliveryQueries are all that a list of deliveries, of endpoints and of what
 // failed may need.
 func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryChoice) ([]ChoiceQuery, error) {
-	k := webhooks.SoughtBy(&c)
+	k := webhooks.NewDeliveryFilter(&c)
 	list := []ChoiceQuery{}
 	add := func(name string, q *lists.Query) { list = append(list, ChoiceQuery{name, q.Text.String(), q.Args}) }
-	add("glance", k.GlanceQuery(lists.Glance))
+	add("glance", k.NewestQuery(lists.NewestRows))
 	add("heads", k.HeadsQuery(c.Limit+1))
-	heads, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.HeadsQuery(c.Limit+1), func(rows *sql.Rows) (h webhooks.Head, err error) {
+	heads, err := lists.Collect(ctx, s.DB, k.HeadsQuery(c.Limit+1), func(rows *sql.Rows) (h webhooks.Head, err error) {
 		return h, rows.Scan(&h.Endpoint, &h.State, &h.Position)
 	})
 	if len(heads) > 0 {

@@ -39,18 +39,18 @@ type ChoiceQuery struct {
 
 // ChoiceQueries are all that a choice may need, in their order.
 func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQuery, error) {
-	k := chosenBy(&c)
+	k := newRunFilter(&c)
 	groups, err := s.runGroups(ctx, &k, c.Limit+1)
 	if err != nil {
 		return nil, err
 	}
 	list := []ChoiceQuery{}
 	add := func(name string, q *lists.Query) { list = append(list, ChoiceQuery{name, q.Text.String(), q.Args}) }
-	add("glance", k.glanceQuery(lists.Glance))
-	if len(k.statesThat(false)) > 0 {
+	add("glance", k.newestQuery(lists.NewestRows))
+	if len(k.statesEnded(false)) > 0 {
 		add("open", k.openQuery(c.Limit+1))
 	}
-	if len(k.statesThat(true)) > 0 {
+	if len(k.statesEnded(true)) > 0 {
 		add("groups", k.groupsQuery(c.Limit+1, s.Pool() != nil))
 	}
 	if len(groups) > 0 {
@@ -65,7 +65,7 @@ func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	if s.Pool() == nil {
 		how = "EXPLAIN QUERY PLAN "
 	}
-	return lists.ReaderOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
+	return core.ReaderOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
 }
 
 // SealedColumns names the columns that a rotation seals anew.
@@ -205,4 +205,40 @@ func (l *listener) QueryRowContext(ctx context.Context, query string, args ...an
 // since.
 func (s *Store) Forget(ctx context.Context, snapshot *sql.DB, hash string) error {
 	return s.forget(ctx, snapshot, []string{hash}, &Backup{})
+}
+
+// QueueStats counts open runs and pending deliveries.
+type QueueStats struct{ Queued, Admitted, Waiting, Deliveries int64 }
+
+// QueueStats reads all counts.
+func (s *Store) QueueStats(ctx context.Context) (q QueueStats, err error) {
+	counts := []struct {
+		n    *int64
+		read func(context.Context) (int64, error)
+	}{
+		{&q.Queued, s.Reads.QueueLength}, {&q.Admitted, s.Reads.CountAdmitted},
+		{&q.Waiting, s.Reads.CountWaiting}, {&q.Deliveries, s.Reads.CountPendingDeliveries},
+	}
+	for _, c := range counts {
+		if *c.n, err = c.read(ctx); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// WakeRun makes a waiting run continue immediately.
+func (s *Store) WakeRun(ctx context.Context, ws, runID string) error {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, "", runID)
+		if err != nil || run.State != flow.RunWaiting {
+			return err
+		}
+		return tx.ResumeRun(ws, runID, core.PlaceWaiting)
+	})
+}
+
+// KeepFiles marks files as used by a flow document.
+func (s *Store) KeepFiles(ctx context.Context, ws string, ids ...string) error {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return keepFiles(tx, ws, ids) })
 }

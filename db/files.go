@@ -14,12 +14,12 @@ import (
 	"sluice/flow"
 )
 
-// maxUses bounds how many runs of a file are looked at, newest first.
+// maxUses bounds how many runs FileUses reads, newest first.
 const maxUses = 10_000
 
-// SaveFile keeps content and then names it: the row of the file and its link
-// to a run are written in one durable transaction. A crash before that leaves
-// content that SweepFiles removes.
+// SaveFile stores content, and then the row of the file and its link to a run in
+// one durable transaction. If the process crashes in between, SweepFiles removes
+// the content.
 func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
 	limit := s.Config.MaxFile
 	if n.MaxSize > 0 {
@@ -37,10 +37,10 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	}
 	defer d.Drop()
 	f := &flow.File{
-		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.Head),
+		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: flow.MediaType(n.MIME, m.Head),
 		Size: m.Size, Hash: m.Sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
 	}
-	f.Name = fileName(n.Name, f.MIME)
+	f.Name = flow.FileName(n.Name, f.MIME)
 	if err := d.Keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n.RunID) }); err != nil {
 		return nil, err
 	}
@@ -50,21 +50,18 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 // limitUpload stops an upload as soon as it exceeds the quota of the workspace,
 // rather than after reading all of it.
 func (s Files) limitUpload(ctx context.Context, ws string, m *blobs.Meter) error {
-	limit, err := s.FindQuota(ctx, s.Reads, ws)
-	if err != nil || limit.Bytes == 0 {
+	w, err := Quotas{s.DB}.FindStorage(ctx, ws)
+	if err != nil || w.Limit.Bytes == 0 {
 		return err
 	}
-	used, err := s.Reads.FindStorage(ctx, ws)
-	if err != nil {
-		return fmt.Errorf("read the storage of %s: %w", ws, err)
-	}
-	m.Refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: limit.Bytes, Used: used.Bytes}.Refusal()
-	if m.Left = limit.Bytes - used.Bytes - flow.StorageItem; m.Left < 0 {
+	m.Refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: w.Limit.Bytes, Used: w.Used.Bytes}.Refusal()
+	if m.Left = w.Limit.Bytes - w.Used.Bytes - flow.StorageItem; m.Left < 0 {
 		return m.Refusal
 	}
 	return nil
 }
 
+// addFile inserts the row of a file and links it to a run, if any.
 func addFile(tx *core.Tx, f *flow.File, runID string) error {
 	err := tx.InsertFile(tx.Ctx, gen.InsertFileParams{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
@@ -78,8 +75,8 @@ func addFile(tx *core.Tx, f *flow.File, runID string) error {
 		return tx.StoreChecked(f.WorkspaceID, kept)
 	}
 	tx.StoreMore(f.WorkspaceID, kept) // files of an accepted run are never refused
-	// A worker that was cut off may still save: a run whose content is gone
-	// would never take the file with it.
+	// A worker that lost its run may still save files. If the content of the run was
+	// erased, nothing would ever erase the file.
 	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})
 	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err
@@ -87,14 +84,14 @@ func addFile(tx *core.Tx, f *flow.File, runID string) error {
 	return tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: runID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
 }
 
-// OpenFile gives a file out for reading. The reader lives as long as ctx.
+// OpenFile opens a file for reading. The reader is valid until ctx ends.
 func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
 	f, err := s.FindFile(ctx, ws, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	content, err := s.bucket.Open(ctx, f.Hash)
-	if errors.Is(err, fs.ErrNotExist) { // erased since, or lost with its directory
+	if errors.Is(err, fs.ErrNotExist) { // erased in the meantime, or lost with its directory
 		return nil, nil, flow.Errorf(flow.CodeNotFound, "The content of this file is gone. Upload it again.")
 	}
 	if err != nil {
@@ -106,14 +103,10 @@ func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Read
 // FindFile returns a file that is not erased.
 func (s Files) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "file")
-	}
-	f := fileOf(r)
-	return &f, nil
+	return dbconn.Found(r, err, "file", fileOf)
 }
 
-// FindFiles returns those of the files that are there, by ID.
+// FindFiles returns the files that exist, by ID.
 func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error) {
 	files := make(map[string]*flow.File, len(ids))
 	for _, id := range ids {
@@ -129,18 +122,14 @@ func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[stri
 	return files, nil
 }
 
-// FileByID returns a file of any workspace, for signed addresses. Who asks
-// compares the workspace.
+// FileByID returns a file of any workspace, for signed URLs. The caller must check
+// the workspace.
 func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFileAnywhere(ctx, id)
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "file")
-	}
-	f := fileOf(r)
-	return &f, nil
+	return dbconn.Found(r, err, "file", fileOf)
 }
 
-// FileUses returns by which flows and keys a file was used, each pair once.
+// FileUses returns the flows and keys that used a file, each pair once.
 func (s Files) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
 	rows, err := s.Reads.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sluice/flow"
 )
 
-// EraseFile makes a file gone for everybody; its content follows.
+// EraseFile erases a file. RemoveErasedFiles removes its content later.
 func (s Files) EraseFile(ctx context.Context, ws, id string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		size, err := tx.EraseFile(tx.Ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.NowMicros()})
@@ -25,9 +25,9 @@ func (s Files) EraseFile(ctx context.Context, ws, id string) error {
 	})
 }
 
-// eraseFiles erases the files of a run that belong to nothing else. They are
-// held first: a run that is just being started with one of them would not be
-// seen in one statement.
+// eraseFiles erases the files of a run that belong to nothing else. It locks them
+// first, because a single statement would not see a run that is being started
+// with one of them concurrently.
 func eraseFiles(tx *core.Tx, runID string) error {
 	return dbconn.FirstError(
 		func() error { return tx.HoldFilesOfRun(tx.Ctx, runID) },
@@ -42,8 +42,8 @@ func eraseFiles(tx *core.Tx, runID string) error {
 	)
 }
 
-// ExpireFiles erases up to limit files that are as old as a run's content may
-// become and belong to no run and no flow.
+// ExpireFiles erases up to limit files that are older than the retention of runs
+// and belong to no run and no flow.
 func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.Config.Retention)), MaxRows: int32(limit)}
 	rows, err := s.Reads.ListLooseFiles(ctx, loose)
@@ -74,9 +74,9 @@ func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
 	return err
 }
 
-// RemoveErasedFiles removes the content of up to limit erased files, unless
-// another file has the same, and forgets the files. One whose content cannot
-// be removed does not hold up the others.
+// RemoveErasedFiles removes the content of up to limit erased files, unless another
+// file has the same content, and deletes their rows. If the content of one cannot
+// be removed, the others are still processed.
 func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
 	rows, err := s.Reads.ListErasedFiles(ctx, int32(limit))
 	if err != nil || len(rows) == 0 {
@@ -106,8 +106,8 @@ func dropFiles(tx *core.Tx, rows []gen.File) error {
 	return nil
 }
 
-// SweepFiles removes content that a crash left without a file, if it is from
-// before that time. Content that is just being saved is left alone.
+// SweepFiles removes content without a file that was left by a crash before the
+// given time. It does not touch content that is being saved.
 func (s Files) SweepFiles(ctx context.Context, before time.Time) error {
 	if err := s.bucket.Sweep(ctx, before); err != nil {
 		return fmt.Errorf("sweep files: %w", err)

@@ -12,12 +12,6 @@ import (
 	"sluice/flow"
 )
 
-// FileName and MediaType are fileName and mediaType.
-var (
-	FileName  = fileName
-	MediaType = mediaType
-)
-
 // Contents counts what is kept by hash, and what is kept but nobody's.
 func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
 	if s.Pool() != nil {

@@ -11,13 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// KeepFiles says that a flow document refers to files: runs that use them do
-// not take them along, only EraseFile removes them. Files that are not there
-// are passed over.
-func (s Files) KeepFiles(ctx context.Context, ws string, ids ...string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return keepFiles(tx, ws, ids) })
-}
-
+// keepFiles marks files that a flow document refers to: they are not erased with
+// the runs that use them, only by EraseFile. Files that do not exist are skipped.
 func keepFiles(tx *core.Tx, ws string, ids []string) error {
 	for _, id := range ids {
 		if err := tx.KeepFile(tx.Ctx, gen.KeepFileParams{ID: id, WorkspaceID: ws}); err != nil {
@@ -27,8 +22,8 @@ func keepFiles(tx *core.Tx, ws string, ids []string) error {
 	return nil
 }
 
-// documentFiles lists the files that a document refers to, in an order that is
-// always the same, so that transactions which hold them do not lock each other.
+// documentFiles returns the IDs of the files that a document refers to, sorted, so
+// that transactions lock them in the same order.
 func documentFiles(document []byte) []string {
 	if !bytes.Contains(document, []byte(flow.PrefixFile)) {
 		return nil
@@ -40,8 +35,8 @@ func documentFiles(document []byte) []string {
 	return slices.Sorted(slices.Values(flow.FileIDs(v)))
 }
 
-// LinkFiles says that files belong to a run, and are erased with the last run
-// that they belong to. One that is erased already is CodeNotFound.
+// LinkFiles records that a run uses files. They are erased with the last run that
+// uses them. It returns CodeNotFound if a file is already erased.
 func (s Files) LinkFiles(ctx context.Context, ws, runID string, ids ...string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.LinkFiles(ws, runID, ids) })
 }

@@ -10,16 +10,16 @@ import (
 	"sluice/db/gen"
 )
 
-// fileKey is the row of meta that holds the key of file addresses, sealed.
+// fileKey is the row of meta with the encrypted key that signs file URLs.
 const fileKey = "file_key"
 
-// FileKey is the key, of 32 random bytes, that the addresses of files are
-// signed with. It is made once and the same on all instances.
+// FileKey returns the key of 32 random bytes that signs the URLs of files. It is
+// created once and is the same on all instances.
 func (s Files) FileKey(ctx context.Context) ([]byte, error) {
 	sealed, err := s.Reads.FindMeta(ctx, fileKey)
 	if dbconn.IsNoRows(err) {
 		if err = s.makeFileKey(ctx); err == nil {
-			sealed, err = s.Reads.FindMeta(ctx, fileKey) // another's, if that was first
+			sealed, err = s.Reads.FindMeta(ctx, fileKey) // possibly the key of another instance
 		}
 	}
 	if err != nil {

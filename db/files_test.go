@@ -114,7 +114,7 @@ func TestOpenFile_seeks(t *testing.T) {
 			w.must(err)
 		}
 		if _, err := r.Seek(-1, io.SeekStart); err == nil {
-			t.Fatal("sought to before the beginning")
+			t.Fatal("deliveryFilter to before the beginning")
 		}
 		w.must(r.Close())
 		if _, err := r.Read(make([]byte, 1)); err == nil {

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -10,8 +9,8 @@ import (
 	"sluice/flow"
 )
 
-// CreateFlow adds a flow and makes its signing secret. Empty ID and times are
-// filled in, and the revision is at least 1.
+// CreateFlow adds a flow and creates its signing secret. It sets empty ID and
+// times, and a revision of at least 1.
 func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if f.ID == "" {
 		f.ID = s.IDs().New(flow.PrefixFlow)
@@ -43,7 +42,7 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	})
 }
 
-// UpdateDraft replaces the draft and counts its revision up.
+// UpdateDraft replaces the draft and increments its revision.
 func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
 	files := documentFiles(draft)
 	var rev int64
@@ -72,8 +71,8 @@ func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description st
 	return err
 }
 
-// SetWorkspaceLimits bounds the running and queued runs of all flows together;
-// 0 lifts the bound of running ones and gives queued ones the usual one.
+// SetWorkspaceLimits limits the running and queued runs of all flows together. 0
+// means no limit of running runs, and flow.DefaultMaxQueued queued ones.
 func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.SetWorkspaceLimits(tx.Ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
@@ -82,7 +81,7 @@ func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunnin
 	})
 }
 
-// CreateWorkspace adds a workspace, unless there is one of this ID.
+// CreateWorkspace adds a workspace unless one with this ID exists.
 func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
@@ -94,14 +93,13 @@ func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error
 // FindWorkspace returns a workspace.
 func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
 	w, err := s.Reads.FindWorkspace(ctx, id)
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "workspace")
-	}
-	return &flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}, nil
+	return dbconn.Found(w, err, "workspace", func(w gen.Workspace) flow.Workspace {
+		return flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}
+	})
 }
 
-// ArchiveFlow takes the flow out of every list; its runs stay. What only served
-// its editing goes.
+// ArchiveFlow removes the flow from all lists and deletes its edits and pinned
+// outputs. Its runs and versions stay.
 func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
@@ -120,23 +118,16 @@ func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 // FindFlow returns a flow with the hash of its live version, archived or not.
 func (s Flows) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) {
 	r, err := s.Reads.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "flow")
-	}
-	f := flowOf(gen.ListFlowsRow(r))
-	return &f, nil
+	return dbconn.Found(gen.ListFlowsRow(r), err, "flow", flowOf)
 }
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
 func (s Flows) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error) {
 	rows, err := s.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
-	if err != nil {
-		return nil, fmt.Errorf("list flows: %w", err)
-	}
-	return dbconn.MapRows(rows, flowOf), nil
+	return dbconn.Listed(rows, err, flowOf, "list flows")
 }
 
-// HadFlows tells whether the workspace has or ever had a flow.
+// HadFlows reports whether the workspace has or ever had a flow.
 func (s Flows) HadFlows(ctx context.Context, ws string) (bool, error) {
 	_, err := s.Reads.AnyFlow(ctx, ws)
 	if dbconn.IsNoRows(err) {

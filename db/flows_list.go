@@ -10,12 +10,11 @@ import (
 	"sluice/flow"
 )
 
-// headsPage is how many flows are read at a time.
+// headsPage is the number of flows that are read at once.
 const headsPage = 500
 
-// ListFlowHeads returns all flows of a workspace without their drafts, archived
-// ones too, by ID. A page that sorts and searches reads this and no drafts,
-// which can be large.
+// ListFlowHeads returns all flows of a workspace by ID, including archived ones,
+// without their drafts, which can be large. Pages that sort and search use it.
 func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
 	var all []flow.Flow
 	for after := ""; ; after = all[len(all)-1].ID {
@@ -23,18 +22,10 @@ func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error
 		if err != nil {
 			return nil, fmt.Errorf("list flows of %s: %w", ws, err)
 		}
-		all = append(all, dbconn.MapRows(rows, headOf)...)
+		all = append(all, dbconn.MapRows(rows, func(r gen.ListFlowHeadsRow) flow.Flow { return flowOf(gen.ListFlowsRow(r)) })...)
 		if len(rows) < headsPage {
 			return all, nil
 		}
-	}
-}
-
-func headOf(r gen.ListFlowHeadsRow) flow.Flow {
-	return flow.Flow{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: dbconn.DecodeList[string](r.Tags), Rev: r.Rev,
-		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay},
-		CreatedAt: dbconn.TimeOf(r.CreatedAt), UpdatedAt: dbconn.TimeOf(r.UpdatedAt), ArchivedAt: dbconn.TimeOf(r.ArchivedAt),
 	}
 }
 
@@ -46,8 +37,7 @@ func (s Flows) TagFlow(ctx context.Context, ws, flowID string, tags []string) er
 	})
 }
 
-// RestoreFlow takes a flow out of the archive: it is listed and can be called
-// again.
+// RestoreFlow restores an archived flow.
 func (s Flows) RestoreFlow(ctx context.Context, ws, flowID string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})

@@ -9,8 +9,8 @@ import (
 	"sluice/flow"
 )
 
-// FindForm returns the form of a flow in whatever workspace it is; one that
-// nobody ever set up is missing. Whoever asks checks what the caller may know.
+// FindForm returns the form of a flow in any workspace, or CodeNotFound if it was
+// never saved. The caller must check access.
 func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) {
 	r, err := s.Reads.FindForm(ctx, flowID)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) 
 	}, nil
 }
 
-// SaveForm sets the form of a flow. What it has started today stays counted.
+// SaveForm sets the form of a flow. It keeps the number of runs started today.
 func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.SaveForm(tx.Ctx, gen.SaveFormParams{
@@ -36,8 +36,8 @@ func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
 	})
 }
 
-// TakeFormRun counts one more run of the day, unless that would be more than
-// the form may start.
+// TakeFormRun counts one more run of the day and reports whether the form may start
+// it.
 func (s Forms) TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error) {
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		n, err := tx.TakeFormRun(tx.Ctx, gen.TakeFormRunParams{FlowID: flowID, Day: day, Most: most})
@@ -47,7 +47,7 @@ func (s Forms) TakeFormRun(ctx context.Context, flowID string, day, most int64) 
 	return taken, err
 }
 
-// ReturnFormRun takes back that a run was counted which was not started.
+// ReturnFormRun reverts TakeFormRun for a run that was not started.
 func (s Forms) ReturnFormRun(ctx context.Context, flowID string, day int64) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		return tx.ReturnFormRun(tx.Ctx, gen.ReturnFormRunParams{FlowID: flowID, Day: day})

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"sluice/db/core"
@@ -34,31 +35,27 @@ UNION ALL SELECT 'delivery', id, fence, 0, 1 FROM sent
 	WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.kind = 'delivery' AND j.subject = sent.id AND j.attempt = sent.fence)
 UNION ALL SELECT 'run', id, attempt, 0, 2 FROM held WHERE late`
 
-// ListHolds returns what the tables say that the instance holds, what nobody
-// holds, and the runs that should have ended. A run may be listed several times.
-// It returns nothing on SQLite, where one process holds everything.
+// ListHolds returns the runs and deliveries that the instance holds according to
+// the tables, those that no instance holds, and the runs that should have ended.
+// A run may be listed several times. On SQLite, where one process holds
+// everything, it returns nothing.
 func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
 	if s.Pool() == nil {
 		return nil, nil
 	}
 	rows, err := s.Reader.QueryContext(ctx, holdsQuery, instance, s.NowMicros())
+	list, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (h flow.Hold, err error) {
+		return h, rows.Scan(&h.Kind, &h.ID, &h.Attempt, &h.Row, &h.By)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list holds: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var h flow.Hold
-		if err := rows.Scan(&h.Kind, &h.ID, &h.Attempt, &h.Row, &h.By); err != nil {
-			return nil, fmt.Errorf("list holds: %w", err)
-		}
-		list = append(list, h)
-	}
-	return list, rows.Err()
+	return list, nil
 }
 
-// ReleaseHolds returns runs and deliveries that nobody works on to the queue.
-// It counts no crash. Every run gets a new attempt number, which fences a worker
-// that has them in hand after all. Those that have moved on are left alone.
+// ReleaseHolds returns runs and deliveries without a worker to the queue. It counts
+// no crash. Every run gets a new attempt number, which fences a worker that holds
+// it after all. Those that have changed in the meantime are skipped.
 func (s Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
 	err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, h := range list {
@@ -74,9 +71,10 @@ func (s Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow
 	return nil
 }
 
+// release deletes the job of a hold and returns its run or delivery to the queue.
 func release(tx *core.Tx, instance string, h flow.Hold) error {
 	if h.Row > 0 {
-		// A job of another living instance is not ours to delete.
+		// A job of another live instance must not be deleted.
 		const remove = `DELETE FROM river_job WHERE id = $1 AND state = 'running' AND (attempted_by[array_upper(attempted_by, 1)] = $2
 			OR NOT EXISTS (SELECT FROM instances i WHERE i.id = attempted_by[array_upper(attempted_by, 1)]))`
 		if _, err := tx.DBTX.ExecContext(tx.Ctx, remove, h.Row, instance); err != nil {
@@ -90,8 +88,8 @@ func release(tx *core.Tx, instance string, h flow.Hold) error {
 	return handBack(tx, h.ID, h.Attempt)
 }
 
-// TakeHold takes a run from whoever holds it, for the caller, and returns its
-// new attempt number, or ErrFenced if it has moved on.
+// TakeHold assigns a run to this instance, whichever instance holds it, and returns
+// the new attempt number. It returns ErrFenced if the run has changed.
 func (s Recovery) TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		next, err = tx.TakeRun(tx.Ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.Holder()})

@@ -10,7 +10,7 @@ import (
 // SetCapacity sets how many runs this process works on at once.
 func (s Instances) SetCapacity(n int) { s.Workers.Store(int64(n)) }
 
-// Heartbeat says that this instance lives and how many workers it has.
+// Heartbeat records that this instance is alive and how many workers it has.
 func (s Instances) Heartbeat(ctx context.Context, instanceID string, workers int) error {
 	s.Self.Store(&instanceID)
 	s.SetCapacity(workers)
@@ -24,8 +24,8 @@ func (s Instances) Heartbeat(ctx context.Context, instanceID string, workers int
 	})
 }
 
-// LeaveInstance says at shutdown that this instance is gone. What it should
-// still hold is taken over from it without waiting for it to count as dead.
+// LeaveInstance records at shutdown that this instance is gone, so that others take
+// over its remaining work without waiting for the heartbeat to expire.
 func (s Instances) LeaveInstance(ctx context.Context, instanceID string) error {
 	return s.WriteVital(ctx, core.Relaxed, func(tx *core.Tx) error { return tx.SilenceInstance(tx.Ctx, instanceID) })
 }

@@ -9,12 +9,12 @@ import (
 	"sluice/flow"
 )
 
-// CreateInvite adds a link that works once. ID and times are filled in.
+// CreateInvite adds a link that works once. It sets ID and times.
 func (s Invites) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invite) error {
-	i.ID, i.Email, i.CreatedAt = s.IDs().New(flow.PrefixInvite), address(i.Email), dbconn.TimeOf(s.NowMicros())
+	i.ID, i.Email, i.CreatedAt = s.IDs().New(flow.PrefixInvite), normalizeEmail(i.Email), dbconn.TimeOf(s.NowMicros())
 	i.ExpiresAt = i.CreatedAt.Add(i.Life())
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if i.UserID != "" { // an older link to the same password is void
+		if i.UserID != "" { // older links to reset this password become invalid
 			if err := tx.DeletePasswordLinks(tx.Ctx, i.UserID); err != nil {
 				return err
 			}
@@ -26,34 +26,27 @@ func (s Invites) CreateInvite(ctx context.Context, tokenHash string, i *flow.Inv
 	})
 }
 
-// FindInvite returns what a link is for, while it works.
+// FindInvite returns the invitation of a link that is still valid.
 func (s Invites) FindInvite(ctx context.Context, tokenHash string) (*flow.Invite, error) {
-	return inviteOf(s.Reads.FindInvite(ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: s.NowMicros()}))
+	r, err := s.Reads.FindInvite(ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: s.NowMicros()})
+	return dbconn.Found(r, err, "link", inviteOf)
 }
 
-func inviteOf(r gen.FindInviteRow, err error) (*flow.Invite, error) {
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "link")
-	}
-	return &flow.Invite{
+func inviteOf(r gen.FindInviteRow) flow.Invite {
+	return flow.Invite{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Email: r.Email, Role: flow.MemberRole(r.Role), UserID: r.UserID,
 		CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt),
-	}, nil
+	}
 }
 
-// ListInvites returns the open invitations of a workspace, newest first. Links
-// to passwords are not among them.
+// ListInvites returns the open invitations of a workspace, newest first, without
+// password reset links.
 func (s Invites) ListInvites(ctx context.Context, ws string) ([]flow.Invite, error) {
 	rows, err := s.Reads.ListInvites(ctx, gen.ListInvitesParams{WorkspaceID: ws, Now: s.NowMicros()})
-	return dbconn.MapRows(rows, func(r gen.ListInvitesRow) flow.Invite {
-		return flow.Invite{
-			ID: r.ID, WorkspaceID: r.WorkspaceID, Email: r.Email, Role: flow.MemberRole(r.Role),
-			CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt),
-		}
-	}), err
+	return dbconn.MapRows(rows, func(r gen.ListInvitesRow) flow.Invite { return inviteOf(gen.FindInviteRow(r)) }), err
 }
 
-// RevokeInvite makes an invitation's link worthless.
+// RevokeInvite deletes an invitation.
 func (s Invites) RevokeInvite(ctx context.Context, ws, id string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.DeleteInvite(tx.Ctx, gen.DeleteInviteParams{WorkspaceID: ws, ID: id})
@@ -61,8 +54,8 @@ func (s Invites) RevokeInvite(ctx context.Context, ws, id string) error {
 	})
 }
 
-// AcceptInvite makes the person a member as the invitation says: somebody new
-// when u has no ID. The link works once.
+// AcceptInvite makes a user a member with the role of the invitation. It creates
+// the user if u has no ID. The link works once.
 func (s Invites) AcceptInvite(ctx context.Context, tokenHash string, u *flow.User) (i *flow.Invite, err error) {
 	made := *u
 	if u.ID == "" {
@@ -86,7 +79,7 @@ func (s Invites) AcceptInvite(ctx context.Context, tokenHash string, u *flow.Use
 	return i, err
 }
 
-// ResetPassword sets the password of whom a link is for, and ends their
+// ResetPassword sets the password of the user of a link and ends the user's
 // sessions. The link works once.
 func (s Invites) ResetPassword(ctx context.Context, tokenHash, passwordHash string) (i *flow.Invite, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
@@ -101,9 +94,10 @@ func (s Invites) ResetPassword(ctx context.Context, tokenHash, passwordHash stri
 	return i, err
 }
 
-// takeInvite uses a link up. Of two who come at once, one finds its row.
+// takeInvite deletes a link. Of two concurrent calls, only one succeeds.
 func takeInvite(tx *core.Tx, tokenHash string) (*flow.Invite, error) {
-	i, err := inviteOf(tx.FindInvite(tx.Ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: tx.Store.NowMicros()}))
+	r, err := tx.FindInvite(tx.Ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: tx.Store.NowMicros()})
+	i, err := dbconn.Found(r, err, "link", inviteOf)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"sluice/flow"
 )
 
-// CreateKey adds a key. Empty ID and time are filled in.
+// CreateKey adds a key. It sets an empty ID and time.
 func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {
 		k.ID = s.IDs().New(flow.PrefixKey)
@@ -39,8 +39,8 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	})
 }
 
-// FindKeyByHash returns the key of a text's hash, be it the present one or the
-// one before; expired or revoked keys too.
+// FindKeyByHash returns the key with the hash of a secret, which may be the current
+// or the previous one. The key may be expired or revoked.
 func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
 	r, err := s.Reads.FindKeyByHash(ctx, hash)
 	if dbconn.IsNoRows(err) {
@@ -57,23 +57,16 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 // FindKey returns a key of a workspace.
 func (s Keys) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
 	r, err := s.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "key")
-	}
-	k := core.KeyOf(r)
-	return &k, nil
+	return dbconn.Found(r, err, "key", core.KeyOf)
 }
 
 // ListKeys returns all keys of a workspace, by ID.
 func (s Keys) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeys(ctx, ws)
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return dbconn.MapRows(rows, core.KeyOf), nil
+	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
 }
 
-// RevokeKey stops a key at once. Revoking it again changes nothing.
+// RevokeKey revokes a key immediately. Revoking it again changes nothing.
 func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.KeysChanged = true
@@ -82,8 +75,8 @@ func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
 	})
 }
 
-// UpdateKey writes a key's name, flows, limits and expiry. What is revoked stays
-// as it is.
+// UpdateKey writes a key's name, flows, limits and expiry. A revoked key stays
+// revoked.
 func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.KeysChanged = true
@@ -102,8 +95,9 @@ func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
 	})
 }
 
-// RollKey writes a key's new text over the one of a prefix, which becomes the
-// previous one. If the key has another text meanwhile, it is not found.
+// RollKey replaces the secret of a key, which becomes the previous one. If the
+// current secret does not have the prefix in k.Previous, because it was rotated
+// in the meantime, RollKey returns CodeNotFound.
 func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.KeysChanged = true
@@ -115,7 +109,7 @@ func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
 	})
 }
 
-// EndPreviousKeyText stops the text that a key had before, at once.
+// EndPreviousKeyText ends the previous secret of a key immediately.
 func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.KeysChanged = true
@@ -124,22 +118,19 @@ func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 	})
 }
 
-// ListKeysEnding returns the keys of all workspaces that expire after a time and
-// until another, the first to end first.
+// ListKeysEnding returns the keys of all workspaces that expire between two times,
+// ordered by expiry.
 func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
-	if err != nil {
-		return nil, fmt.Errorf("list keys that end: %w", err)
-	}
-	return dbconn.MapRows(rows, core.KeyOf), nil
+	return dbconn.Listed(rows, err, core.KeyOf, "list keys that end")
 }
 
-// ListKeyMakers returns who made the keys of a workspace, by ID. Who is no
-// longer a member is among them.
+// ListKeyMakers returns the creators of the keys of a workspace, by user ID,
+// including users who are no longer members.
 func (s Keys) ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error) {
 	rows, err := s.Reads.ListKeyMakers(ctx, ws)
 	if err != nil {
-		return nil, fmt.Errorf("list who made keys: %w", err)
+		return nil, fmt.Errorf("list the creators of keys: %w", err)
 	}
 	makers := map[string]flow.KeyMaker{}
 	for _, r := range rows {
@@ -153,7 +144,7 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	if len(uses) == 0 {
 		return nil
 	}
-	// In one order everywhere, so that transactions cannot wait in a circle.
+	// A fixed order avoids deadlocks.
 	uses = slices.Clone(uses)
 	slices.SortFunc(uses, func(a, b flow.KeyUse) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), a.At.Compare(b.At)) })
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
@@ -174,8 +165,8 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	})
 }
 
-// RecentKey is FindKeyByHash for a start of a run. Key.Recent tells that the key
-// may have changed since it was read.
+// RecentKey is FindKeyByHash with a cache, for starts of runs. Key.Recent is set if
+// the key comes from the cache and may have changed since it was read.
 func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 	if k, ok := s.Recent.Keys.Get(hash); ok {
 		again := *k

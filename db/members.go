@@ -10,17 +10,16 @@ import (
 	"sluice/flow"
 )
 
-// FindMember returns a person with the role that they have in a workspace.
+// FindMember returns a member of a workspace with their role.
 func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Member, error) {
 	r, err := s.Reads.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "member")
-	}
-	return &flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}, nil
+	return dbconn.Found(r, err, "member", func(r gen.FindMemberRow) flow.Member {
+		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
+	})
 }
 
-// ListMembers returns who is in a workspace, in the order in which they came to
-// Sluice.
+// ListMembers returns the members of a workspace, ordered by when their accounts
+// were created.
 func (s Members) ListMembers(ctx context.Context, ws string) ([]flow.Member, error) {
 	rows, err := s.Reads.ListMembers(ctx, ws)
 	return dbconn.MapRows(rows, func(r gen.ListMembersRow) flow.Member {
@@ -28,7 +27,7 @@ func (s Members) ListMembers(ctx context.Context, ws string) ([]flow.Member, err
 	}), err
 }
 
-// ListMemberships returns the workspaces that a person is in, with their roles.
+// ListMemberships returns the workspaces of a user, with the roles in them.
 func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
 	rows, err := s.Reads.ListMemberships(ctx, userID)
 	return dbconn.MapRows(rows, func(r gen.ListMembershipsRow) flow.Member {
@@ -36,8 +35,8 @@ func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Mem
 	}), err
 }
 
-// AddMember gives a person who has an account a place in a workspace. Who is a
-// member already is refused as input_invalid.
+// AddMember adds a user to a workspace. It returns CodeInputInvalid for a user who
+// is already a member.
 func (s Members) AddMember(ctx context.Context, ws, userID string, role flow.MemberRole) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := tx.FindWorkspace(tx.Ctx, ws); err != nil {
@@ -47,25 +46,25 @@ func (s Members) AddMember(ctx context.Context, ws, userID string, role flow.Mem
 	})
 }
 
-// addMember also takes back links to the person's password: who handed one out
-// need not own this workspace.
+// addMember also deletes password reset links for the user, because their creator
+// may not be an owner of this workspace.
 func addMember(tx *core.Tx, ws, userID string, role flow.MemberRole) error {
 	n, err := tx.InsertMember(tx.Ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: userID, Role: string(role), CreatedAt: tx.Store.NowMicros()})
 	if err != nil {
 		return fmt.Errorf("add %s to %s: %w", userID, ws, err)
 	}
 	if n == 0 {
-		return flow.Errorf(flow.CodeInputInvalid, "This person is a member of the workspace already.")
+		return flow.ErrAlreadyMember
 	}
 	return tx.DeletePasswordLinks(tx.Ctx, userID)
 }
 
-// SetRole changes what a member may do. The last owner stays one. Links that
-// somebody made as an owner are void once they are none. A viewer has no keys, so
-// those of a member who becomes one are revoked or handed over.
+// SetRole changes the role of a member. The last owner cannot lose the role. Links
+// that a former owner created become invalid. A viewer has no keys, so the keys of
+// a member who becomes one are revoked or handed over.
 func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := mayLose(tx, ws, userID, role == flow.MemberOwner); err != nil {
+		if err := checkOwnerLeaves(tx, ws, userID, role == flow.MemberOwner); err != nil {
 			return err
 		}
 		n, err := tx.SetRole(tx.Ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
@@ -81,11 +80,11 @@ func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.Membe
 	})
 }
 
-// RemoveMember takes a person out of a workspace and revokes their keys or hands
-// them over. The last owner stays.
+// RemoveMember removes a member from a workspace and revokes their keys or hands
+// them over. The last owner cannot be removed.
 func (s Members) RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := mayLose(tx, ws, userID, false); err != nil {
+		if err := checkOwnerLeaves(tx, ws, userID, false); err != nil {
 			return err
 		}
 		n, err := tx.DeleteMember(tx.Ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
@@ -112,7 +111,7 @@ func settleKeys(tx *core.Tx, ws, userID string, fate flow.KeyFate) error {
 	tx.Batch.KeysChanged = true
 	action, words := "key.revoke", "revoked with its creator's membership"
 	if fate.HeirID != "" {
-		heir, err := heir(tx, ws, userID, fate.HeirID)
+		heir, err := findHeir(tx, ws, userID, fate)
 		if err != nil {
 			return err
 		}
@@ -137,21 +136,18 @@ func settleKeys(tx *core.Tx, ws, userID string, fate flow.KeyFate) error {
 	return nil
 }
 
-// heir returns the member who takes over the keys.
-func heir(tx *core.Tx, ws, userID, heirID string) (*gen.FindMemberRow, error) {
-	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: heirID})
+// findHeir returns the member who takes over the keys.
+func findHeir(tx *core.Tx, ws, userID string, fate flow.KeyFate) (*gen.FindMemberRow, error) {
+	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: fate.HeirID})
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err
 	}
-	if err != nil || heirID == userID || !flow.MemberRole(m.Role).AtLeast(flow.MemberEditor) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "Choose an editor or owner of this workspace to hand the keys over to.")
-	}
-	return &m, nil
+	return &m, fate.CheckHeir(userID, flow.MemberRole(m.Role))
 }
 
-// voidLinks takes back what somebody who is no owner any more had handed out:
-// with an invitation to themselves they would come back as one. A link to the
-// password of a member may have been made in another workspace.
+// voidLinks deletes the invitations and password reset links that a former owner
+// created, because with an invitation to themselves they could become an owner
+// again. The password reset links may be from another workspace.
 func voidLinks(tx *core.Tx, ws, userID string) error {
 	if err := tx.DeleteInvitesBy(tx.Ctx, gen.DeleteInvitesByParams{CreatedBy: userID, WorkspaceID: ws}); err != nil {
 		return err
@@ -159,9 +155,10 @@ func voidLinks(tx *core.Tx, ws, userID string) error {
 	return tx.DeletePasswordLinksBy(tx.Ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
 }
 
-// mayLose refuses to take the last owner from a workspace. It holds the
-// workspace meanwhile, so that two owners cannot remove each other at once.
-func mayLose(tx *core.Tx, ws, userID string, staysOwner bool) error {
+// checkOwnerLeaves returns an error if the change would leave a workspace without
+// an owner. It locks the workspace, so that two owners cannot remove each other
+// concurrently.
+func checkOwnerLeaves(tx *core.Tx, ws, userID string, staysOwner bool) error {
 	if _, err := tx.HoldWorkspace(tx.Ctx, ws); err != nil {
 		return err
 	}
@@ -173,8 +170,8 @@ func mayLose(tx *core.Tx, ws, userID string, staysOwner bool) error {
 		return nil
 	}
 	owners, err := tx.CountOwners(tx.Ctx, ws)
-	if err == nil && owners < 2 {
-		return flow.Errorf(flow.CodeInputInvalid, "A workspace needs an owner, and %s is the only one. Make somebody else an owner first.", m.Name)
+	if err != nil {
+		return err
 	}
-	return err
+	return flow.CheckOwnerLeaves(m.Name, owners)
 }

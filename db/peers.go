@@ -30,7 +30,7 @@ func (s Instances) FindPeer(ctx context.Context, runID string) (flow.Peer, error
 // from the master key.
 const peerPurpose = "sluice peers v1"
 
-// PeerKey derives the key with which instances recognise each other from the
+// PeerKey derives the key with which instances authenticate each other from the
 // master key, by HKDF-SHA256. All instances on one database have the same
 // master key, so nothing needs to be stored or exchanged.
 func (s Instances) PeerKey() ([]byte, error) {

@@ -10,8 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// SavePin pins sample outputs to a node of a draft, in the place of those
-// before. Files that they name are kept.
+// SavePin pins sample outputs to a node of a draft and replaces earlier ones. Files
+// that they refer to are kept.
 func (s Pins) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -39,8 +39,8 @@ func (s Pins) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error 
 	})
 }
 
-// ListPins returns what is pinned to a draft, by node. Nodes that the draft
-// does not have any more may be among them: an undo brings them back.
+// ListPins returns the pinned outputs of a draft, by node. It includes nodes that
+// were deleted from the draft, because an undo may restore them.
 func (s Pins) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error) {
 	rows, err := s.Reads.ListPins(ctx, gen.ListPinsParams{FlowID: flowID, WorkspaceID: ws})
 	if err != nil {
@@ -56,7 +56,7 @@ func (s Pins) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, erro
 	return list, nil
 }
 
-// RemovePin takes the sample outputs off a node.
+// RemovePin removes the pinned outputs of a node.
 func (s Pins) RemovePin(ctx context.Context, ws, flowID, node string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		size, err := tx.DeletePin(tx.Ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})

@@ -100,13 +100,13 @@ func TestOpen_behind_a_pooler_of_sessions(t *testing.T) {
 	}
 	stop()
 	<-ended
-	e, err := s.Examine(t.Context())
+	e, err := s.Inspect(t.Context())
 	w.must(err)
 	if !e.Pooler {
 		t.Error("the pooler is not reported")
 	}
 	direct := dbtest.Postgres(t)
-	if e, err := direct.Examine(t.Context()); err != nil || e.Pooler {
+	if e, err := direct.Inspect(t.Context()); err != nil || e.Pooler {
 		t.Errorf("without a pooler: %v, %v", e.Pooler, err)
 	}
 }

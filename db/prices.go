@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 )
 
-// SavePrice sets what a workspace pays for a model.
+// SavePrice sets the price that a workspace pays for a model.
 func (s Prices) SavePrice(ctx context.Context, p flow.Price) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.SavePrice(tx.Ctx, gen.SavePriceParams{
@@ -19,7 +19,8 @@ func (s Prices) SavePrice(ctx context.Context, p flow.Price) error {
 	})
 }
 
-// FindPrice returns what a workspace pays for a model, if it said so.
+// FindPrice returns the price that a workspace set for a model, and whether there
+// is one.
 func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bool, error) {
 	r, err := s.Reads.FindPrice(ctx, gen.FindPriceParams{WorkspaceID: ws, Model: model})
 	if dbconn.IsNoRows(err) {
@@ -34,13 +35,10 @@ func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bo
 // ListPrices returns the prices of a workspace, by model.
 func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error) {
 	rows, err := s.Reads.ListPrices(ctx, ws)
-	if err != nil {
-		return nil, fmt.Errorf("list prices: %w", err)
-	}
-	return dbconn.MapRows(rows, priceOf), nil
+	return dbconn.Listed(rows, err, priceOf, "list prices")
 }
 
-// RemovePrice forgets a price.
+// RemovePrice deletes a price.
 func (s Prices) RemovePrice(ctx context.Context, ws, model string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.DeletePrice(tx.Ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})

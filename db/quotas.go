@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -12,34 +11,21 @@ import (
 
 // FindStorage returns the storage and the quotas of a workspace.
 func (s Quotas) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
-	w, err := s.Reads.FindWorkspace(ctx, ws)
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "workspace")
-	}
-	used, err := s.Reads.FindStorage(ctx, ws)
-	if err != nil {
-		return nil, fmt.Errorf("read the storage of %s: %w", ws, err)
-	}
-	return s.workspaceStorage(gen.ListQuotasRow{
-		ID: w.ID, Name: w.Name, QuotaBytes: w.QuotaBytes, QuotaFlows: w.QuotaFlows, QuotaRuns: w.QuotaRuns,
-		Bytes: used.Bytes, Flows: used.Flows, Runs: used.Runs,
-	}), nil
+	r, err := s.Reads.FindQuotaAndStorage(ctx, ws)
+	return dbconn.Found(gen.ListQuotasRow(r), err, "workspace", s.storageOf)
 }
 
 // ListStorage returns the storage and the quotas of the workspaces after an ID,
 // ordered by ID.
 func (s Quotas) ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error) {
 	rows, err := s.Reads.ListQuotas(ctx, gen.ListQuotasParams{AfterID: afterID, MaxRows: int32(limit)})
-	if err != nil {
-		return nil, fmt.Errorf("list quotas: %w", err)
-	}
-	return dbconn.MapRows(rows, func(r gen.ListQuotasRow) flow.WorkspaceStorage { return *s.workspaceStorage(r) }), nil
+	return dbconn.Listed(rows, err, s.storageOf, "list quotas")
 }
 
-func (s Quotas) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
+func (s Quotas) storageOf(r gen.ListQuotasRow) flow.WorkspaceStorage {
 	own := flow.Storage{Bytes: r.QuotaBytes, Flows: r.QuotaFlows, Runs: r.QuotaRuns}
-	return &flow.WorkspaceStorage{
-		ID: r.ID, Name: r.Name, Own: own, Limit: s.QuotaOf(r.ID, own),
+	return flow.WorkspaceStorage{
+		ID: r.ID, Name: r.Name, Own: own, Limit: own.WithDefaults(r.ID, s.Config.Quota),
 		Used: flow.Storage{Bytes: max(0, r.Bytes), Flows: max(0, r.Flows), Runs: max(0, r.Runs)},
 	}
 }

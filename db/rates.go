@@ -8,10 +8,11 @@ import (
 	"sluice/flow"
 )
 
-// takeRate moves the time until which a name has used its minutes up by one
-// step, unless it would be more than a minute ahead. One statement is one
-// transaction, which need not be synced. The age is kept roughly, since its
-// index would make each of these writes a larger one.
+// takeRate implements a leaky bucket (GCRA) in one statement: until_at is the time
+// until which a name has used its rate. The statement advances it by one step
+// unless it would be more than a minute ahead. The transaction is not synced.
+// failed_at, the age of the row, is updated at most once an hour, because updating
+// its index makes the write more expensive.
 const takeRate = `WITH clock AS (
 	SELECT COALESCE($3::bigint, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)) AS now,
 		set_config('synchronous_commit', 'off', true) AS relaxed
@@ -26,14 +27,15 @@ SELECT EXISTS (SELECT 1 FROM taken),
 	COALESCE((SELECT until_at FROM taken), (SELECT until_at FROM throttles WHERE name = $1), now + 60000000) - now
 FROM clock`
 
-// TakeRate takes one of what a name may do a minute, counted over all instances.
-// Nil on SQLite: there the one process counts by itself.
+// TakeRate counts one request against the limit per minute of a name, for all
+// instances together. It returns nil on SQLite, where the single process counts in
+// memory.
 func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error) {
 	if s.Pool() == nil {
 		return nil, nil
 	}
 	step := max(time.Minute/time.Duration(perMinute), time.Microsecond)
-	var now *int64 // the database's clock, as those of machines differ
+	var now *int64 // nil for the database's clock, because the clocks of machines differ
 	if !s.OwnClock {
 		given := s.NowMicros()
 		now = &given

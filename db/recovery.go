@@ -12,38 +12,10 @@ import (
 	"sluice/flow"
 )
 
-// A run is suspected of crashing the process after this many consecutive
-// crashes with nothing recorded in between: crashes while it was busy, or any
-// crashes.
-const (
-	suspectAfterBusy = 2
-	suspectAfterAny  = 10
-)
-
-// recovery takes work back from dead workers, in one transaction.
+// recovery takes work back from dead workers in one transaction.
 type recovery struct {
 	tx     *core.Tx
 	report flow.Recovery
-}
-
-// crash describes the death of a worker for one of its runs.
-type crash struct {
-	begun bool // the worker had started on the run
-	busy  bool // and the run was at work in the process
-	busyN int  // total number of runs at work in that process
-}
-
-// guilt returns how much guilt a crash during its own trial adds to a run. A
-// run that was the only one at work caused the crash. If others were at work
-// too, or nothing is known, it takes three such crashes.
-func (c crash) guilt() int64 {
-	switch {
-	case c.busy && c.busyN == 1:
-		return flow.GuiltyAt
-	case c.busy || c.busyN == 0:
-		return 1
-	}
-	return 0
 }
 
 // Recover returns the runs and deliveries of dead workers to the queue. On
@@ -72,23 +44,23 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 	if err != nil {
 		return report, fmt.Errorf("recover: %w", err)
 	}
-	s.BusyBefore = nil // they are counted
+	s.BusyBefore = nil // their crash is now counted
 	return report, nil
 }
 
-// cut takes a run away from its dead worker and parks it if it is suspect. A
-// crash does not count against a run that the worker had not started.
-func (r *recovery) cut(runID string, c crash) error {
+// takeBack takes a run from its dead worker, and holds it back if it is a suspect.
+// A crash does not count against a run that the worker had not started.
+func (r *recovery) takeBack(runID string, c flow.Crash) error {
 	p := gen.CutRunParams{ID: runID}
-	if r.tx.Store.Pool() == nil { // on PostgreSQL all instances share them
-		p.InstanceID = r.tx.Take()
+	if r.tx.Store.Pool() == nil { // on PostgreSQL, any instance may take the run
+		p.InstanceID = r.tx.ReserveWorker()
 	}
-	if c.begun {
-		p.Crashed, p.WasBusy, p.Guilt = 1, dbconn.BoolInt(c.busy), c.guilt()
+	if c.Started {
+		p.Crashed, p.WasBusy, p.Guilt = 1, dbconn.BoolInt(c.Busy), c.Guilt()
 	}
 	row, err := r.tx.CutRun(r.tx.Ctx, p)
 	if err != nil {
-		r.tx.Untake(p.InstanceID)
+		r.tx.ReturnWorker(p.InstanceID)
 	}
 	if dbconn.IsNoRows(err) {
 		return nil
@@ -96,8 +68,8 @@ func (r *recovery) cut(runID string, c crash) error {
 	if err != nil {
 		return fmt.Errorf("take back %s: %w", runID, err)
 	}
-	if c.begun && (row.BusyCrashes >= suspectAfterBusy || row.Crashes >= suspectAfterAny) {
-		r.tx.Untake(p.InstanceID)
+	if c.MakesSuspect(row.BusyCrashes, row.Crashes) {
+		r.tx.ReturnWorker(p.InstanceID)
 		_, err := r.tx.ParkRun(r.tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: core.PlaceWorker, Place: core.PlaceSuspect})
 		r.tx.Moved(row.WorkspaceID, row.FlowID, core.PlaceWorker, core.PlaceSuspect)
 		return err
@@ -115,24 +87,6 @@ func (r *recovery) listSuspects() error {
 		return flow.Suspect{RunID: s.ID, WorkspaceID: s.WorkspaceID, FlowID: s.FlowID, TrialSize: int(s.TrialSize), Guilt: int(s.Guilt)}
 	})
 	return err
-}
-
-// column reads one column of texts from the queue's tables, whose schema is
-// not ours to generate queries for.
-func queryColumn(tx *core.Tx, query string, args ...any) (list []string, err error) {
-	rows, err := tx.DBTX.QueryContext(tx.Ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, rows.Err()
 }
 
 // TrySuspects claims suspects for the caller, without jobs, and returns their
@@ -157,8 +111,8 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts ma
 	return attempts, err
 }
 
-// HandBack returns runs to the queue at shutdown, attempt by run ID. It counts
-// no crash; those that are fenced are passed over.
+// HandBack returns runs to the queue at shutdown, given the attempts by run ID. It
+// counts no crash and skips runs that are fenced.
 func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error {
 	if len(attempts) == 0 {
 		return nil

@@ -2,19 +2,21 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
-// recoveryLock lets one instance recover at a time.
+// recoveryLock is the advisory lock under which one instance recovers at a time.
 const recoveryLock = 0x536c7572
 
-// nothingSilent asks before a transaction is begun for it, since mostly there
-// is nothing to recover. It ends the sessions of silent instances.
+// nothingSilent reports whether there is nothing to recover, which is the normal
+// case and saves a transaction. It ends the sessions of silent instances.
 func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
 	since := s.SilentSince()
 	silent, err := silentOf(ctx, s.Vital.Reads, since)
@@ -28,8 +30,8 @@ func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
 	return len(suspects) == 0, err
 }
 
-// silentOf lists the instances that are silent, and those that hold runs
-// although nobody knows of them any more.
+// silentOf returns the IDs of instances that are silent, and of those that hold
+// runs but no longer have a row.
 func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error) {
 	silent, err := q.ListSilent(ctx, since)
 	if err != nil {
@@ -37,20 +39,20 @@ func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error
 	}
 	orphaned, err := q.ListOrphaned(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list forgotten instances: %w", err)
+		return nil, fmt.Errorf("list orphaned instances: %w", err)
 	}
 	list := append(silent, orphaned...)
 	slices.Sort(list)
 	return slices.Compact(list), nil
 }
 
-// afterSilence takes over from instances that have fallen silent. One that was
-// only frozen finds its writes fenced when it comes back.
+// afterSilence takes over from instances without a recent heartbeat. If one was only
+// frozen, its writes are fenced when it continues.
 func (r *recovery) afterSilence(self string) error {
 	if _, err := r.tx.DBTX.ExecContext(r.tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
 		return fmt.Errorf("lock recovery: %w", err)
 	}
-	// A silent instance is about to lose its work: make sure of the time.
+	// A silent instance is about to lose its work, so read the exact time first.
 	if err := r.tx.Store.SyncClock(r.tx.Ctx, r.tx.DBTX); err != nil {
 		return err
 	}
@@ -94,39 +96,38 @@ func (r *recovery) takeOver(instance string, since int64) error {
 		busy += int(run.Busy)
 	}
 	for _, run := range claimed {
-		if err := r.cut(run.ID, crash{begun: true, busy: run.Busy != 0, busyN: busy}); err != nil {
+		if err := r.takeBack(run.ID, flow.Crash{Started: true, Busy: run.Busy != 0, BusyN: busy}); err != nil {
 			return err
 		}
 	}
-	return r.fetched(instance)
+	return r.takeOverJobs(instance)
 }
 
-// fetched takes over jobs that the dead instance had fetched, begun or not.
-// Jobs that nobody has fetched are for everybody and stay.
-func (r *recovery) fetched(instance string) error {
-	const theirs = `state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $1`
-	runs, err := queryColumn(r.tx, `SELECT args->>'id' FROM river_job WHERE kind = 'run' AND `+theirs, instance)
+// takeOverJobs takes over jobs that the dead instance had fetched, whether or
+// not it had started on them. Jobs that no instance has fetched stay in the queue.
+func (r *recovery) takeOverJobs(instance string) error {
+	const query = `DELETE FROM river_job WHERE kind IN ('run', 'delivery') AND state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $1
+		RETURNING kind, args->>'id'`
+	rows, err := r.tx.DBTX.QueryContext(r.tx.Ctx, query, instance)
+	jobs, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (j flow.Job, err error) { return j, rows.Scan(&j.Kind, &j.ID) })
 	if err != nil {
 		return err
 	}
-	deliveries, err := queryColumn(r.tx, `SELECT args->>'id' FROM river_job WHERE kind = 'delivery' AND `+theirs, instance)
-	if err != nil {
-		return err
-	}
-	if _, err := r.tx.DBTX.ExecContext(r.tx.Ctx, `DELETE FROM river_job WHERE kind IN ('run', 'delivery') AND `+theirs, instance); err != nil {
-		return err
-	}
-	for _, id := range runs {
-		if err := r.refetch(id); err != nil {
+	for _, j := range jobs {
+		release := r.releaseDelivery
+		if j.Kind == flow.JobRun {
+			release = r.requeueUnclaimed
+		}
+		if err := release(j.ID); err != nil {
 			return err
 		}
 	}
-	return r.resend(deliveries)
+	return nil
 }
 
-// refetch makes a fresh job for a run whose worker died before it claimed the
-// run. A run that was claimed has its job already, or another holder.
-func (r *recovery) refetch(runID string) error {
+// requeueUnclaimed creates a new job for a run whose worker died before it
+// claimed the run. A claimed run already has its new job, or another holder.
+func (r *recovery) requeueUnclaimed(runID string) error {
 	held, err := r.tx.FindHolder(r.tx.Ctx, runID)
 	if dbconn.IsNoRows(err) || err == nil && (held.InstanceID != "" || r.queued(runID)) {
 		return nil
@@ -134,26 +135,17 @@ func (r *recovery) refetch(runID string) error {
 	if err != nil {
 		return err
 	}
-	return r.cut(runID, crash{})
+	return r.takeBack(runID, flow.Crash{})
 }
 
-// queued tells whether this transaction has made a job for the run.
+// queued reports whether this transaction has created a job for the run.
 func (r *recovery) queued(runID string) bool {
-	for _, j := range r.tx.Batch.Jobs {
-		if j.ID == runID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.tx.Batch.Jobs, func(j flow.Job) bool { return j.ID == runID })
 }
 
-func (r *recovery) resend(deliveries []string) error {
-	for _, id := range deliveries {
-		n, err := r.tx.ReleaseDelivery(r.tx.Ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.Store.NowMicros()})
-		if err != nil {
-			return err
-		}
-		r.report.Deliveries += int(n)
-	}
-	return nil
+// releaseDelivery makes a delivery due again.
+func (r *recovery) releaseDelivery(id string) error {
+	n, err := r.tx.ReleaseDelivery(r.tx.Ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.Store.NowMicros()})
+	r.report.Deliveries += int(n)
+	return err
 }

@@ -9,9 +9,9 @@ import (
 
 // endSessions ends the database sessions of silent instances, whose frozen
 // transactions would hold locks that the takeover needs. It finds them by their
-// application name; those of living instances, of other databases and of other
-// roles are left alone. Each instance is looked at again in the statement that
-// ends its sessions, since it may have come back.
+// application name; sessions of live instances, of other databases and of other
+// roles are not affected. The statement checks the heartbeat again, because the
+// instance may have continued.
 func (s Recovery) endSessions(ctx context.Context, silent []string, since int64) error {
 	const end = `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
 		WHERE right(a.application_name, length($1)) = $1 AND a.datname = current_database() AND a.usename = current_user

@@ -3,13 +3,17 @@ package db
 import (
 	"fmt"
 	"slices"
+
+	"sluice/db/dbconn"
+	"sluice/flow"
 )
 
-// afterRestart takes back everything: the engine lock is ours, so whoever held
-// a run or a delivery is dead. The queue's jobs are made anew rather than
-// mended, which also heals a queue and rows that do not fit each other.
+// afterRestart takes back all runs and deliveries: this process has the engine lock,
+// so every previous holder is dead. It creates all jobs again, which also repairs
+// jobs that do not match the rows.
 func (r *recovery) afterRestart(string) error {
-	running, err := queryColumn(r.tx, `SELECT json_extract(args, '$.id') || '/' || json_extract(args, '$.attempt') FROM river_job WHERE state = 'running' AND kind = 'run'`)
+	rows, err := r.tx.DBTX.QueryContext(r.tx.Ctx, `SELECT json_extract(args, '$.id') || '/' || json_extract(args, '$.attempt') FROM river_job WHERE state = 'running' AND kind = 'run'`)
+	running, err := dbconn.Collect(rows, err, dbconn.ScanText)
 	if err != nil {
 		return fmt.Errorf("list running jobs: %w", err)
 	}
@@ -23,19 +27,18 @@ func (r *recovery) afterRestart(string) error {
 		return fmt.Errorf("list held runs: %w", err)
 	}
 	for _, h := range held {
-		// A run that is held by an instance is a suspect on trial, which has no
-		// job.
+		// A run that is held by an instance is a suspect on trial, which has no job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
-		c := crash{begun: had || h.InstanceID != "", busy: busy[h.ID], busyN: len(busy)}
-		if err := r.cut(h.ID, c); err != nil {
+		c := flow.Crash{Started: had || h.InstanceID != "", Busy: busy[h.ID], BusyN: len(busy)}
+		if err := r.takeBack(h.ID, c); err != nil {
 			return err
 		}
 	}
 	return r.releaseDeliveries()
 }
 
-// clearQueue removes what the queue still had to do and its leader, for whose
-// absence it would wait.
+// clearQueue removes all unfinished jobs of runs and deliveries, and the leader of
+// the queue, whose lease would otherwise have to expire first.
 func (r *recovery) clearQueue() error {
 	for _, stmt := range []string{
 		`DELETE FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled') AND kind IN ('run', 'delivery')`,
@@ -48,8 +51,8 @@ func (r *recovery) clearQueue() error {
 	return nil
 }
 
-// releaseDeliveries hands over the deliveries whose jobs are gone: the
-// scheduler makes fresh jobs for whatever is due.
+// releaseDeliveries makes deliveries without a job due again. The scheduler creates
+// new jobs for them.
 func (r *recovery) releaseDeliveries() error {
 	n, err := r.tx.ReleaseDeliveries(r.tx.Ctx, r.tx.Store.NowMicros())
 	if err != nil {

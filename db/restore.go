@@ -24,19 +24,19 @@ import (
 	"sluice/db/dbconn"
 )
 
-// Restored is what became of a restore.
+// Restored is the result of a restore.
 type Restored struct {
 	Backup
-	Aside string // directory that what was there before is in; empty if there was nothing
+	Aside string // directory with the previous data; empty if there was none
 }
 
-// ErrNotEmpty refuses to restore over a database.
+// ErrNotEmpty is returned if there is a database and replace is not set.
 var ErrNotEmpty = errors.New("there is a database in the data directory already; --replace puts it aside")
 
-// Restore puts a backup into the data directory. It is unpacked and checked
-// beside, opened with the master key, and only then takes its place, so that
-// whatever fails leaves everything as it was. With replace, what was there is
-// put aside.
+// Restore restores a backup to the data directory. It unpacks the backup to a
+// temporary directory, checks it and opens it with the master key before moving it
+// into place, so a failure changes nothing. With replace, it moves the previous
+// data to another directory.
 func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r Restored, err error) {
 	cfg = cfg.WithDefaults()
 	if cfg.DatabaseURL != "" {
@@ -56,7 +56,7 @@ func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r
 	}
 	staging, err := os.MkdirTemp(cfg.DataDir, "restoring-")
 	if err != nil {
-		return r, fmt.Errorf("make room for the backup: %w", err)
+		return r, fmt.Errorf("create a temporary directory for the backup: %w", err)
 	}
 	defer os.RemoveAll(staging)
 	if r.Backup, err = readBackup(path, unpackInto(staging)); err != nil {
@@ -71,7 +71,7 @@ func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r
 	return r, r.swap(cfg.DataDir, staging)
 }
 
-// lockDirectory keeps the engine out.
+// lockDirectory takes the engine lock, so that no server starts.
 func lockDirectory(dir string) (unlock func(), err error) {
 	lock := flock.New(filepath.Join(dir, core.EngineFile), flock.SetPermissions(0o600))
 	free, err := lock.TryLock()
@@ -84,8 +84,7 @@ func lockDirectory(dir string) (unlock func(), err error) {
 	return func() { _ = lock.Unlock() }, nil // the process ends soon anyway
 }
 
-// tryOut opens the unpacked database with the master key, which also brings it
-// to this program's form.
+// tryOut opens the unpacked database with the master key, which also migrates it.
 func tryOut(ctx context.Context, cfg core.Config, staging string) error {
 	if err := checkDatabase(ctx, filepath.Join(staging, core.DatabaseFile)); err != nil {
 		return err
@@ -102,7 +101,7 @@ func tryOut(ctx context.Context, cfg core.Config, staging string) error {
 	return s.Close()
 }
 
-// swap puts what was unpacked in the place of what is there.
+// swap moves the previous data aside and the unpacked data into place.
 func (r Restored) swap(dir, staging string) error {
 	if r.Aside != "" {
 		if err := os.Mkdir(r.Aside, 0o700); err != nil {
@@ -123,6 +122,7 @@ func (r Restored) swap(dir, staging string) error {
 	return core.SyncDir(dir)
 }
 
+// setAside moves a file or directory to the directory Aside, if there is one.
 func (r Restored) setAside(path string) error {
 	if r.Aside == "" || !exists(path) {
 		return nil
@@ -135,7 +135,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// entryTo gives the place that an entry of an archive is written to.
+// entryTo opens the destination of an entry of an archive.
 type entryTo func(name string) (io.WriteCloser, error)
 
 func discardEntries(string) (io.WriteCloser, error) { return nopCloser{io.Discard}, nil }
@@ -160,11 +160,11 @@ type syncCloser struct{ *os.File }
 
 func (f syncCloser) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
 
-// entryNames are all that an archive may hold.
+// entryNames matches the names of all entries that an archive may contain.
 var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(core.DatabaseFile) + `|` + regexp.QuoteMeta(backupManifest) + `|` + blobs.FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
 
-// readBackup reads an archive to its end, writes each entry where to says, and
-// checks every content against its hash.
+// readBackup reads an archive to its end, writes each entry to its destination, and
+// checks all content against its hash.
 func readBackup(path string, to entryTo) (b Backup, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -191,7 +191,7 @@ func readBackup(path string, to entryTo) (b Backup, err error) {
 	return b, nil
 }
 
-// entrySums are what an archive turned out to hold.
+// entrySums are the hash of the database and the number of files in an archive.
 type entrySums struct {
 	database string
 	files    int
@@ -220,7 +220,7 @@ func readEntries(in *tar.Reader, to entryTo) (sums entrySums, manifest []byte, e
 	}
 }
 
-// entry writes one entry and sums it up.
+// entry writes one entry and checks its hash.
 func (sums *entrySums) entry(in io.Reader, name string, to entryTo) error {
 	out, err := to(name)
 	if err != nil {

@@ -26,7 +26,7 @@ func (s Retention) EraseRun(ctx context.Context, ws, flowID, runID string, code 
 	})
 }
 
-// erase removes what a run has taken in and given out. IDs, status, times,
+// erase removes the inputs, outputs, steps and messages of a run. IDs, state, times,
 // error code, usage and cost stay.
 func erase(tx *core.Tx, ws, runID, failure string, code flow.Code) error {
 	// Two concurrent erasures of the same run must not both count it.
@@ -61,7 +61,7 @@ func erase(tx *core.Tx, ws, runID, failure string, code flow.Code) error {
 	)
 }
 
-// ExpireRuns erases up to limit runs whose retention is over.
+// ExpireRuns erases up to limit runs that are older than the retention.
 func (s Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	due := gen.ListExpiredParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
 	if rows, err := s.Reads.ListExpired(ctx, gen.ListExpiredParams{Now: due.Now, MaxRows: 1}); err != nil || len(rows) == 0 {
@@ -131,11 +131,8 @@ func drop(tx *core.Tx, runID string) error {
 	)
 }
 
-// testLife is how long tests of webhooks are kept, which belong to no run.
-const testLife = 30 * 24 * time.Hour
-
 func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
-	ids, err := tx.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-testLife)), MaxRows: int32(limit)})
+	ids, err := tx.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-flow.WebhookTestLife)), MaxRows: int32(limit)})
 	for _, id := range ids {
 		err = dbconn.FirstError(
 			func() error { return tx.DeleteAttempts(tx.Ctx, id) },
@@ -155,17 +152,17 @@ func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 	return len(ids), err
 }
 
-// DropStale removes up to limit idempotency keys older than a day, as many
-// edits and tests of webhooks older than a month, the hours of flows that nobody looks at any more,
-// and the sessions, invitations and failed tries to sign in that are over.
+// DropStale removes up to limit each of idempotency keys, edits and webhook tests
+// past the ages in package flow, and old entries of audit logs. It also removes
+// old hourly statistics and expired sessions, invitations and failed sign-ins.
 func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		stale := gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-core.IdempotencyLife)), MaxRows: int32(limit)}
+		stale := gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)), MaxRows: int32(limit)}
 		dropped, err := tx.DropIdempotency(tx.Ctx, stale)
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
-		edits, err := tx.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-editLife)), MaxRows: int32(limit)})
+		edits, err := tx.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-flow.EditLife)), MaxRows: int32(limit)})
 		if err != nil {
 			return fmt.Errorf("drop edits: %w", err)
 		}
@@ -181,7 +178,7 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 			return fmt.Errorf("prune audit logs: %w", err)
 		}
 		n = max(int(dropped), len(edits), tests, audit)
-		if err := tx.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-hoursLife))); err != nil {
+		if err := tx.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}
 		return dropAccess(tx, now)
@@ -189,7 +186,7 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 	return n, err
 }
 
-// dropAccess removes what once let people in, or kept them waiting.
+// dropAccess removes expired sessions, links and counts of failed sign-ins.
 func dropAccess(tx *core.Tx, now time.Time) error {
 	if _, err := tx.DropSessions(tx.Ctx, dbconn.Micros(now)); err != nil {
 		return fmt.Errorf("drop sessions: %w", err)

@@ -10,13 +10,13 @@ import (
 	"sluice/flow"
 )
 
-// RequestCancel asks for the run to end. A run that no worker holds is handed
-// to one at once, which ends it. An ended run is returned as it is.
+// RequestCancel requests the cancellation of a run. A run that no worker holds is
+// handed to one immediately, which ends it. An ended run is returned unchanged.
 func (s Runs) RequestCancel(ctx context.Context, ws, flowID, runID string) (run *flow.Run, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		place, err := tx.SetCancel(tx.Ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 		switch {
-		case dbconn.IsNoRows(err): // ended, or not there
+		case dbconn.IsNoRows(err): // ended, or does not exist
 		case err != nil:
 			return fmt.Errorf("cancel %s: %w", runID, err)
 		default:
@@ -33,8 +33,8 @@ func (s Runs) RequestCancel(ctx context.Context, ws, flowID, runID string) (run 
 	return run, err
 }
 
-// CancelRequested returns the IDs of runs held by the instance's workers that
-// somebody asked to cancel. On SQLite there is one instance, so all count.
+// CancelRequested returns the IDs of runs held by the instance whose cancellation
+// was requested. On SQLite there is only one instance.
 func (s Runs) CancelRequested(ctx context.Context, instance string) ([]string, error) {
 	return s.Reads.ListCancels(ctx, instance)
 }

@@ -16,53 +16,54 @@ import (
 //
 //   - runs_open holds the runs that have not ended. There are few, so all of a
 //     workspace are read.
-//   - runs_ended holds the runs that have ended, by the columns in grouped and
-//     then by ID. A run enters it once, at its end, so it costs a start nothing.
+//   - runs_ended holds the runs that have ended, by the columns in groupColumns and
+//     then by ID. A run enters it once, at its end, so starts do not pay for it.
 //
-// Runs that are equal in all grouped columns form a group: a range of
+// Runs that are equal in all groupColumns columns form a group: a range of
 // runs_ended in which the newest run comes last. A list walks the groups level
 // by level, one column at a time. A level whose column is given is one step
 // into the index; any other level is a step for each distinct value. The page
 // is then merged from the groups with the newest runs. The cost depends on how
 // many groups there are, and not on how many runs are chosen or passed over.
 //
-// Versions would make many more groups. They stand behind the ID: a list of one
-// version passes over the runs of the others in its groups, in the index alone.
+// Grouping by version as well would make many more groups. The version comes after
+// the ID in the index: a list of one version skips the runs of other versions in
+// its groups, without reading the table.
 //
-// Most lists find their page among the newest runs of all, which are looked at
-// first.
+// Most lists find their page among the newest runs of all, which are read first.
 
-// chosen is a choice of runs in terms of the indexes.
-type chosen struct {
+// runFilter is a flow.RunChoice in terms of the indexes.
+type runFilter struct {
 	lists.Span
 	ws     string
 	states []string
-	equal  map[string]any // by column, among walked and version
+	equal  map[string]any // given values by column: walkColumns and version
 }
 
-// walked are the columns of runs_ended between state and ID. Those that are
-// most often given, or have the fewest values, come first.
-var walked = []string{"draft", "run_trigger", "flow_id", "key_id"}
+// walkColumns are the columns of runs_ended between state and ID. Columns that are
+// often given, or have few values, come first.
+var walkColumns = []string{"draft", "run_trigger", "flow_id", "key_id"}
 
-// grouped are all columns of runs_ended between workspace_id and id.
-var grouped = slices.Concat([]string{"state"}, walked)
+// groupColumns are all columns of runs_ended between workspace_id and id.
+var groupColumns = slices.Concat([]string{"state"}, walkColumns)
 
-// group is one of the groups.
+// group is a set of runs that are equal in groupColumns.
 type group struct {
-	values []any  // in the order of grouped
-	head   string // the run that comes first
+	values []any  // in the order of groupColumns
+	head   string // ID of its first run in the order of the list
 }
 
 var allStates = []flow.RunState{
 	flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled,
 }
 
-func chosenBy(c *flow.RunChoice) chosen {
+// newRunFilter converts a choice.
+func newRunFilter(c *flow.RunChoice) runFilter {
 	states := c.States
 	if len(states) == 0 {
 		states = allStates
 	}
-	k := chosen{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}}
+	k := runFilter{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}}
 	k.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
 	for column, value := range map[string]string{"flow_id": c.FlowID, "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
 		if value != "" {
@@ -80,8 +81,8 @@ func chosenBy(c *flow.RunChoice) chosen {
 	return k
 }
 
-// statesThat returns the chosen states that are final, or those that are not.
-func (k *chosen) statesThat(ended bool) (list []string) {
+// statesEnded returns the chosen states that are final, or those that are not.
+func (k *runFilter) statesEnded(ended bool) (list []string) {
 	for _, s := range k.states {
 		if flow.RunState(s).Ended() == ended {
 			list = append(list, s)
@@ -90,9 +91,9 @@ func (k *chosen) statesThat(ended bool) (list []string) {
 	return list
 }
 
-// chooseRuns returns the IDs of the first n chosen runs, in order.
-func (s Runs) chooseRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
-	ids, all, err := s.glanceRuns(ctx, k, n)
+// chooseRuns returns the IDs of the first n runs that match, in order.
+func (s Runs) chooseRuns(ctx context.Context, k *runFilter, n int) ([]string, error) {
+	ids, all, err := s.newestRuns(ctx, k, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
 	}
@@ -109,7 +110,7 @@ func (s Runs) chooseRuns(ctx context.Context, k *chosen, n int) ([]string, error
 }
 
 // merge returns the first n of both lists, in order and without duplicates.
-func (k *chosen) merge(open, ended []string, n int) []string {
+func (k *runFilter) merge(open, ended []string, n int) []string {
 	ids := slices.Concat(open, ended)
 	slices.SortFunc(ids, func(a, b string) int {
 		if k.Oldest {
@@ -121,14 +122,15 @@ func (k *chosen) merge(open, ended []string, n int) []string {
 	return ids[:min(n, len(ids))]
 }
 
-// glanceRuns looks at the newest runs of all; all tells that there are no others.
-func (s Runs) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string, all bool, err error) {
-	size := max(lists.Glance, 2*n)
+// newestRuns searches the newest runs of all workspaces. all reports that there are
+// no other runs.
+func (s Runs) newestRuns(ctx context.Context, k *runFilter, n int) (ids []string, all bool, err error) {
+	size := max(lists.NewestRows, 2*n)
 	type seen struct {
 		id  string
 		hit int
 	}
-	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.glanceQuery(size), func(rows *sql.Rows) (r seen, err error) {
+	rows, err := lists.Collect(ctx, s.DB, k.newestQuery(size), func(rows *sql.Rows) (r seen, err error) {
 		return r, rows.Scan(&r.id, &r.hit)
 	})
 	for _, r := range rows {
@@ -140,27 +142,27 @@ func (s Runs) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string, a
 }
 
 // openRuns returns the first n chosen runs that have not ended.
-func (s Runs) openRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
-	if len(k.statesThat(false)) == 0 {
+func (s Runs) openRuns(ctx context.Context, k *runFilter, n int) ([]string, error) {
+	if len(k.statesEnded(false)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.openQuery(n), lists.ScanText)
+	return lists.Collect(ctx, s.DB, k.openQuery(n), dbconn.ScanText)
 }
 
 // endedRuns returns the first n chosen runs that have ended.
-func (s Runs) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
+func (s Runs) endedRuns(ctx context.Context, k *runFilter, n int) ([]string, error) {
 	groups, err := s.runGroups(ctx, k, n)
 	if err != nil || len(groups) == 0 {
 		return nil, err
 	}
-	if len(groups) == n { // so many are not further than the head of the last
+	if len(groups) == n { // the heads alone are n runs, so later runs are not needed
 		k = k.upTo(groups[n-1].head)
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.armsQuery(groups, n, s.Pool() != nil), lists.ScanText)
+	return lists.Collect(ctx, s.DB, k.armsQuery(groups, n, s.Pool() != nil), dbconn.ScanText)
 }
 
-// upTo is the same choice up to an ID, in the order of the walk.
-func (k chosen) upTo(id string) *chosen {
+// upTo returns the filter limited to runs up to an ID, in the order of the list.
+func (k runFilter) upTo(id string) *runFilter {
 	if k.Oldest {
 		k.High = min(k.High, id+"0")
 	} else {
@@ -169,12 +171,12 @@ func (k chosen) upTo(id string) *chosen {
 	return &k
 }
 
-// runGroups returns the n groups that have the first runs.
-func (s Runs) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) {
-	if len(k.statesThat(true)) == 0 {
+// runGroups returns the n groups with the first runs.
+func (s Runs) runGroups(ctx context.Context, k *runFilter, n int) ([]group, error) {
+	if len(k.statesEnded(true)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
+	return lists.Collect(ctx, s.DB, k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

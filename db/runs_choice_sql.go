@@ -9,9 +9,9 @@ import (
 	"sluice/db/lists"
 )
 
-// equals are conditions on the columns whose value is given.
-func (k *chosen) equals(q *lists.Query) (text string) {
-	for _, c := range slices.Concat(walked, []string{"version"}) {
+// equals returns the conditions on columns whose value is given.
+func (k *runFilter) equals(q *lists.Query) (text string) {
+	for _, c := range slices.Concat(walkColumns, []string{"version"}) {
 		if v, ok := k.equal[c]; ok {
 			text += " AND " + c + " = " + q.Arg(v)
 		}
@@ -19,48 +19,48 @@ func (k *chosen) equals(q *lists.Query) (text string) {
 	return text
 }
 
-// span is the range of IDs.
-func (k *chosen) span(q *lists.Query) string {
+// span returns the condition on the ID.
+func (k *runFilter) span(q *lists.Query) string {
 	return "id >= " + q.Arg(k.Low) + " AND id < " + q.Arg(k.High)
 }
 
-// glanceQuery reads the first runs of all and marks those that are chosen.
-func (k *chosen) glanceQuery(size int) *lists.Query {
+// newestQuery reads the first runs of all workspaces and marks those that match.
+func (k *runFilter) newestQuery(size int) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT id, CASE WHEN workspace_id = ", q.Arg(k.ws), " AND state IN ", q.List(k.states), k.equals(q), " THEN 1 ELSE 0 END FROM runs WHERE ",
 		k.span(q), " ORDER BY id ", k.Order(), " LIMIT ", q.Arg(size))
 	return q
 }
 
-// openQuery reads the open runs of the workspace. All are read before they are
-// sorted: PostgreSQL would otherwise walk back over all runs there are if its
-// statistics promise an open one soon.
-func (k *chosen) openQuery(n int) *lists.Query {
+// openQuery reads the open runs of the workspace. It reads all of them before
+// sorting: otherwise PostgreSQL may scan all runs backward by ID if its statistics
+// suggest that an open run comes early.
+func (k *runFilter) openQuery(n int) *lists.Query {
 	q := &lists.Query{}
 	q.Add("WITH open AS MATERIALIZED (SELECT id", k.openRuns(q), ") SELECT id FROM open ORDER BY id ", k.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
-// countOpenQuery is as countQuery, for open runs, of which it reads so many.
-func (k *chosen) countOpenQuery(most int) *lists.Query {
+// countOpenQuery is countQuery for open runs. It reads at most the given number.
+func (k *runFilter) countOpenQuery(most int) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT 0, version, count(*) FROM (SELECT version", k.openRuns(q), " LIMIT ", q.Arg(most), ") AS open GROUP BY version")
 	return q
 }
 
-// openRuns is what follows the columns that are selected from open runs. SQLite
-// uses a partial index only if its condition is in the query, so place > 0 is.
-func (k *chosen) openRuns(q *lists.Query) string {
+// openRuns returns the FROM and WHERE clauses for open runs. SQLite uses a partial
+// index only if the query contains its condition, place > 0.
+func (k *runFilter) openRuns(q *lists.Query) string {
 	return " FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = " + q.Arg(k.ws) + k.equals(q) +
-		" AND state IN " + q.List(k.statesThat(false)) + " AND " + k.span(q)
+		" AND state IN " + q.List(k.statesEnded(false)) + " AND " + k.span(q)
 }
 
-// groupsQuery walks the groups and returns those with the first runs.
-func (k *chosen) groupsQuery(n int, postgres bool) *lists.Query {
+// groupsQuery walks the levels and returns the groups with the first runs.
+func (k *runFilter) groupsQuery(n int, postgres bool) *lists.Query {
 	q := &lists.Query{}
-	ws, columns := q.Arg(k.ws), strings.Join(grouped, ", ")
+	ws, columns := q.Arg(k.ws), strings.Join(groupColumns, ", ")
 	level := k.walk(q, ws)
-	q.Add(", heads AS MATERIALIZED (SELECT ", columns, ", (", k.firstRuns(q, "id", ws, lists.Refs("l.", grouped), "1", postgres), ") AS head FROM ", level, ")",
+	q.Add(", heads AS MATERIALIZED (SELECT ", columns, ", (", k.firstRuns(q, "id", ws, lists.Refs("l.", groupColumns), "1", postgres), ") AS head FROM ", level, ")",
 		" SELECT ", columns, ", head FROM heads WHERE head IS NOT NULL ORDER BY head ", k.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
@@ -68,9 +68,9 @@ func (k *chosen) groupsQuery(n int, postgres bool) *lists.Query {
 // walk writes a common table expression for each level, named after its column,
 // and returns the last level as l. The rows of a level are the values of its
 // column and of all columns above. A column that has no next value is NULL.
-func (k *chosen) walk(q *lists.Query, ws string) (last string) {
+func (k *runFilter) walk(q *lists.Query, ws string) (last string) {
 	q.Add("WITH RECURSIVE state_level(state) AS (")
-	for i, state := range k.statesThat(true) {
+	for i, state := range k.statesEnded(true) {
 		if i > 0 {
 			q.Add(" UNION ALL ")
 		}
@@ -78,8 +78,8 @@ func (k *chosen) walk(q *lists.Query, ws string) (last string) {
 	}
 	q.Add(")")
 	last = "state_level l"
-	for i, c := range walked {
-		above := grouped[:i+1]
+	for i, c := range walkColumns {
+		above := groupColumns[:i+1]
 		level := c + "_level"
 		q.Add(", ", level, "(", lists.Joined("", above), ", ", c, ") AS (SELECT ", lists.Joined("l.", above), ", ")
 		if v, ok := k.equal[c]; ok {
@@ -93,7 +93,7 @@ func (k *chosen) walk(q *lists.Query, ws string) (last string) {
 	return last
 }
 
-// given is the one value of a column as a column of a level.
+// given returns an argument with the type of its column.
 func given(column, name string) string {
 	if column == "draft" {
 		return "CAST(" + name + " AS BIGINT)"
@@ -101,7 +101,8 @@ func given(column, name string) string {
 	return "CAST(" + name + " AS TEXT)"
 }
 
-// nextValue is the least value of a column below a level, or the next after one.
+// nextValue selects the first value of a column below a level, or the next value
+// after the given one.
 func nextValue(ws string, above []string, column, after string) string {
 	text := "(SELECT r." + column + " FROM runs r WHERE r.place = 0 AND r.workspace_id = " + ws
 	for _, c := range above {
@@ -113,28 +114,28 @@ func nextValue(ws string, above []string, column, after string) string {
 	return text + " ORDER BY r." + column + " LIMIT 1)"
 }
 
-// firstRuns selects a column of the first runs of a group, whose values stand in
-// the order of grouped.
+// firstRuns selects a column of the first runs of a group. values are in the order
+// of groupColumns.
 //
-// PostgreSQL is asked for an order that only runs_ended has: for the order of
-// IDs alone it may choose the primary key and walk back over all runs, if its
-// statistics say that the group is large. It ends a walk only at bounds of
-// single columns, so the far end of the span is compared outside. SQLite would
-// use only the key of the pair.
-func (k *chosen) firstRuns(q *lists.Query, selected, ws string, values []string, limit string, postgres bool) string {
+// On PostgreSQL the query sorts in an order that only the index runs_ended has. To
+// sort by ID only, PostgreSQL may choose the primary key and scan all runs backward
+// if its statistics suggest that the group is large. PostgreSQL stops an index scan
+// only at bounds of single columns, so an outer query applies the far end of the
+// span. SQLite would use only the key ID of the row comparison.
+func (k *runFilter) firstRuns(q *lists.Query, selected, ws string, values []string, limit string, postgres bool) string {
 	from, to, beyond, within, same := q.Arg(k.High), q.Arg(k.Low), "<", ">=", ">="
 	if k.Oldest {
 		from, to, beyond, within, same = to, from, ">=", "<", "<="
 	}
-	last := len(grouped) - 1
+	last := len(groupColumns) - 1
 	text := " FROM runs r WHERE r.place = 0 AND r.workspace_id = " + ws
-	for i, c := range grouped[:last] {
+	for i, c := range groupColumns[:last] {
 		text += " AND r." + c + " = " + values[i]
 	}
 	if v, ok := k.equal["version"]; ok {
 		text += " AND r.version = " + q.Arg(v)
 	}
-	column, value := "r."+grouped[last], values[last]
+	column, value := "r."+groupColumns[last], values[last]
 	if !postgres {
 		return "SELECT r." + selected + text + " AND " + column + " = " + value + " AND r.id " + beyond + " " + from + " AND r.id " + within + " " + to + " ORDER BY r.id " + k.Order() + " LIMIT " + limit
 	}
@@ -143,7 +144,7 @@ func (k *chosen) firstRuns(q *lists.Query, selected, ws string, values []string,
 }
 
 // armsQuery merges the first runs of each group.
-func (k *chosen) armsQuery(groups []group, n int, postgres bool) *lists.Query {
+func (k *runFilter) armsQuery(groups []group, n int, postgres bool) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT id FROM (")
 	k.arms(q, "id", groups, n, postgres)
@@ -151,9 +152,9 @@ func (k *chosen) armsQuery(groups []group, n int, postgres bool) *lists.Query {
 	return q
 }
 
-// countQuery counts the runs of each version in each group, and no more than
-// most in a group.
-func (k *chosen) countQuery(groups []group, most int, postgres bool) *lists.Query {
+// countQuery counts the runs of each version in each group, at most the given
+// number per group.
+func (k *runFilter) countQuery(groups []group, most int, postgres bool) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT arm, version, count(*) FROM (")
 	k.arms(q, "version", groups, most, postgres)
@@ -161,10 +162,10 @@ func (k *chosen) countQuery(groups []group, most int, postgres bool) *lists.Quer
 	return q
 }
 
-// arms selects the number of the group and a column of the first runs of each.
-// SQLite has no lateral joins, so there it is a subquery for each group.
-// PostgreSQL plans one subquery for all of them.
-func (k *chosen) arms(q *lists.Query, selected string, groups []group, n int, postgres bool) {
+// arms selects the number of each group with a column of its first runs. SQLite
+// has no lateral joins, so the query has one subquery per group there. PostgreSQL
+// plans one subquery for all groups.
+func (k *runFilter) arms(q *lists.Query, selected string, groups []group, n int, postgres bool) {
 	ws, limit := q.Arg(k.ws), q.Arg(n)
 	if postgres {
 		q.Add("SELECT g.arm, a.", selected, " FROM (")
@@ -179,12 +180,12 @@ func (k *chosen) arms(q *lists.Query, selected string, groups []group, n int, po
 			q.Add(selected, " FROM (", k.firstRuns(q, selected, ws, values, limit, false), ")")
 			continue
 		}
-		for j, c := range grouped {
+		for j, c := range groupColumns {
 			values[j] = given(c, values[j]) + " AS " + c
 		}
 		q.Add(strings.Join(values, ", "))
 	}
 	if postgres {
-		q.Add(") AS g CROSS JOIN LATERAL (", k.firstRuns(q, selected, ws, lists.Refs("g.", grouped), limit, true), ") AS a")
+		q.Add(") AS g CROSS JOIN LATERAL (", k.firstRuns(q, selected, ws, lists.Refs("g.", groupColumns), limit, true), ") AS a")
 	}
 }

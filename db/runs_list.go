@@ -1,11 +1,13 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -14,40 +16,38 @@ import (
 	"sluice/flow"
 )
 
-// ListRunRows returns a page of the chosen runs, newest first. A page of newer
-// runs that would not be full is the first page instead.
+// ListRunRows returns a page of the runs that match, newest first. If a page of
+// newer runs would not be full, it returns the first page instead.
 func (s Runs) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error) {
-	k := chosenBy(&c)
-	found := search{DB: s.DB, chosen: &k, text: c.Text, time: c.SearchTime}
-	ids, err := found.first(ctx, c.Limit+1)
+	k := newRunFilter(&c)
+	search := lists.Search{
+		Span: &k.Span, Until: time.Now().Add(cmp.Or(c.SearchTime, searchTime)), Match: s.matchText(c.Text),
+		Next: func(ctx context.Context, n int) ([]string, error) { return s.chooseRuns(ctx, &k, n) },
+	}
+	ids, err := search.First(ctx, c.Limit+1)
 	if err != nil {
 		return flow.RunPage{}, err
 	}
 	more := len(ids) > c.Limit
-	if c.After != "" && !more && found.reached == "" {
+	if c.After != "" && !more && search.Reached == "" {
 		c.After = ""
 		return s.ListRunRows(ctx, c)
 	}
-	p := flow.RunPage{Looked: found.looked, More: found.reached != "", Reached: flow.TimeOfID(flow.PrefixRun, found.reached)}
+	p := flow.RunPage{Looked: search.Looked, More: search.Reached != "", Reached: flow.TimeOfID(flow.PrefixRun, search.Reached)}
 	if p.Rows, err = s.runRows(ctx, ids[:min(len(ids), c.Limit)]); err != nil {
 		return p, err
 	}
-	return marked(p, &c, more, found.reached), nil
-}
-
-// marked says where the pages beside a page go on.
-func marked(p flow.RunPage, c *flow.RunChoice, more bool, reached string) flow.RunPage {
-	at := lists.Cursors{Before: c.Before, After: c.After, More: more, Reached: reached}
+	at := lists.Cursors{Before: c.Before, After: c.After, More: more, Reached: search.Reached}
 	if n := len(p.Rows); n > 0 {
 		at.Newest, at.Oldest = p.Rows[0].ID, p.Rows[n-1].ID
 	}
 	p.Newer, p.Older = at.Beside()
-	return p
+	return p, nil
 }
 
-// ListRuns returns the chosen runs with all they hold, newest first.
+// ListRuns returns the runs that match with all their content, newest first.
 func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
-	k := chosenBy(&flow.RunChoice{
+	k := newRunFilter(&flow.RunChoice{
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,
 	})
@@ -59,7 +59,7 @@ func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error
 	for _, id := range ids {
 		r, err := core.FindRun(ctx, s.Reads, f.WorkspaceID, "", id)
 		switch {
-		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // dropped meanwhile
+		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // deleted in the meantime
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", id, err)
 		default:
@@ -69,18 +69,18 @@ func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error
 	return runs, nil
 }
 
-// rowColumns are what a row of a list is made of; none of them is large.
+// rowColumns are the columns of a row in a list. None of them is large.
 const rowColumns = "id, flow_id, version, draft, state, run_trigger, key_id, user_id, input_tokens, output_tokens, cost_nano_usd, " +
 	"progress_done, progress_total, created_at, started_at, ended_at, erased, gist, error"
 
-// runRows reads rows by their IDs, and gives them newest first.
+// runRows reads rows by their IDs and returns them newest first.
 func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	q := &lists.Query{}
 	q.Add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.List(ids))
-	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, readRunRow)
+	rows, err := lists.Collect(ctx, s.DB, q, readRunRow)
 	slices.SortFunc(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
 	return rows, err
 }

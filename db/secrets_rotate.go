@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,23 +24,23 @@ import (
 	"sluice/db/gen"
 )
 
-// Rotation is what became of rotating the master key.
+// Rotation is the result of rotating the master key.
 type Rotation struct {
-	Resealed int    // secrets that were sealed anew
-	KeyFile  string // where the new key lies
-	OldFile  string // where the old key lies now; empty when it came from elsewhere
+	Resealed int    // number of secrets that were encrypted again
+	KeyFile  string // path of the new key
+	OldFile  string // path to which the old key was moved; empty if it was not in a file
 }
 
-// RotateMasterKey seals every secret with a new key and makes that the master
-// key. The new key is made in newFile, or read from it if it is there already,
-// as after a rotation that was cut short; empty is beside the present key file,
-// whose place it takes at the end. Nobody may use the database meanwhile:
-// ErrEngineRunning says that somebody does.
+// RotateMasterKey encrypts every secret with a new key, which becomes the master
+// key. It creates the new key in newFile, or reads it if the file exists, as after
+// an interrupted rotation. If newFile is empty, the new key is created next to the
+// current key file and replaces it at the end. No server may use the database
+// during the rotation: if one does, it returns ErrEngineRunning.
 func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Rotation, err error) {
 	cfg = cfg.WithDefaults()
 	present := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, core.KeyFile))
 	if cfg.MasterKey != "" && newFile == "" {
-		return r, errors.New("the master key comes from SLUICE_MASTER_KEY, which cannot be changed from here; say with --new-key-file where the new one shall lie")
+		return r, errors.New("the master key comes from SLUICE_MASTER_KEY, which cannot be changed from here; choose the file for the new key with --new-key-file")
 	}
 	inPlace := newFile == ""
 	r.KeyFile = cmp.Or(newFile, present+".new")
@@ -60,8 +61,8 @@ func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Ro
 	return r.takePlace(present, cfg.Now())
 }
 
-// takePlace puts the new key where the old one is. There is a key at that place
-// at every instant.
+// takePlace replaces the old key file by the new one. At every moment there is a key
+// at that path.
 func (r Rotation) takePlace(present string, now time.Time) (Rotation, error) {
 	r.OldFile = present + ".until-" + now.UTC().Format("20060102-150405")
 	err := os.Link(present, r.OldFile)
@@ -72,13 +73,13 @@ func (r Rotation) takePlace(present string, now time.Time) (Rotation, error) {
 		err = core.SyncDir(filepath.Dir(present))
 	}
 	if err != nil {
-		return r, fmt.Errorf("put the new key in the place of the old one: %w", err)
+		return r, fmt.Errorf("replace the old key file: %w", err)
 	}
 	r.KeyFile = present
 	return r, nil
 }
 
-// newKey reads the new key, or makes it for its owner alone.
+// newKey reads the new key, or creates it with mode 0600.
 func newKey(path string) (*keyset.Handle, error) {
 	text, err := os.ReadFile(path)
 	if err == nil {
@@ -90,7 +91,8 @@ func newKey(path string) (*keyset.Handle, error) {
 	return core.CreateKey(path)
 }
 
-// bothKeys opens what either key sealed, and seals with the new one.
+// bothKeys returns a keyset that decrypts with either key and encrypts with the new
+// one.
 func bothKeys(old, fresh *keyset.Handle) (*keyset.Handle, error) {
 	if old.KeysetInfo().GetPrimaryKeyId() == fresh.KeysetInfo().GetPrimaryKeyId() {
 		return nil, errors.New("the new master key is the old one; give another file with --new-key-file")
@@ -104,8 +106,8 @@ func bothKeys(old, fresh *keyset.Handle) (*keyset.Handle, error) {
 	return insecurecleartextkeyset.Read(keyset.NewBinaryReader(bytes.NewReader(text)))
 }
 
-// reseal seals all secrets with the new key and then the mark by which a
-// database knows its key.
+// reseal encrypts all secrets with the new key, and at the end the value that
+// identifies the key of the database.
 func reseal(ctx context.Context, cfg core.Config, fresh *keyset.Handle) (n int, err error) {
 	s, err := Open(ctx, cfg)
 	if err != nil {
@@ -122,13 +124,13 @@ func reseal(ctx context.Context, cfg core.Config, fresh *keyset.Handle) (n int, 
 	for _, col := range sealedColumns {
 		done, err := to.column(ctx, col)
 		if n += done; err != nil {
-			return n, fmt.Errorf("seal %s.%s anew: %w", col.table, col.column, err)
+			return n, fmt.Errorf("encrypt %s.%s again: %w", col.table, col.column, err)
 		}
 	}
 	return n, to.finish(ctx)
 }
 
-// lockOut makes sure that nobody works with the old key.
+// lockOut returns an error if a server works with the old key.
 func lockOut(ctx context.Context, s *core.DB) error {
 	if s.Pool() == nil {
 		return s.LockEngine(core.EngineInfo{PID: os.Getpid()})
@@ -140,7 +142,7 @@ func lockOut(ctx context.Context, s *core.DB) error {
 	return err
 }
 
-// beginSealing marks the database as one that needs both keys.
+// beginSealing marks the database as needing both keys.
 func beginSealing(ctx context.Context, s *core.DB, fresh *keyset.Handle) (to sealing, err error) {
 	to = sealing{s: s, prefix: prefixOf(fresh)}
 	if to.aead, err = aead.New(fresh); err != nil {
@@ -155,29 +157,28 @@ func beginSealing(ctx context.Context, s *core.DB, fresh *keyset.Handle) (to sea
 	})
 }
 
-// sealing is sealing secrets with a new key.
+// sealing encrypts secrets with a new key.
 type sealing struct {
 	s      *core.DB
-	aead   tink.AEAD // of the new key alone
-	prefix []byte    // what it seals begins with
+	aead   tink.AEAD // of the new key only
+	prefix []byte    // of everything that it encrypts
 }
 
-// prefixOf is what Tink puts before everything that a key seals: a version and
-// the key's ID.
+// prefixOf returns the prefix of all ciphertexts of a Tink key: a version byte and
+// the key ID.
 func prefixOf(h *keyset.Handle) []byte {
 	return binary.BigEndian.AppendUint32([]byte{1}, h.KeysetInfo().GetPrimaryKeyId())
 }
 
-// sealedColumn is one column that holds sealed values, of a table whose primary
-// key is id, and where in a row the place of the secret is written: see
-// associated.
+// sealedColumn is a column with encrypted values in a table with the primary key id,
+// and the columns of the associated data; see core.Associated.
 type sealedColumn struct {
 	table, column string
 	ws, owner     string // columns
 	field         string
 }
 
-// sealedColumns are all of them; a test holds them against the schema.
+// sealedColumns are all encrypted columns. A test compares them with the schema.
 var sealedColumns = []sealedColumn{
 	{"flows", "signing", "workspace_id", "id", "signing"},
 	{"flows", "signing_before", "workspace_id", "id", "signing_before"},
@@ -191,17 +192,17 @@ var sealedColumns = []sealedColumn{
 	{"deliveries", "signature", "workspace_id", "id", "signature"},
 }
 
-// sealedPage is how many rows are sealed anew in one transaction.
+// sealedPage is the number of rows that are encrypted again in one transaction.
 const sealedPage = 500
 
-// sealedRow is one value and where it belongs.
+// sealedRow is an encrypted value with its associated data.
 type sealedRow struct {
 	id, ws, owner string
 	value         []byte
 }
 
-// column seals a column anew, row by row. What bears the new key already was
-// done by a rotation that was cut short.
+// column encrypts a column again, row by row. It skips values with the new key,
+// which are from an interrupted rotation.
 func (to sealing) column(ctx context.Context, col sealedColumn) (n int, err error) {
 	for after := ""; ; {
 		rows, err := to.page(ctx, col, after)
@@ -220,27 +221,17 @@ func (to sealing) column(ctx context.Context, col sealedColumn) (n int, err erro
 func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]sealedRow, error) {
 	query := fmt.Sprintf(`SELECT id, %s, %s, %s FROM %s WHERE id > $1 AND length(%s) > 0 ORDER BY id LIMIT %d`,
 		col.ws, col.owner, col.column, col.table, col.column, sealedPage)
-	found, err := to.s.Reader.QueryContext(ctx, query, after)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	var rows []sealedRow
-	for found.Next() {
-		var r sealedRow
-		if err := found.Scan(&r.id, &r.ws, &r.owner, &r.value); err != nil {
-			return nil, err
-		}
-		rows = append(rows, r)
-	}
-	return rows, found.Err()
+	rows, err := to.s.Reader.QueryContext(ctx, query, after)
+	return dbconn.Collect(rows, err, func(rows *sql.Rows) (r sealedRow, err error) {
+		return r, rows.Scan(&r.id, &r.ws, &r.owner, &r.value)
+	})
 }
 
 func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) error {
 	query := fmt.Sprintf(`UPDATE %s SET %s = $1 WHERE id = $2`, col.table, col.column)
 	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, r := range rows {
-			sealed, err := to.anew(r.value, r.ws, r.owner, col.field)
+			sealed, err := to.reencrypt(r.value, r.ws, r.owner, col.field)
 			if err != nil {
 				return err
 			}
@@ -252,9 +243,9 @@ func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) 
 	})
 }
 
-// anew opens what either key sealed and seals it with the new one, which must
-// then open it alone.
-func (to sealing) anew(sealed []byte, ws, owner, field string) ([]byte, error) {
+// reencrypt decrypts a value with either key, encrypts it with the new one, and
+// checks that the new key decrypts the result.
+func (to sealing) reencrypt(sealed []byte, ws, owner, field string) ([]byte, error) {
 	text, err := to.s.Unseal(sealed, ws, owner, field)
 	if err != nil {
 		return nil, err
@@ -269,13 +260,13 @@ func (to sealing) anew(sealed []byte, ws, owner, field string) ([]byte, error) {
 	return sealed, nil
 }
 
-// sealedMeta are the rows of meta that are sealed, and the place of each.
+// sealedMeta are the encrypted rows of meta, and the associated data of each.
 var sealedMeta = map[string][3]string{
 	fileKey:        {"meta", "files", "key"},
 	core.SealCheck: {"meta", "seal", "check"},
 }
 
-// finish makes the new key the database's own.
+// finish encrypts the rows of meta and removes the rotation mark.
 func (to sealing) finish(ctx context.Context) error {
 	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for name, place := range sealedMeta {
@@ -284,7 +275,7 @@ func (to sealing) finish(ctx context.Context) error {
 				continue
 			}
 			if err == nil {
-				value, err = to.anew(value, place[0], place[1], place[2])
+				value, err = to.reencrypt(value, place[0], place[1], place[2])
 			}
 			if err == nil {
 				err = tx.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: name, Value: value})

@@ -24,8 +24,8 @@ func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 	})
 }
 
-// KeepSession stores what a session holds now, unless it was ended meanwhile: a
-// request that was under way must not bring it back.
+// KeepSession updates the data of a session unless the session was ended in the
+// meantime: a concurrent request must not restore it.
 func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		return tx.KeepSession(tx.Ctx, gen.KeepSessionParams{
@@ -34,7 +34,7 @@ func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
 	})
 }
 
-// FindSession returns a session that is not over; what is missing is nil.
+// FindSession returns a session that has not expired, or nil.
 func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
 	r, err := s.Reads.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.NowMicros()})
 	if dbconn.IsNoRows(err) {
@@ -54,18 +54,19 @@ func (s Sessions) TouchSession(ctx context.Context, tokenHash, ip string, seen, 
 	})
 }
 
-// ListSessions returns a person's sessions that are not over, newest first.
+// ListSessions returns the unexpired sessions of a user, newest first.
 func (s Sessions) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
 	rows, err := s.Reads.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.NowMicros()})
 	return dbconn.MapRows(rows, sessionOf), err
 }
 
-// DropSession ends a session, synced, so that it cannot come back.
+// DropSession ends a session. The write is synced, so that the session cannot
+// reappear after a failure of the machine.
 func (s Sessions) DropSession(ctx context.Context, tokenHash string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.DeleteSession(tx.Ctx, tokenHash) })
 }
 
-// EndSession ends one of a person's sessions.
+// EndSession ends a session of a user.
 func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
@@ -73,7 +74,7 @@ func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
 	})
 }
 
-// EndSessions ends a person's sessions but the one named.
+// EndSessions ends all sessions of a user except one, and returns their number.
 func (s Sessions) EndSessions(ctx context.Context, userID, exceptID string) (n int64, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err = tx.EndSessions(tx.Ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptID})

@@ -10,11 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// hoursLife is how long the hours of flows are kept: one day is shown.
-const hoursLife = 48 * time.Hour
-
-// FlowStats tells what each of the flows did in the 24 hours up to now. A flow
-// that did nothing, or is not of the workspace, has an empty day.
+// FlowStats returns the statistics of flows for the 24 hours up to now. They are
+// empty for a flow without runs or of another workspace.
 func (s Flows) FlowStats(ctx context.Context, ws string, flowIDs []string, now time.Time) (map[string]flow.Day, error) {
 	days := make(map[string]flow.Day, len(flowIDs))
 	for _, id := range flowIDs {

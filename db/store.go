@@ -78,13 +78,13 @@ func newStore(c *core.DB) *Store {
 	}
 }
 
-// Runs stores runs: those in execution, and what lists and pages show of all.
+// Runs stores runs: execution, cancellation, and lists of runs.
 type Runs struct{ core.Execution }
 
-// Recovery stores runs and deliveries whose worker is gone.
+// Recovery takes over runs and deliveries whose worker is gone.
 type Recovery struct{ *core.DB }
 
-// Retention stores the content that is deleted when its time is over.
+// Retention erases content that is older than its retention.
 type Retention struct{ *core.DB }
 
 // Flows stores flows, their drafts and what lists of flows show.
@@ -105,7 +105,7 @@ type Forms struct{ *core.DB }
 // Files stores uploaded and produced files.
 type Files struct {
 	*core.DB
-	bucket blobs.Bucket // their content
+	bucket blobs.Bucket // stores the content
 }
 
 // Keys stores API keys.
@@ -114,7 +114,7 @@ type Keys struct{ *core.DB }
 // Users stores user accounts.
 type Users struct{ *core.DB }
 
-// Members stores who belongs to which workspace, and with which role.
+// Members stores the members of workspaces and their roles.
 type Members struct{ *core.DB }
 
 // Invites stores invitations to a workspace and password reset links.
@@ -132,16 +132,16 @@ type Credentials struct{ *core.DB }
 // Prices stores the prices of models.
 type Prices struct{ *core.DB }
 
-// Budgets stores limits on what flows and keys may spend.
+// Budgets stores the limits and budgets of flows and keys.
 type Budgets struct{ *core.DB }
 
-// Quotas stores how much a workspace may store.
+// Quotas stores the storage quotas of workspaces.
 type Quotas struct{ *core.DB }
 
 // RateLimits stores counters of requests and of failed sign-ins.
 type RateLimits struct{ *core.DB }
 
-// UsageLog stores what runs consumed, by day.
+// UsageLog stores the usage of runs by day.
 type UsageLog struct{ *core.DB }
 
 // AuditLog stores the audit log, a chain of entries for each workspace.
@@ -150,11 +150,11 @@ type AuditLog struct{ *core.DB }
 // Instances stores the servers that share a database.
 type Instances struct{ *core.DB }
 
-// Maintenance stores backups and inspection of the database.
+// Maintenance backs up and inspects the database.
 type Maintenance struct{ *core.DB }
 
-// Open opens the store, migrates it and reads its master key. A key that does
-// not fit what the database was sealed with is refused.
+// Open opens the store, migrates it and reads its master key. It returns an error if
+// the database was encrypted with another key.
 func Open(ctx context.Context, cfg core.Config) (*Store, error) {
 	c, err := core.Open(ctx, cfg)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
-			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: core.DefaultMaxQueued, CreatedAt: s.NowMicros(),
+			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: flow.DefaultMaxQueued, CreatedAt: s.NowMicros(),
 		})
 	})
 }

@@ -12,11 +12,11 @@ import (
 	"sluice/flow"
 )
 
-// TakeTry counts an attempt under every name given as if it failed, since of
-// many that come at once none has failed yet; ForgiveTry takes that back. Where
-// one must still wait it counts nothing and tells how long.
+// TakeTry counts an attempt under each name as failed, because concurrent attempts
+// have not failed yet when they are counted. ForgiveTry reverts that for a success.
+// If one of the names must still wait, it counts nothing and returns how long.
 func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error) {
-	// In one order everywhere, so that transactions cannot wait in a circle.
+	// A fixed order avoids deadlocks.
 	slices.SortFunc(tries, func(a, b flow.Try) int { return cmp.Compare(a.Name, b.Name) })
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		wait = 0
@@ -41,7 +41,7 @@ func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.D
 	return wait, err
 }
 
-// holdThrottle reads a count and lets nobody else change it meanwhile.
+// holdThrottle reads a count and locks it until the end of the transaction.
 func holdThrottle(tx *core.Tx, name string) (gen.Throttle, error) {
 	if err := tx.HoldThrottle(tx.Ctx, name); err != nil {
 		return gen.Throttle{}, err
@@ -58,9 +58,9 @@ func fail(tx *core.Tx, r gen.Throttle, t flow.Try, now time.Time) error {
 	})
 }
 
-// ForgiveTry says that an attempt did not fail. The account's failures are
-// forgotten; of the address's only this one is, or whoever has an account could
-// guess at others for ever.
+// ForgiveTry records that an attempt succeeded. It resets the failures of the
+// account, but reverts only one failure of the address. Otherwise anyone with an
+// account could guess the passwords of others indefinitely.
 func (s RateLimits) ForgiveTry(ctx context.Context, account, address string) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		if err := tx.DeleteThrottle(tx.Ctx, account); err != nil {

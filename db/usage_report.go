@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// Usage returns the days from and to which the times belong, both included.
+// Usage returns the usage of the UTC days from one time to another, inclusive.
 func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
 	rows, err := s.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})
 	var days []flow.UsageDay
@@ -38,9 +38,9 @@ func usageDayOf(r gen.UsageAll) flow.UsageDay {
 	}
 }
 
-// FoldUsage adds the usage log up, unless another instance does, or this one has
-// logged nothing since. It changes nothing that can be seen: all who read usage
-// read the log too.
+// FoldUsage aggregates the usage log, unless another instance is doing so or this
+// instance has logged nothing since the last time. The results of Usage do not
+// change, because it reads the log too.
 func (s UsageLog) FoldUsage(ctx context.Context) error {
 	if s.Pool() == nil || !s.Logged.Swap(false) {
 		return nil
@@ -57,7 +57,7 @@ func (s UsageLog) FoldUsage(ctx context.Context) error {
 		s.Logged.Store(true)
 	}
 	if err != nil {
-		return fmt.Errorf("add up the usage log: %w", err)
+		return fmt.Errorf("aggregate the usage log: %w", err)
 	}
 	return nil
 }
@@ -81,5 +81,5 @@ ON CONFLICT (workspace_id, flow_id, hour, bucket) DO UPDATE
 SET succeeded = flow_hours.succeeded + excluded.succeeded, failed = flow_hours.failed + excluded.failed,
 	canceled = flow_hours.canceled + excluded.canceled, cost_nano_usd = flow_hours.cost_nano_usd + excluded.cost_nano_usd`
 
-// usageLock is held by the PostgreSQL transaction that adds up the usage log.
+// usageLock is the advisory lock of the transaction that aggregates the usage log.
 const usageLock = 0x536c756c

@@ -13,10 +13,10 @@ import (
 	"sluice/flow"
 )
 
-// setUpToken is the name under which the hash of the set-up link's token is.
+// setUpToken is the row of meta with the hash of the set-up link's token.
 const setUpToken = "setup"
 
-// HasUsers tells whether the first person has come.
+// HasUsers reports whether there is a user.
 func (s Users) HasUsers(ctx context.Context) (bool, error) {
 	_, err := s.Reads.FirstUser(ctx)
 	if dbconn.IsNoRows(err) {
@@ -25,8 +25,8 @@ func (s Users) HasUsers(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// OfferSetUp makes the token of this hash the one that sets up, while there is
-// nobody. It tells whether that is so.
+// OfferSetUp stores the hash of the token for the first set-up, and reports whether
+// it did. It does nothing once there is a user.
 func (s Users) OfferSetUp(ctx context.Context, tokenHash string) (offered bool, err error) {
 	if had, err := s.HasUsers(ctx); had || err != nil {
 		return false, err
@@ -37,7 +37,7 @@ func (s Users) OfferSetUp(ctx context.Context, tokenHash string) (offered bool, 
 	return err == nil, err
 }
 
-// IsSetUpToken tells whether the token of this hash still sets up.
+// IsSetUpToken reports whether the token with this hash is valid for the set-up.
 func (s Users) IsSetUpToken(ctx context.Context, tokenHash string) (bool, error) {
 	if had, err := s.HasUsers(ctx); had || err != nil {
 		return false, err
@@ -49,12 +49,12 @@ func (s Users) IsSetUpToken(ctx context.Context, tokenHash string) (bool, error)
 	return subtle.ConstantTimeCompare(stored, []byte(tokenHash)) == 1, err
 }
 
-// SetUp makes the first person the owner of the default workspace and gives
-// that a name. The token works once; not_found tells that it does not.
+// SetUp creates the first user as the owner of the default workspace and names the
+// workspace. The token works once; CodeNotFound means that it is not valid.
 func (s Users) SetUp(ctx context.Context, tokenHash string, u *flow.User, workspace string) error {
 	s.newUser(u)
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		// Taking the token holds its row: of two who come at once one finds it.
+		// Taking the token locks its row: of two concurrent calls, one finds it.
 		n, err := tx.TakeMeta(tx.Ctx, gen.TakeMetaParams{Name: setUpToken, Value: []byte(tokenHash)})
 		if err := dbconn.MustAffect(n, err, "set-up link"); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s Users) SetUp(ctx context.Context, tokenHash string, u *flow.User, worksp
 	})
 }
 
-// SignUp adds a person who owns a workspace of their own.
+// SignUp creates a user and a workspace that the user owns.
 func (s Users) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) error {
 	s.newUser(u)
 	Workspaces(s).newWorkspace(w)
@@ -81,8 +81,8 @@ func (s Users) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) erro
 	})
 }
 
-// CreateUser adds a person with a role in a workspace. A second one with the
-// same e-mail address is refused as input_invalid.
+// CreateUser creates a user with a role in a workspace. It returns CodeInputInvalid
+// if the e-mail address is taken.
 func (s Users) CreateUser(ctx context.Context, ws string, u *flow.User, role flow.MemberRole) error {
 	s.newUser(u)
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
@@ -93,15 +93,15 @@ func (s Users) CreateUser(ctx context.Context, ws string, u *flow.User, role flo
 	})
 }
 
-// newUser fills in what is not there yet.
+// newUser sets the ID and the time, and normalizes the other fields.
 func (s Users) newUser(u *flow.User) {
-	u.ID, u.Email, u.Name, u.CreatedAt = s.IDs().New(flow.PrefixUser), address(u.Email), dbconn.ValidText(strings.TrimSpace(u.Name)), dbconn.TimeOf(s.NowMicros())
+	u.ID, u.Email, u.Name, u.CreatedAt = s.IDs().New(flow.PrefixUser), normalizeEmail(u.Email), dbconn.ValidText(strings.TrimSpace(u.Name)), dbconn.TimeOf(s.NowMicros())
 }
 
-// insertMember adds a new person and their place in a workspace.
+// insertMember inserts a new user and their membership in a workspace.
 func insertMember(tx *core.Tx, u *flow.User, ws string, role flow.MemberRole) error {
 	if _, err := tx.FindUserByEmail(tx.Ctx, u.Email); !dbconn.IsNoRows(err) {
-		return errors.Join(flow.Errorf(flow.CodeInputInvalid, "There is already a person with this e-mail address."), err)
+		return errors.Join(flow.ErrEmailTaken, err)
 	}
 	row := gen.InsertUserParams{ID: u.ID, Email: u.Email, Name: u.Name, PasswordHash: u.PasswordHash, CreatedAt: dbconn.Micros(u.CreatedAt)}
 	if err := tx.InsertUser(tx.Ctx, row); err != nil {
@@ -111,25 +111,24 @@ func insertMember(tx *core.Tx, u *flow.User, ws string, role flow.MemberRole) er
 	return err
 }
 
-// FindUserByEmail returns a person by e-mail address, whatever its case.
+// FindUserByEmail returns a user by e-mail address, regardless of case.
 func (s Users) FindUserByEmail(ctx context.Context, email string) (*flow.User, error) {
-	return userOf(s.Reads.FindUserByEmail(ctx, address(email)))
+	r, err := s.Reads.FindUserByEmail(ctx, normalizeEmail(email))
+	return dbconn.Found(r, err, "person", userOf)
 }
 
-// FindUser returns a person.
+// FindUser returns a user.
 func (s Users) FindUser(ctx context.Context, id string) (*flow.User, error) {
-	return userOf(s.Reads.FindUser(ctx, id))
+	r, err := s.Reads.FindUser(ctx, id)
+	return dbconn.Found(r, err, "person", userOf)
 }
 
-func userOf(r gen.User, err error) (*flow.User, error) {
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "person")
-	}
-	return &flow.User{ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, CreatedAt: dbconn.TimeOf(r.CreatedAt)}, nil
+func userOf(r gen.User) flow.User {
+	return flow.User{ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
 }
 
-// SetPassword replaces a person's password hash. It ends their sessions but the
-// one named, and the links that would set another password.
+// SetPassword replaces the password hash of a user. It ends all their sessions
+// except one, and deletes their password reset links.
 func (s Users) SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return setPassword(tx, userID, passwordHash, exceptSession) })
 }
@@ -145,5 +144,7 @@ func setPassword(tx *core.Tx, userID, passwordHash, exceptSession string) error 
 	return tx.DeletePasswordLinks(tx.Ctx, userID)
 }
 
-// address is how an e-mail address is stored and looked for.
-func address(email string) string { return dbconn.ValidText(strings.ToLower(strings.TrimSpace(email))) }
+// normalizeEmail returns an e-mail address as it is stored and compared.
+func normalizeEmail(email string) string {
+	return dbconn.ValidText(strings.ToLower(strings.TrimSpace(email)))
+}

@@ -15,13 +15,14 @@ import (
 	"sluice/flow"
 )
 
-// PublishFlow makes the document live: as a new version, unless it equals the
-// latest one. Two equal publishes at once make one version.
+// PublishFlow makes the document the live version. It creates a new version unless
+// the document equals the latest one. Two concurrent publishes of the same document
+// create one version.
 func (s Versions) PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
 	hash, files := flow.Hash(document), documentFiles(document)
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		// The update comes first: on PostgreSQL it holds the flow's row, so that
-		// two publishes cannot take the same number.
+		// The update comes first: on PostgreSQL it locks the row of the flow, so that
+		// two publishes cannot use the same number.
 		if err := goLive(tx, ws, flowID, 0); err != nil {
 			return err
 		}
@@ -63,8 +64,7 @@ func goLive(tx *core.Tx, ws, flowID string, n int64) error {
 	return dbconn.MustAffect(rows, err, "flow")
 }
 
-// SetLiveVersion makes an existing version live. Who did it is for the caller
-// to put into the audit log.
+// SetLiveVersion makes an existing version live. The caller adds the audit entry.
 func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := tx.FindVersion(tx.Ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
@@ -77,20 +77,13 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64
 // FindVersion returns one version of a flow.
 func (s Versions) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
 	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "version")
-	}
-	v := versionOf(r)
-	return &v, nil
+	return dbconn.Found(r, err, "version", versionOf)
 }
 
 // ListVersions returns the versions of a flow, newest first.
 func (s Versions) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error) {
 	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
-	if err != nil {
-		return nil, fmt.Errorf("list versions of %s: %w", flowID, err)
-	}
-	return dbconn.MapRows(rows, versionOf), nil
+	return dbconn.Listed(rows, err, versionOf, "list versions of %s", flowID)
 }
 
 // FindDocument returns an immutable document by its hash.
@@ -102,9 +95,9 @@ func (s Versions) FindDocument(ctx context.Context, ws, hash string) ([]byte, er
 	return []byte(body), nil
 }
 
-// maxCountedRuns bounds how many runs CountVersionRuns reads of each group of
-// runs; see runs_choice.go. manyGroups is how many groups one query reads:
-// SQLite allows 500 parts.
+// maxCountedRuns bounds how many runs CountVersionRuns reads in each group of runs;
+// see runs_choice.go. manyGroups is the number of groups in one query: SQLite
+// allows 500 terms in a compound SELECT.
 const (
 	maxCountedRuns = 20_000
 	manyGroups     = 200
@@ -113,7 +106,7 @@ const (
 // CountVersionRuns counts the runs of each published version since a time.
 // whole is false if a version may have more than were counted.
 func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
-	k := chosenBy(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
+	k := newRunFilter(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
 	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
 	if err != nil {
@@ -126,7 +119,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since
 	runs, whole = map[int64]int64{}, true
 	for _, q := range queries {
 		sums := map[int64]int64{} // by group
-		_, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
+		_, err := lists.Collect(ctx, s.DB, q, func(rows *sql.Rows) (none struct{}, err error) {
 			var arm, version, n int64
 			err = rows.Scan(&arm, &version, &n)
 			runs[version] += n
@@ -141,8 +134,8 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since
 	return runs, whole, nil
 }
 
-// ListCallers returns the keys that still work and whose runs of a flow have
-// ended since a day, the busiest first.
+// ListCallers returns the valid keys with runs of a flow that ended since a day,
+// ordered by the number of runs.
 func (s Versions) ListCallers(ctx context.Context, ws, flowID string, since time.Time) ([]flow.Caller, error) {
 	rows, err := s.Reads.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: core.DayOf(since), Now: s.NowMicros()})
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
-	"sluice/flow"
 )
 
-// DueWakes hands waiting runs whose time has come to the queue. next is when
-// the earliest of the others is due, zero when there is none.
+// DueWakes hands waiting runs that are due to the queue and returns their number.
+// next is when the earliest of the others is due, or zero.
 func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.ListDueWakesParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
 	n, err = handDue(ctx, s.DB, func(tx *core.Tx) (int, error) {
@@ -36,8 +35,8 @@ func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, ne
 	return n, next, err
 }
 
-// handDue runs hand in a transaction if there is anything due at all, which is
-// asked beside the writer, since it mostly is not.
+// handDue runs hand in a transaction if something is due. It checks that with a
+// read first, because usually nothing is.
 func handDue(ctx context.Context, s *core.DB, hand func(*core.Tx) (int, error), any func() (bool, error)) (n int, err error) {
 	if s.QueueOrNil() == nil {
 		return 0, nil
@@ -50,16 +49,4 @@ func handDue(ctx context.Context, s *core.DB, hand func(*core.Tx) (int, error), 
 		return err
 	})
 	return n, err
-}
-
-// WakeRun makes a waiting run go on at once, for what it waits for has come.
-// A run that does not wait is left as it is.
-func (s Runs) WakeRun(ctx context.Context, ws, runID string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, "", runID)
-		if err != nil || run.State != flow.RunWaiting {
-			return err
-		}
-		return tx.ResumeRun(ws, runID, core.PlaceWaiting)
-	})
 }

@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 )
 
-// FoundWorkspace adds a workspace that a person owns. ID and time are filled in.
+// FoundWorkspace creates a workspace with an owner. It sets ID and time.
 func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, ownerID string) error {
 	s.newWorkspace(w)
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
@@ -21,11 +21,11 @@ func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, owner
 	})
 }
 
-// newWorkspace fills in what is not there yet.
+// newWorkspace sets the ID, the time and defaults.
 func (s Workspaces) newWorkspace(w *flow.Workspace) {
 	w.ID, w.Name, w.CreatedAt = s.IDs().New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.NowMicros())
 	if w.MaxQueued == 0 {
-		w.MaxQueued = core.DefaultMaxQueued
+		w.MaxQueued = flow.DefaultMaxQueued
 	}
 }
 
@@ -35,7 +35,7 @@ func insertWorkspace(tx *core.Tx, w *flow.Workspace) error {
 	})
 }
 
-// RenameWorkspace gives a workspace another name.
+// RenameWorkspace sets the name of a workspace.
 func (s Workspaces) RenameWorkspace(ctx context.Context, ws, name string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.RenameWorkspace(tx.Ctx, gen.RenameWorkspaceParams{ID: ws, Name: dbconn.ValidText(strings.TrimSpace(name))})

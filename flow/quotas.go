@@ -113,6 +113,21 @@ func (limit Storage) Exceeded(used, growth Storage) *Error {
 // the server's default applies.
 const DefaultQuota = -1
 
+// WithDefaults returns the quota of a workspace, with the server's default for
+// each number that the operator did not set. The default workspace belongs to
+// the operator and has no default quota.
+func (own Storage) WithDefaults(workspaceID string, defaults Storage) Storage {
+	if workspaceID == DefaultWorkspace {
+		defaults = Storage{}
+	}
+	for _, k := range QuotaKinds {
+		if own.Get(k) == DefaultQuota {
+			own.Set(k, defaults.Get(k))
+		}
+	}
+	return own
+}
+
 // WorkspaceStorage is the storage and the quotas of a workspace.
 type WorkspaceStorage struct {
 	ID, Name    string  // of the workspace

@@ -190,7 +190,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
 		MaxFile: int64(a.cfg.MaxFile), Log: a.log, Now: a.store.Now,
 	})
-	a.store.RunEnded, a.store.FlowEdited, a.store.Heard = a.web.RunEnded, a.web.FlowEdited, a.web.OnBroadcast
+	a.store.RunEnded, a.store.FlowEdited, a.store.OnBroadcast = a.web.RunEnded, a.web.FlowEdited, a.web.OnBroadcast
 	_, err = a.addStarters(ctx, flow.DefaultWorkspace)
 	return err
 }

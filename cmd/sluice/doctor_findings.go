@@ -70,7 +70,7 @@ func (c *Config) examine(ctx context.Context) findings {
 		f.add("credentials", wrong, "", "%v", err)
 	}
 	f.add("master key", fine, "Keep a copy separate from the backups: without it no stored secret can be read.", "It is %s and matches the database.", c.keyPlace())
-	e, err := store.Examine(ctx)
+	e, err := store.Inspect(ctx)
 	if err != nil {
 		f.add("database", wrong, "", "%v", err)
 		return f
@@ -212,7 +212,7 @@ func (c *Config) examineServer(ctx context.Context, f *findings) bool {
 }
 
 // database reports the state of the database.
-func (f *findings) database(e db.Examination) {
+func (f *findings) database(e db.Inspection) {
 	if e.Damage != "" {
 		f.add("database", wrong, "Stop the server and restore the last backup.", "It is damaged: %s", e.Damage)
 	} else {
@@ -235,7 +235,7 @@ func (f *findings) database(e db.Examination) {
 }
 
 // work reports runs and deliveries in progress and those that need attention.
-func (f *findings) work(e db.Examination, running bool) {
+func (f *findings) work(e db.Inspection, running bool) {
 	if !e.Owned {
 		f.add("owner", notice, "Open the set-up link that the server prints, or use 'sluice user add'.", "There is no account yet.")
 	}

@@ -1,6 +1,10 @@
-// Package blobs keeps the content of files by its SHA-256, each content once: in
-// a directory beside SQLite, in tables on PostgreSQL. It knows nothing of who
-// may read a file.
+// Package blobs stores the content of files by its SHA-256, each content once: in a
+// directory next to SQLite, and in tables on PostgreSQL. It knows nothing about
+// access to files.
+//
+// Saving a file takes two steps, so that no lock is held while a client uploads:
+// Put writes a draft under a temporary name, and Keep makes it permanent together
+// with the row of the file. Sweep removes what a crash leaves in between.
 package blobs
 
 import (
@@ -15,48 +19,49 @@ import (
 	"sluice/flow"
 )
 
-// Bucket keeps content by the SHA-256 of it, each once. What it needs of its
-// surroundings is little, so that another kind of storage can stand behind it.
+// Bucket stores content by its SHA-256, each content once.
 type Bucket interface {
-	// Put reads content to its end. What it keeps of it is nobody's yet.
+	// Put reads content to its end and stores it as a draft.
 	Put(ctx context.Context, content io.Reader) (draft, error)
-	// Open gives content out; fs.ErrNotExist when there is none of this hash.
+	// Open opens the content with a hash, or returns fs.ErrNotExist.
 	Open(ctx context.Context, hash string) (io.ReadSeekCloser, error)
-	// Remove takes content away unless a file has it, also one that is just
-	// being saved.
+	// Remove removes content unless a file uses it, including a file that is being
+	// saved concurrently.
 	Remove(ctx context.Context, hash string) error
-	// Sweep removes what crashes left behind, as long as it is from before.
+	// Sweep removes drafts and content from before a time that crashes left behind.
 	Sweep(ctx context.Context, before time.Time) error
 }
 
-// draft is content that was put. It must be kept or dropped.
+// draft is content that was put. The caller must call Drop at the end, also after
+// Keep.
 type draft interface {
-	// Keep makes it the content of its hash and runs name, which writes the row
-	// of a file, in a durable transaction once the content is safe.
+	// Keep makes the draft the content of its hash. Once the content is synced, it
+	// runs name, which inserts the row of a file, in a durable transaction.
 	Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error
-	// Drop forgets what was not kept.
+	// Drop removes a draft that was not kept.
 	Drop()
 }
 
-// headSize is how much the type of content is found out from, in bytes.
+// headSize is the number of bytes from which the media type is detected.
 const headSize = 4096
 
-// Meter measures content that is read through it.
+// Meter measures and hashes content that is read through it.
 type Meter struct {
 	content io.Reader
 	limit   int64 // bytes
-	Left    int64 // bytes left in the workspace; used with refusal
-	Refusal error // returned beyond room; nil means unlimited
+	Left    int64 // bytes that the quota of the workspace allows; used with Refusal
+	Refusal error // returned beyond Left; nil means no quota
 	Size    int64
 	hash    hash.Hash
 	Head    []byte
 }
 
+// NewMeter returns a meter for content of at most limit bytes.
 func NewMeter(content io.Reader, limit int64) *Meter {
 	return &Meter{content: content, limit: limit, hash: sha256.New()}
 }
 
-// Read refuses content beyond the limit.
+// Read returns an error for content beyond a limit.
 func (m *Meter) Read(p []byte) (int, error) {
 	n, err := m.content.Read(p)
 	m.Size += int64(n)
@@ -67,16 +72,16 @@ func (m *Meter) Read(p []byte) (int, error) {
 		return 0, m.Refusal
 	}
 	m.hash.Write(p[:n])
-	if room := headSize - len(m.Head); room > 0 {
-		m.Head = append(m.Head, p[:min(n, room)]...)
+	if missing := headSize - len(m.Head); missing > 0 {
+		m.Head = append(m.Head, p[:min(n, missing)]...)
 	}
 	return n, err
 }
 
-// Sum is the hash of all that was read, in hex.
+// Sum returns the hash of everything read so far, in hex.
 func (m *Meter) Sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }
 
-// NewBucket returns the bucket of a database: a directory beside SQLite, tables
+// NewBucket returns the bucket of a database: a directory next to SQLite, tables
 // on PostgreSQL.
 func NewBucket(s *core.DB) Bucket {
 	if s.Pool() != nil {

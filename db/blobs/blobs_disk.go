@@ -16,19 +16,19 @@ import (
 	"sluice/flow"
 )
 
-// FilesDir is where the content of files lies in the data directory, when the
+// FilesDir is the directory for the content of files in the data directory, if the
 // database is SQLite.
 const FilesDir = "files"
 
-// Disk is the bucket of one process: the content of hash abcd… is the file
-// ab/cd…, and what is still being read is in tmp.
+// Disk is the bucket of one process: the content with the hash abcd… is the file
+// ab/cd…, and drafts are in tmp.
 type Disk struct {
 	s    *core.DB
 	dir  string
-	Temp func(dir string) (*os.File, error) // makes a file for its owner alone
+	Temp func(dir string) (*os.File, error) // creates a file with mode 0600
 
-	// From the moment content stands under its hash until its row is committed,
-	// naming is held for reading, so that whoever removes it sees the row.
+	// naming is held for reading from the moment content is renamed to its hash until
+	// its row is committed, so that Remove, which holds it for writing, sees the row.
 	naming sync.RWMutex
 
 	mu   sync.Mutex
@@ -51,6 +51,7 @@ type diskDraft struct {
 	path string
 }
 
+// Put implements Bucket.
 func (d *Disk) Put(_ context.Context, content io.Reader) (draft, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
 		return nil, dbconn.StorageError(fmt.Errorf("make the directory for files: %w", err))
@@ -71,7 +72,7 @@ func (d *Disk) Put(_ context.Context, content io.Reader) (draft, error) {
 	return own, nil
 }
 
-// create notes the new file before a sweep can take it for left over.
+// create registers the new file before a sweep can mistake it for a leftover.
 func (d *Disk) create() (*os.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,14 +83,14 @@ func (d *Disk) create() (*os.File, error) {
 	return f, err
 }
 
-// keep removes at once what the quota refused. Left to the sweep, uploads that
-// run side by side could fill the disk far beyond the quota. After any other
-// error the row may still be committed, so only the sweep can tell.
+// Keep removes content immediately if the quota refuses it. If that were left to the
+// sweep, concurrent uploads could fill the disk far beyond the quota. After any
+// other error the row may have been committed, so it is left to the sweep.
 func (t *diskDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error {
 	err := t.keepNamed(ctx, m.Sum(), name)
 	if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 		if left := t.d.sweepHash(context.WithoutCancel(ctx), m.Sum()); left != nil {
-			t.d.s.Config.Log.Warn("the content of a refused upload is left to be swept away", "error", left)
+			t.d.s.Config.Log.Warn("the content of a refused upload is left for the next sweep", "error", left)
 		}
 	}
 	return err
@@ -104,8 +105,8 @@ func (t *diskDraft) keepNamed(ctx context.Context, hash string, name func(*core.
 	return t.d.s.Write(ctx, core.Durable, name)
 }
 
-// rename also replaces equal content that is there already. Directories are
-// synced from the file upwards, so that a power cut does not lose its name.
+// rename also replaces existing equal content. It syncs the directories from the
+// file upward, so that a power failure does not lose the name.
 func (t *diskDraft) rename(to string) error {
 	dir := filepath.Dir(to)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -122,17 +123,20 @@ func (t *diskDraft) rename(to string) error {
 	return nil
 }
 
+// Drop implements draft.
 func (t *diskDraft) Drop() {
-	_ = os.Remove(t.path) // gone already when it was kept; else the next sweep finds it
+	_ = os.Remove(t.path) // already gone if it was kept; otherwise the next sweep finds it
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
 	delete(t.d.busy, t.path)
 }
 
+// Open implements Bucket.
 func (d *Disk) Open(_ context.Context, hash string) (io.ReadSeekCloser, error) {
 	return os.Open(d.path(hash))
 }
 
+// Remove implements Bucket.
 func (d *Disk) Remove(ctx context.Context, hash string) error {
 	d.naming.Lock()
 	defer d.naming.Unlock()
@@ -140,7 +144,7 @@ func (d *Disk) Remove(ctx context.Context, hash string) error {
 	return d.unlink(hash, err)
 }
 
-// unlink removes content when looking for a file that has it found none.
+// unlink removes content if the query for a file with it returned no row.
 func (d *Disk) unlink(hash string, found error) error {
 	if !dbconn.IsNoRows(found) {
 		return found
@@ -152,9 +156,10 @@ func (d *Disk) unlink(hash string, found error) error {
 	return err
 }
 
+// Sweep implements Bucket.
 func (d *Disk) Sweep(ctx context.Context, before time.Time) error {
 	if err := d.sweepTemp(); err != nil {
-		return fmt.Errorf("remove left-over uploads: %w", err)
+		return fmt.Errorf("remove leftover uploads: %w", err)
 	}
 	dirs, err := entries(d.dir)
 	if err != nil {
@@ -165,14 +170,14 @@ func (d *Disk) Sweep(ctx context.Context, before time.Time) error {
 			continue
 		}
 		if err := d.sweepDir(ctx, dir.Name(), before); err != nil {
-			return fmt.Errorf("look for content without a file: %w", err)
+			return fmt.Errorf("find content without a file: %w", err)
 		}
 	}
 	return nil
 }
 
-// sweepTemp removes what this process is not writing: only the one engine
-// saves files, so whoever wrote it is dead.
+// sweepTemp removes temporary files that this process is not writing. Only the engine
+// saves files, so their writers are dead.
 func (d *Disk) sweepTemp() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -193,7 +198,7 @@ func (d *Disk) sweepDir(ctx context.Context, prefix string, before time.Time) er
 	for _, e := range list {
 		info, err := e.Info()
 		if err != nil || !info.ModTime().Before(before) {
-			continue // gone in the meantime, or young
+			continue // removed in the meantime, or too new
 		}
 		if err := d.sweepHash(ctx, prefix+e.Name()); err != nil {
 			return err
@@ -202,6 +207,7 @@ func (d *Disk) sweepDir(ctx context.Context, prefix string, before time.Time) er
 	return ctx.Err()
 }
 
+// sweepHash removes the content with a hash unless a row, erased or not, has it.
 func (d *Disk) sweepHash(ctx context.Context, hash string) error {
 	d.naming.Lock()
 	defer d.naming.Unlock()
@@ -209,6 +215,7 @@ func (d *Disk) sweepHash(ctx context.Context, hash string) error {
 	return d.unlink(hash, err)
 }
 
+// entries returns the entries of a directory, none if it does not exist.
 func entries(dir string) ([]os.DirEntry, error) {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,16 +15,16 @@ import (
 	"sluice/flow"
 )
 
-// chunkSize is how much of a file one row holds, in bytes, and about what
-// reading or writing one takes of the memory.
+// chunkSize is the size of the content in one row, in bytes. Reading and writing a
+// file needs about that much memory.
 const chunkSize = 1 << 20
 
-// uploadPatience bounds what gives an upload up.
-const uploadPatience = 10 * time.Second
+// dropTimeout bounds the removal of an upload.
+const dropTimeout = 10 * time.Second
 
-// table is the bucket that many processes share: content is rows of chunks.
-// Nothing is written twice, for the commit that names content syncs the chunks
-// before it.
+// table is the bucket that many processes share: content is stored as rows of
+// chunks. The chunks are written without a sync, because the durable commit of the
+// row of the file also syncs them.
 type table struct{ s *core.DB }
 
 // tableDraft is an upload whose chunks are written.
@@ -34,6 +34,7 @@ type tableDraft struct {
 	kept bool
 }
 
+// Put implements Bucket.
 func (t *table) Put(ctx context.Context, content io.Reader) (draft, error) {
 	up := &tableDraft{s: t.s, id: t.s.IDs().New("upload_")}
 	err := t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
@@ -49,6 +50,7 @@ func (t *table) Put(ctx context.Context, content io.Reader) (draft, error) {
 	return up, nil
 }
 
+// fill reads the content and stores it in chunks.
 func (u *tableDraft) fill(ctx context.Context, content io.Reader) error {
 	chunk := make([]byte, chunkSize)
 	for number := int64(0); ; number++ {
@@ -80,15 +82,15 @@ func (u *tableDraft) add(ctx context.Context, number int64, data []byte) error {
 	})
 }
 
-// errSwept is what an upload finds that stood still until it was swept away.
+// errSwept returns the error for an upload that stalled until it was swept.
 func errSwept() error {
 	e := flow.Errorf(flow.CodeOverloaded, "The upload stood still for too long and was given up. Send the file again.")
 	e.Retryable = true
 	return e
 }
 
-// keep makes the upload a blob. One that comes second, with equal content,
-// waits for the first and throws its own chunks away.
+// Keep makes the upload a blob. Of two uploads with equal content, the second waits
+// for the first and deletes its own chunks.
 func (u *tableDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error {
 	blob := gen.ClaimBlobParams{Hash: m.Sum(), UploadID: u.id, Size: m.Size}
 	err := u.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
@@ -112,16 +114,16 @@ func (u *tableDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) err
 	return err
 }
 
-// drop removes the chunks of an upload that is still open, and nothing of one
-// that was kept, also when nobody heard that it was.
+// Drop removes the chunks of an upload that is still open. It removes nothing of an
+// upload that was kept, even if the answer to the commit was lost.
 func (u *tableDraft) Drop() {
 	if u.kept {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), uploadPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 	defer cancel()
 	if err := dropUpload(ctx, u.s, u.id); err != nil {
-		u.s.Config.Log.Warn("an upload is left to be swept away", "upload", u.id, "error", err)
+		u.s.Config.Log.Warn("an upload is left for the next sweep", "upload", u.id, "error", err)
 	}
 }
 
@@ -135,8 +137,8 @@ func dropUpload(ctx context.Context, s *core.DB, id string) error {
 	})
 }
 
-// remove holds the blob before it looks whether a file has it: in the same
-// statement it could not see a file that is being saved.
+// Remove locks the blob before it checks whether a file uses it, because a single
+// statement would not see a file that is being saved concurrently.
 func (t *table) Remove(ctx context.Context, hash string) error {
 	return t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		if n, err := tx.HoldBlob(tx.Ctx, hash); err != nil || n == 0 {
@@ -153,8 +155,8 @@ func (t *table) Remove(ctx context.Context, hash string) error {
 	})
 }
 
-// sweep gives up uploads that nobody went on with. A blob without a file
-// cannot be, for they are written together.
+// Sweep removes uploads that have stalled. There are no blobs without a file, because
+// both are written in one transaction.
 func (t *table) Sweep(ctx context.Context, before time.Time) error {
 	for {
 		ids, err := t.s.Reads.ListUploads(ctx, gen.ListUploadsParams{TouchedBefore: dbconn.Micros(before), MaxRows: 100})
@@ -169,6 +171,7 @@ func (t *table) Sweep(ctx context.Context, before time.Time) error {
 	}
 }
 
+// Open implements Bucket.
 func (t *table) Open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
 	blob, err := t.s.Reads.FindBlob(ctx, hash)
 	if dbconn.IsNoRows(err) {
@@ -182,16 +185,16 @@ func (t *table) Open(ctx context.Context, hash string) (io.ReadSeekCloser, error
 
 // tableReader reads a blob chunk by chunk.
 type tableReader struct {
-	ctx    context.Context // of whoever opened it
+	ctx    context.Context // of the caller of Open
 	q      *gen.Queries
 	upload string
 	size   int64
 	offset int64
-	at     int64  // number of the chunk at hand; -1: none
+	at     int64  // number of the loaded chunk, or -1
 	chunk  []byte // its data
 }
 
-// Read gives what the chunk at the offset still has.
+// Read returns the rest of the chunk at the offset.
 func (r *tableReader) Read(p []byte) (int, error) {
 	if r.q == nil {
 		return 0, fs.ErrClosed
@@ -225,7 +228,7 @@ func (r *tableReader) load(number int64) (err error) {
 	return err
 }
 
-// Seek moves the offset; beyond the end there is nothing to read.
+// Seek sets the offset. Reading beyond the end returns io.EOF.
 func (r *tableReader) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
@@ -243,7 +246,7 @@ func (r *tableReader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close ends the reading.
+// Close releases the chunk. Later reads return fs.ErrClosed.
 func (r *tableReader) Close() error {
 	r.q, r.chunk = nil, nil
 	return nil

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,12 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// DefaultMaxQueued is the queue limit of a workspace that has none set.
-const DefaultMaxQueued = 1_000_000
-
-// admitOrQueue returns where a new run begins: with a worker if there is a free
-// slot, else in the queue, unless that is full. holder is this instance if the worker is one
-// of its own.
+// admitOrQueue returns the first place of a new run: with a worker if there is a
+// free slot, otherwise in the queue unless it is full. holder is this instance
+// if one of its own workers was reserved.
 func (tx *Tx) admitOrQueue(k FlowKey) (place int64, holder string, err error) {
 	limits, err := tx.FlowLimits(k)
 	if err != nil {
@@ -25,14 +23,15 @@ func (tx *Tx) admitOrQueue(k FlowKey) (place int64, holder string, err error) {
 		return 0, "", err
 	}
 	if free && tx.Store.QueueOrNil() != nil {
-		return PlaceWorker, tx.Take(), nil
+		return PlaceWorker, tx.ReserveWorker(), nil
 	}
 	return placeQueue, "", tx.checkQueue(k, limits)
 }
 
-// hasSlot reports whether one more run of the flow may be admitted. Limits are
-// exact. On PostgreSQL the capacity is not: starts that come together do
-// not wait for each other, and the jobs over it wait for a worker instead.
+// hasSlot reports whether one more run of the flow may be admitted. The limits
+// of flows and workspaces are exact. On PostgreSQL the capacity is not:
+// concurrent starts do not wait for each other, and jobs beyond the capacity
+// wait for a worker instead.
 func (tx *Tx) hasSlot(k FlowKey, l flowLimits) (bool, error) {
 	limit, err := tx.capacity()
 	if err != nil {
@@ -50,6 +49,7 @@ func (tx *Tx) hasSlot(k FlowKey, l flowLimits) (bool, error) {
 	return tx.underLimits(flowBound{FlowKey{}, limit}, flowBound{FlowKey{k.ws, ""}, l.AllRunning}, flowBound{k, l.MaxRunning})
 }
 
+// flowBound is a limit for the number of admitted or queued runs of a key.
 type flowBound struct {
 	key   FlowKey
 	limit int64
@@ -70,29 +70,25 @@ func (tx *Tx) underLimits(bounds ...flowBound) (bool, error) {
 	return true, nil
 }
 
-// checkQueue refuses a run when the queue of its flow or workspace is full.
+// checkQueue returns an error if the queue of the flow or workspace is full.
 func (tx *Tx) checkQueue(k FlowKey, l flowLimits) error {
-	most := l.AllQueued
-	if most == 0 {
-		most = DefaultMaxQueued
-	}
-	for _, b := range []flowBound{{k, l.MaxQueued}, {FlowKey{k.ws, ""}, most}} {
+	for _, b := range []flowBound{{k, l.MaxQueued}, {FlowKey{k.ws, ""}, cmp.Or(l.AllQueued, flow.DefaultMaxQueued)}} {
 		if b.limit == 0 {
 			continue
 		}
 		n, err := tx.queueLength(b.key)
+		if err == nil {
+			err = flow.CheckQueueLength(n, b.limit)
+		}
 		if err != nil {
 			return err
-		}
-		if n >= b.limit {
-			e := flow.Errorf(flow.CodeQueueFull, "%d runs are waiting already. Try again when some have ended.", n)
-			e.Retryable, e.After = true, dbconn.RetryAfter
-			return e
 		}
 	}
 	return nil
 }
 
+// queueLength returns the number of queued runs of a flow or workspace,
+// including the changes of this transaction.
 func (tx *Tx) queueLength(k FlowKey) (int64, error) {
 	r := &tx.Batch.Counts
 	n, ok := r.queued[k]
@@ -111,8 +107,8 @@ func (tx *Tx) queueLength(k FlowKey) (int64, error) {
 	return n + r.joined[k], nil
 }
 
-// flushLengths stores how the queues have grown, in one order everywhere so
-// that transactions cannot wait for each other in a circle.
+// flushLengths stores the changes of queue lengths in a fixed order, so that
+// transactions cannot deadlock.
 func (tx *Tx) flushLengths() error {
 	var keys []FlowKey
 	for k, d := range tx.Batch.Counts.joined {
@@ -130,9 +126,10 @@ func (tx *Tx) flushLengths() error {
 	return nil
 }
 
-// AdmitRuns admits up to limit queued runs while there is room. Ends of runs
-// admit by themselves; this is for room that came otherwise: a raised limit, a
-// new instance, rows of a process without a queue.
+// AdmitRuns admits up to limit queued runs while there are free slots. The end of
+// a run admits the next one in its own transaction; AdmitRuns is for slots that
+// become free in other ways: a raised limit, a new instance, or runs queued by a
+// process without workers.
 func (s Execution) AdmitRuns(ctx context.Context, limit int) (n int, err error) {
 	if s.QueueOrNil() == nil {
 		return 0, nil

@@ -12,13 +12,13 @@ import (
 	"sluice/flow"
 )
 
-// On PostgreSQL each statement is a round trip, and those of an admission are
-// made while all other instances wait for the lock. So a transaction reads the
-// front of the queue with one statement, decides in memory, and moves the
-// admitted runs with one more, however many they are.
+// On PostgreSQL each statement is a round trip, and an admission makes its
+// statements while all other instances wait for the lock. Therefore a
+// transaction reads the front of the queue with one statement, picks runs in
+// memory, and moves any number of them with a second statement.
 
-// frontGroups is how many groups of queued runs, of one key and flow each, are
-// read at once. If there are more, each decision asks the database.
+// frontGroups is the number of groups of queued runs, one per key and flow, that
+// are read at once. If there are more groups, each pick queries the database.
 const frontGroups = 100
 
 // frontQuery jumps from group to group along the index runs_open and takes the
@@ -38,33 +38,35 @@ FROM (SELECT * FROM groups LIMIT $1) g, LATERAL (
 	WHERE place = 1 AND place > 0 AND workspace_id = g.workspace_id AND key_id = g.key_id AND flow_id = g.flow_id
 	ORDER BY id LIMIT $2) r`
 
-// admitRunsQuery moves queued runs to the workers that hold them now.
+// admitRunsQuery moves queued runs to their new holders. A run that was canceled
+// in the meantime is not in the result.
 const admitRunsQuery = `
 UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = u.holder, busy = u.busy
 FROM unnest($1::text[], $2::text[], $3::bigint[]) AS u(id, holder, busy)
 WHERE runs.id = u.id AND runs.place = 1
 RETURNING runs.id, runs.attempt`
 
-// waiter is a queued run and where it queues.
-type waiter struct{ ws, key, flow, id string }
+// queuedRun is a queued run and the workspace, key and flow it belongs to.
+type queuedRun struct{ ws, key, flow, id string }
 
-func compareWaiters(a, b waiter) int {
+func compareQueued(a, b queuedRun) int {
 	return cmp.Or(cmp.Compare(a.ws, b.ws), cmp.Compare(a.key, b.key), cmp.Compare(a.flow, b.flow), cmp.Compare(a.id, b.id))
 }
 
-// front is a sorted copy of the oldest queued runs of each group.
-type front []waiter
+// queueFront is a sorted copy of the oldest queued runs of each group.
+type queueFront []queuedRun
 
-// after returns the first run that is greater.
-func (f front) after(w waiter) (waiter, error) {
-	i := sort.Search(len(f), func(i int) bool { return compareWaiters(f[i], w) > 0 })
+// after returns the first run that sorts after w, or sql.ErrNoRows.
+func (f queueFront) after(w queuedRun) (queuedRun, error) {
+	i := sort.Search(len(f), func(i int) bool { return compareQueued(f[i], w) > 0 })
 	if i == len(f) {
-		return waiter{}, sql.ErrNoRows
+		return queuedRun{}, sql.ErrNoRows
 	}
 	return f[i], nil
 }
 
-// admitMany is admit on PostgreSQL.
+// admitMany is admit on PostgreSQL. It takes the admission lock only if there is
+// a queued run and a free slot.
 func (tx *Tx) admitMany(limit int) (int, error) {
 	capacity, err := tx.capacity()
 	if err != nil {
@@ -99,6 +101,7 @@ func (tx *Tx) admitMany(limit int) (int, error) {
 	return limit, nil
 }
 
+// admitNext picks up to limit runs and hands them to workers.
 func (tx *Tx) admitNext(limit int) (int, error) {
 	picked, err := tx.pick(limit)
 	if err != nil || len(picked) == 0 {
@@ -108,33 +111,24 @@ func (tx *Tx) admitNext(limit int) (int, error) {
 }
 
 // readFront returns the front of the queue, or nil if it has too many groups.
-func (tx *Tx) readFront(runs int) (front, error) {
+func (tx *Tx) readFront(runs int) (queueFront, error) {
 	rows, err := tx.DBTX.QueryContext(tx.Ctx, frontQuery, frontGroups, runs)
-	if err != nil {
+	groups := map[queuedRun]bool{}
+	f, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (r queuedRun, err error) {
+		err = rows.Scan(&r.ws, &r.key, &r.flow, &r.id)
+		groups[queuedRun{r.ws, r.key, r.flow, ""}] = true
+		return r, err
+	})
+	if err != nil || len(groups) == frontGroups {
 		return nil, err
 	}
-	defer rows.Close()
-	f, groups := front{}, 0
-	for rows.Next() {
-		var w waiter
-		if err := rows.Scan(&w.ws, &w.key, &w.flow, &w.id); err != nil {
-			return nil, err
-		}
-		if n := len(f); n == 0 || f[n-1].ws != w.ws || f[n-1].key != w.key || f[n-1].flow != w.flow {
-			groups++
-		}
-		f = append(f, w)
-	}
-	if groups == frontGroups {
-		return nil, rows.Err()
-	}
-	slices.SortFunc(f, compareWaiters)
-	return f, rows.Err()
+	slices.SortFunc(f, compareQueued)
+	return append(queueFront{}, f...), nil // empty is not nil: the queue was read
 }
 
 // pick chooses the next queued runs in round-robin order and counts them as
 // admitted.
-func (tx *Tx) pick(limit int) (picked []waiter, err error) {
+func (tx *Tx) pick(limit int) (picked []queuedRun, err error) {
 	for len(picked) < limit {
 		w, err := tx.nextQueued()
 		if err != nil || w.id == "" {
@@ -142,17 +136,17 @@ func (tx *Tx) pick(limit int) (picked []waiter, err error) {
 		}
 		tx.Batch.Counts.apply(move{w.ws, w.flow, placeQueue, PlaceWorker})
 		tx.Store.roundRobin.served(w)
-		tx.front = slices.DeleteFunc(tx.front, func(o waiter) bool { return o == w })
+		tx.front = slices.DeleteFunc(tx.front, func(o queuedRun) bool { return o == w })
 		picked = append(picked, w)
 	}
 	return picked, nil
 }
 
-// handMany gives picked runs to workers: the next attempt of each begins.
-func (tx *Tx) handMany(picked []waiter) (n int, err error) {
+// handMany hands picked runs to workers: the next attempt of each begins.
+func (tx *Tx) handMany(picked []queuedRun) (n int, err error) {
 	ids, holders, busy := make([]string, len(picked)), make([]string, len(picked)), make([]int64, len(picked))
 	for i, w := range picked {
-		ids[i], holders[i] = w.id, tx.Take()
+		ids[i], holders[i] = w.id, tx.ReserveWorker()
 		busy[i] = tx.BusyAt(holders[i])
 	}
 	attempts, err := tx.moveMany(ids, holders, busy)
@@ -162,7 +156,7 @@ func (tx *Tx) handMany(picked []waiter) (n int, err error) {
 	for i, w := range picked {
 		attempt, ok := attempts[w.id]
 		if !ok { // it was canceled
-			tx.Untake(holders[i])
+			tx.ReturnWorker(holders[i])
 			tx.Batch.Counts.apply(move{w.ws, w.flow, PlaceWorker, placeQueue})
 			continue
 		}
@@ -173,39 +167,36 @@ func (tx *Tx) handMany(picked []waiter) (n int, err error) {
 	return n, nil
 }
 
+// moveMany moves queued runs to their holders and returns the new attempt number
+// of each run that was still queued.
 func (tx *Tx) moveMany(ids, holders []string, busy []int64) (map[string]int64, error) {
 	rows, err := tx.DBTX.QueryContext(tx.Ctx, admitRunsQuery, ids, holders, busy)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	attempts := map[string]int64{}
-	for rows.Next() {
+	_, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (none struct{}, err error) {
 		var id string
 		var attempt int64
-		if err := rows.Scan(&id, &attempt); err != nil {
-			return nil, err
-		}
+		err = rows.Scan(&id, &attempt)
 		attempts[id] = attempt
-	}
-	return attempts, rows.Err()
+		return none, err
+	})
+	return attempts, err
 }
 
-// The following find the next group in the front, if there is one, or else in
-// the database.
+// The following methods find the next group in the queue front if it was read,
+// and otherwise in the database.
 
 func (tx *Tx) nextWorkspace(c cursor) (string, error) {
 	if tx.front == nil {
 		return tx.NextWorkspace(tx.Ctx, c.value)
 	}
-	w, err := tx.front.after(waiter{ws: c.value, key: dbconn.LastID})
+	w, err := tx.front.after(queuedRun{ws: c.value, key: dbconn.LastID})
 	return w.ws, err
 }
 
 func (tx *Tx) nextKey(ws string, c cursor) (string, error) {
 	switch {
 	case tx.front != nil:
-		from := waiter{ws: ws, key: c.value}
+		from := queuedRun{ws: ws, key: c.value}
 		if c.set {
 			from.flow = dbconn.LastID
 		}
@@ -224,7 +215,7 @@ func (tx *Tx) nextFlow(at gen.NextFlowParams) (gen.NextFlowRow, error) {
 	if tx.front == nil {
 		return tx.NextFlow(tx.Ctx, at)
 	}
-	w, err := tx.front.after(waiter{at.WorkspaceID, at.KeyID, at.FlowID, at.AfterID})
+	w, err := tx.front.after(queuedRun{at.WorkspaceID, at.KeyID, at.FlowID, at.AfterID})
 	if err == nil && (w.ws != at.WorkspaceID || w.key != at.KeyID) {
 		err = sql.ErrNoRows
 	}

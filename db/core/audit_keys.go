@@ -21,6 +21,7 @@ const auditKeySize = sha256.Size
 // the chain continues under the newer key.
 type AuditKeys [][]byte
 
+// ParseAuditKeys splits the stored concatenation of keys.
 func ParseAuditKeys(text []byte) (AuditKeys, error) {
 	if len(text) == 0 || len(text)%auditKeySize != 0 {
 		return nil, errors.New("the keys of the audit log are damaged")
@@ -32,6 +33,7 @@ func ParseAuditKeys(text []byte) (AuditKeys, error) {
 	return keys, nil
 }
 
+// NewAuditKey returns a random key.
 func NewAuditKey() []byte {
 	key := make([]byte, auditKeySize)
 	_, _ = rand.Read(key) // never fails
@@ -68,7 +70,7 @@ func (k AuditKeys) Chain(c gen.AuditChain) string {
 		fmt.Sprint(c.StartSeq), c.StartMac, fmt.Sprint(c.PrunedAt), fmt.Sprint(c.LastSeq), c.LastMac)
 }
 
-// Holds reports whether a chain's row is as it was written.
+// Holds reports whether a chain's row is unchanged since Sluice wrote it.
 func (k AuditKeys) Holds(c gen.AuditChain) bool {
 	want := k.Chain(c)
 	return want != "" && hmac.Equal([]byte(want), []byte(c.Mac))

@@ -10,9 +10,10 @@ import (
 	"sluice/flow"
 )
 
-// takeBudgets refuses a start whose flow or key has used up what it may use on
-// the UTC day, and takes it from the budgets of runs. It comes before the lock
-// of admission: rows of busy flows are waited for, and in one order everywhere.
+// takeBudgets returns an error if the flow or key of a start has used up a budget
+// of the UTC day, and counts the start against the budgets of runs. It runs
+// before the admission lock is taken, because it may wait for the rows of busy
+// flows. Rows are locked in a fixed order.
 func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
 	limits, err := tx.FlowLimits(FlowKey{r.WorkspaceID, r.FlowID})
 	if err != nil {
@@ -36,8 +37,8 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
 	return nil
 }
 
-// takeStart is exact: the row is the day's count, and whoever changes it last
-// sees what all others made of it.
+// takeStart counts a start against a budget of runs. The count is exact, because
+// concurrent transactions update the same row one after the other.
 func (tx *Tx) takeStart(ws string, b flow.Budget, day time.Time) error {
 	if b.Limit <= 0 {
 		return nil
@@ -53,13 +54,15 @@ func (tx *Tx) takeStart(ws string, b flow.Budget, day time.Time) error {
 	return nil
 }
 
-// Spending is what a flow and a key may cost on a day; 0 is no limit.
+// Spending holds the daily cost limits of a flow and a key, in nano-dollars. 0
+// means no limit.
 type Spending struct {
 	ws, flowID, keyID, keyName string
 	flowUSD, keyUSD            int64
 }
 
-// CheckSpending reads what was spent for those alone that have a limit.
+// CheckSpending returns an error if the key or the flow has used up its daily
+// budget. It reads nothing for one without a limit.
 func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range []flow.Budget{
@@ -80,7 +83,7 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Tim
 	return nil
 }
 
-// Spent is what the key or the flow of a budget has cost on a day, in
+// Spent returns the cost of the key or flow of a budget on a day, in
 // nano-dollars.
 func Spent(ctx context.Context, q *gen.Queries, ws string, b flow.Budget, day string) (int64, error) {
 	if b.KeyID != "" {
@@ -89,8 +92,7 @@ func Spent(ctx context.Context, q *gen.Queries, ws string, b flow.Budget, day st
 	return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
 }
 
-// NewSpending is what a flow and a key may cost on a day, in nano-dollars; 0 is
-// no limit.
+// NewSpending returns the limits of a flow and a key. keyID is empty without a key.
 func NewSpending(workspaceID, flowID, keyID, keyName string, flowUSD, keyUSD int64) Spending {
 	return Spending{workspaceID, flowID, keyID, keyName, flowUSD, keyUSD}
 }

@@ -9,14 +9,14 @@ import (
 // each commit on PostgreSQL.
 const changesTopic = "changes"
 
-// Changes returns a number that differs from the last one if anything may have
-// been written in between that workers must react to. Background work compares
-// it to spare the database queries whose answer cannot have changed.
+// Changes returns a number that changes whenever something may have been written
+// that workers must react to. Background jobs compare it to avoid queries whose
+// result cannot have changed.
 //
 // On SQLite it counts the commits of all processes. On PostgreSQL it counts the
-// commits of this process and what it hears from others. It misses commits of
-// other instances that only they need to react to, and any notification that
-// was lost, so on PostgreSQL callers must look from time to time in any case.
+// commits of this process and the notifications of others. It misses commits
+// that only the committing instance reacts to, and lost notifications, so on
+// PostgreSQL callers must also poll from time to time.
 func (s *DB) Changes(ctx context.Context) (n int64, err error) {
 	if s.pool != nil {
 		return s.changes.Load(), nil
@@ -28,8 +28,8 @@ func (s *DB) Changes(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// changed counts a commit of this process. A process without workers tells
-// those that have some.
+// changed counts a commit of this process. A process without workers notifies
+// the processes that have workers.
 func (s *DB) changed() {
 	s.changes.Add(1)
 	if s.pool != nil && s.QueueOrNil() == nil {

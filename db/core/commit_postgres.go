@@ -12,24 +12,24 @@ import (
 	"sluice/flow"
 )
 
-// doubtPatience is how long a write waits to learn whether its transaction was
-// committed. A transaction that PostgreSQL still has open by then has long been
-// ended by idleInTransaction.
-const doubtPatience = 10 * time.Second
+// inDoubtTimeout is how long a write tries to find out whether its transaction
+// was committed. By then idle_in_transaction_session_timeout has ended a
+// transaction that PostgreSQL still had open.
+const inDoubtTimeout = 10 * time.Second
 
-// errInDoubt is for a transaction of which nobody knows whether it was
-// committed. It must not be repeated.
+// errInDoubt is returned if it is unknown whether a transaction was committed.
+// The write must not be repeated.
 var errInDoubt = errors.New("db: the answer to the commit was lost")
 
-// selectTransaction returns the ID of the present transaction, NULL if it has
+// selectTransaction returns the ID of the current transaction, or NULL if it has
 // written nothing.
 const selectTransaction = "SELECT pg_current_xact_id_if_assigned()::text"
 
-// commit commits a transaction. If the answer is lost, it asks the server by the
-// ID of the transaction what became of it: nil means that it is committed, any
-// error but errInDoubt that nothing of it is. An empty ID is that of a
-// transaction that has written nothing. The commit itself ends with limited, and
-// asking with ctx, that of the caller.
+// commit commits a transaction. If the answer is lost, it queries the status of
+// the transaction by its ID. nil means that the transaction is committed, and any
+// error except errInDoubt that it is not. An empty ID stands for a transaction
+// that has written nothing. The context limited bounds the commit itself, and
+// ctx, the caller's, bounds the queries.
 func (s *DB) commit(ctx, limited context.Context, t pgx.Tx, id string) error {
 	err := t.Commit(limited)
 	if err == nil || !dbconn.IsOutage(err) && !errors.Is(err, context.DeadlineExceeded) {
@@ -49,12 +49,12 @@ func (s *DB) commit(ctx, limited context.Context, t pgx.Tx, id string) error {
 	return nil
 }
 
-// outcome asks, until the server answers, whether a transaction was committed.
+// outcome queries the status of a transaction until the server answers.
 func (s *DB) outcome(ctx context.Context, id string) (committed, known bool) {
 	patient := ctx
 	if !flow.OutlastsOutages(ctx) {
 		var cancel context.CancelFunc
-		patient, cancel = context.WithTimeout(context.WithoutCancel(ctx), doubtPatience)
+		patient, cancel = context.WithTimeout(context.WithoutCancel(ctx), inDoubtTimeout)
 		defer cancel()
 	}
 	for failed := 1; ; failed++ {
@@ -72,8 +72,8 @@ func (s *DB) outcome(ctx context.Context, id string) (committed, known bool) {
 	}
 }
 
-// outageOf gives an error of a commit its public name.
-func (s *DB) outageOf(err error) error {
+// nameOutage converts an outage during a commit to CodeUnavailable.
+func (s *DB) nameOutage(err error) error {
 	if err == nil || !dbconn.IsOutage(err) {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 // NameError gives an error of the database its public code, as the methods of
-// the store do. It is for statements that the job queue makes on its own.
+// the store do. It is for statements that the job queue runs directly.
 func (s *DB) NameError(err error) error { return dbconn.StorageError(err) }
 
 // Advise adds to a startup error what the operator can do about it.
 func (s *DB) Advise(err error) error { return dbconn.AdviseOpen(s.Config.DataDir, err) }
 
-// SyncClock reads the database's clock, unless the store was given a clock,
-// which then is everybody's.
+// SyncClock adjusts Clock to the database's clock. It does nothing on SQLite and
+// if the configuration set a clock.
 func (s *DB) SyncClock(ctx context.Context, db gen.DBTX) error {
 	if s.Config.DatabaseURL == "" || !s.OwnClock {
 		return nil
@@ -33,14 +33,14 @@ func (s *DB) SyncClock(ctx context.Context, db gen.DBTX) error {
 	return nil
 }
 
-// Now returns the time that all instances share.
+// Now returns the time of the clock that all instances share.
 func (s *DB) Now() time.Time { return s.Config.Now() }
 
-// IDs makes identifiers that begin with Now.
+// IDs returns the generator of identifiers, which begin with the time of Now.
 func (s *DB) IDs() flow.IDs { return s.ids }
 
-// measure finds how many connections this instance may use. The instance itself
-// counts even before its first heartbeat.
+// measure returns how many connections this instance may use. It counts itself
+// as an instance even before its first heartbeat.
 func (s *DB) measure(ctx context.Context, db gen.DBTX) (dbconn.PoolSize, error) {
 	var usable int
 	if err := db.QueryRowContext(ctx, dbconn.UsableConnections).Scan(&usable); err != nil {
@@ -54,9 +54,9 @@ func (s *DB) measure(ctx context.Context, db gen.DBTX) (dbconn.PoolSize, error) 
 	return dbconn.ShareOf(usable, others+1), nil
 }
 
-// ResizePool gives up connections that other instances need by now, or takes
-// those of instances that are gone. It does nothing if DATABASE_URL sets the
-// size of the pool.
+// ResizePool adjusts the size of the pool to the number of live instances. It
+// closes connections that other instances need, and allows more when instances
+// are gone. It does nothing if DATABASE_URL sets the size of the pool.
 func (s *DB) ResizePool(ctx context.Context) {
 	if s.pool == nil || !s.sizesItself {
 		return

@@ -18,6 +18,7 @@ type runWebhook struct {
 	Signature any    `json:"signature,omitempty"`
 }
 
+// sealWebhook encrypts the per-run webhook, which may contain secrets.
 func (s *DB) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
 	if n == nil {
 		return []byte{}, nil
@@ -25,7 +26,8 @@ func (s *DB) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
 	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, r.ID, "webhook")
 }
 
-// addRunWebhook writes the delivery that speaks of the end of the run.
+// addRunWebhook adds the delivery of the per-run webhook, which reports the end
+// of the run.
 func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 	text, err := tx.Store.Unseal(sealed, r.WorkspaceID, r.ID, "webhook")
 	if err != nil {
@@ -44,7 +46,7 @@ func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 	return tx.AddDelivery(row)
 }
 
-// webhookBody is the message about the end of a run.
+// webhookBody returns the message about the end of a run.
 func (s *DB) webhookBody(r *flow.Run) []byte {
 	typ := "run." + string(r.State)
 	data := flow.EncodeJSON(map[string]any{"run_id": r.ID, "flow_id": r.FlowID, "status": string(r.State)})
@@ -76,15 +78,15 @@ func (tx *Tx) AddDelivery(d newDelivery) error {
 	return nil
 }
 
-// newDelivery is the row of a new delivery and the data that determines its
-// signing secret.
+// newDelivery is the row of a new delivery together with the data that selects
+// its signing secret.
 type newDelivery struct {
 	gen.InsertDeliveryParams
 	host string // as of flow.WebhookOwner
 	key  string // ID of the key that started the run
 }
 
-// DeliveryRow is the row of a new delivery of a run.
+// DeliveryRow returns the row of a new delivery of a run, with encrypted secrets.
 func (s *DB) DeliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) {
 	position := s.IDs().New(flow.PrefixDelivery)
 	id := cmp.Or(n.ID, position)
@@ -101,8 +103,8 @@ func (s *DB) DeliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) 
 	return row, err
 }
 
-// Endpoint finds the endpoint of a new delivery, or makes it. Another
-// transaction may make it at the same moment.
+// Endpoint returns the ID of the endpoint of a new delivery and creates the
+// endpoint if necessary. Another transaction may create it concurrently.
 func (tx *Tx) Endpoint(ws, flowID, node, host string) (id string, err error) {
 	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
 	id, err = tx.FindEndpoint(tx.Ctx, known)

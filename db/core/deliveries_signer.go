@@ -24,8 +24,8 @@ func (tx *Tx) signer(d *newDelivery) (string, error) {
 	return row.ID, err
 }
 
-// WebhookSecret finds the row of an owner, or inserts it. Another transaction
-// may insert it at the same time.
+// WebhookSecret returns the row of an owner and inserts it if necessary. Another
+// transaction may insert it concurrently.
 func (tx *Tx) WebhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err error) {
 	row, err = tx.FindWebhookSecret(tx.Ctx, OwnerOf(o))
 	if !dbconn.IsNoRows(err) {
@@ -45,13 +45,15 @@ func (tx *Tx) WebhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err err
 	return tx.FindWebhookSecret(tx.Ctx, OwnerOf(o))
 }
 
+// ownerParams are the columns that identify the owner of a webhook secret.
 type ownerParams = gen.FindWebhookSecretParams
 
+// OwnerOf converts an owner to query parameters.
 func OwnerOf(o flow.WebhookOwner) ownerParams {
 	return ownerParams{WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: dbconn.ValidText(o.Host)}
 }
 
-// NewSigningSecret makes a Standard Webhooks secret of 256 bits.
+// NewSigningSecret returns a new Standard Webhooks secret of 256 bits.
 func NewSigningSecret() string {
 	var raw [32]byte
 	_, _ = rand.Read(raw[:]) // never fails

@@ -6,8 +6,8 @@ import (
 	"sluice/db/gen"
 )
 
-// AddDocument stores a document under its hash, unless the workspace has it,
-// and returns how many bytes that adds.
+// AddDocument stores a document under its hash and returns the number of bytes
+// added, which is 0 if the workspace already has the document.
 func (tx *Tx) AddDocument(ws, hash string, document []byte) (added int64, err error) {
 	n, err := tx.PinDocument(tx.Ctx, gen.PinDocumentParams{WorkspaceID: ws, Hash: hash, Body: string(document)})
 	if err != nil {

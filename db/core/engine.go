@@ -14,7 +14,7 @@ import (
 	"sluice/db/dbconn"
 )
 
-// EngineFile is the lock of the one engine, in the data directory.
+// EngineFile is the name of the engine's lock file in the data directory.
 const EngineFile = "sluice.lock"
 
 // EngineInfo lets the command line find the running server.
@@ -24,13 +24,13 @@ type EngineInfo struct {
 	Token string `json:"token"`
 }
 
-// LockEngine makes this process the one engine on the data directory until
-// the store closes. It returns ErrEngineRunning when there is another. On
-// PostgreSQL many engines may run, so there the lock only serves to be found.
+// LockEngine makes this process the only engine on the data directory until the
+// store closes. It returns ErrEngineRunning if there is another one. On
+// PostgreSQL several engines may run, and the file only lets commands find one.
 func (s *DB) LockEngine(info EngineInfo) error {
 	path := filepath.Join(s.Config.DataDir, EngineFile)
 	lock := flock.New(path, flock.SetPermissions(0o600))
-	// Somebody reading the lock holds it for an instant, so one try is not enough.
+	// ReadEngine of another process holds the lock for a moment, so try again.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	ok, err := lock.TryLockContext(ctx, 20*time.Millisecond)
@@ -56,7 +56,7 @@ func (s *DB) LockEngine(info EngineInfo) error {
 	return nil
 }
 
-// ReadEngine tells how to reach the engine of a data directory and whether it
+// ReadEngine returns how to reach the engine of a data directory and whether it
 // is running.
 func ReadEngine(dataDir string) (info EngineInfo, running bool, err error) {
 	path := filepath.Join(dataDir, EngineFile)

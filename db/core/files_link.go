@@ -8,7 +8,8 @@ import (
 	"sluice/db/gen"
 )
 
-// LinkFiles holds each file first, so that it is not erased at the same time.
+// LinkFiles records that a run uses files. It locks each file first, so that it
+// is not erased concurrently.
 func (tx *Tx) LinkFiles(ws, runID string, ids []string) error {
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		held, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
@@ -22,8 +23,8 @@ func (tx *Tx) LinkFiles(ws, runID string, ids []string) error {
 	return nil
 }
 
-// inheritFiles links all that the parent of a rerun has: the results that are
-// taken over refer to it.
+// inheritFiles links all files of the parent of a rerun, because the reused
+// results refer to them.
 func (tx *Tx) inheritFiles(ws, runID, parentID string) error {
 	if parentID == "" {
 		return nil

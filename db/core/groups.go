@@ -12,16 +12,16 @@ import (
 // maxGroup bounds the members of one transaction, and so the wait of the first.
 const maxGroup = 128
 
-// overtakeAfter is when another transaction may begin beside one that is in
-// progress. Fewer and larger transactions cost less, but one that waits for a
-// lock or for a server that has stalled must not hold up the others.
+// overtakeAfter is the time after which another transaction may begin while one
+// is in progress. Fewer and larger transactions cost less, but one that waits for
+// a lock or for a stalled server must not delay the others.
 const overtakeAfter = 100 * time.Millisecond
 
-// groups gathers the writes of many callers, so that one transaction carries
-// what waits.
+// groups implements group commit: it gathers the waiting writes of many callers
+// and carries them out in one transaction.
 type groups struct {
 	next    chan struct{}   // held by the loop that gathers, and until its transaction ends or may be overtaken
-	run     func([]*member) // carries members out and closes the done of each
+	run     func([]*member) // carries out the members and closes the done channel of each
 	Waiting chan *member
 	closing chan struct{}
 	once    sync.Once
@@ -32,7 +32,7 @@ type groups struct {
 // member is one caller's write.
 type member struct {
 	fn    func(*Tx) error
-	set   setMember // instead of fn, of the writes that each run makes
+	set   setMember // instead of fn, for the writes that every run makes
 	d     Durability
 	ctx   context.Context // the caller's
 	since time.Time       // when it began to wait
@@ -41,7 +41,7 @@ type member struct {
 	done  chan struct{}
 }
 
-// newGroups starts as many loops as there may be transactions at once.
+// newGroups starts one loop for each transaction that may run concurrently.
 func newGroups(parallel int, run func([]*member)) *groups {
 	g := &groups{run: run, next: make(chan struct{}, 1), Waiting: make(chan *member, 4*maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
 	g.next <- struct{}{}
@@ -55,8 +55,8 @@ func newGroups(parallel int, run func([]*member)) *groups {
 	return g
 }
 
-// carryOut runs the member's statements. A panic becomes its error, since it
-// must not take the neighbors of the transaction with it.
+// carryOut runs the member's statements. It turns a panic into the member's
+// error, so that the other members of the transaction are not affected.
 func (m *member) carryOut(tx *Tx) error {
 	if m.set != nil {
 		return safely(m.set.Alone, tx)
@@ -64,6 +64,8 @@ func (m *member) carryOut(tx *Tx) error {
 	return safely(m.fn, tx)
 }
 
+// write waits until the member is committed or has failed. If the context ends
+// before the transaction begins, the member is dropped.
 func (g *groups) write(ctx context.Context, m *member) error {
 	m.ctx, m.since, m.done = ctx, time.Now(), make(chan struct{})
 	select {
@@ -92,8 +94,8 @@ func (g *groups) write(ctx context.Context, m *member) error {
 	}
 }
 
-// closedWhile tells what became of a member that was waiting when the writer
-// stopped: it may have been the last to be run, or come too late.
+// closedWhile returns the result of a member that was waiting when the writer
+// stopped: it was either among the last to run, or came too late.
 func (g *groups) closedWhile(m *member) error {
 	select {
 	case <-m.done:
@@ -103,6 +105,7 @@ func (g *groups) closedWhile(m *member) error {
 	}
 }
 
+// close carries out the writes that are waiting and stops the loops.
 func (g *groups) close() error {
 	g.once.Do(func() { close(g.closing) })
 	<-g.done
@@ -126,6 +129,8 @@ func (g *groups) loop() {
 	}
 }
 
+// carryOut runs a group and lets the next loop gather when it is done, or after
+// overtakeAfter.
 func (g *groups) carryOut(group []*member) {
 	pass := sync.OnceFunc(func() { g.next <- struct{}{} })
 	defer pass()
@@ -135,7 +140,7 @@ func (g *groups) carryOut(group []*member) {
 	}
 }
 
-// gather adds the writes that are waiting already and drops those whose caller
+// gather adds the writes that are already waiting and drops those whose caller
 // has given up.
 func (g *groups) gather(group []*member) []*member {
 	for len(group) < maxGroup {

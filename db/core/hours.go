@@ -15,15 +15,15 @@ type hourEntry struct {
 	UsageEntry
 }
 
-// HourOf counts the hours since 1970.
+// HourOf returns the number of hours since 1970.
 func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
 func compareHours(a, b hourEntry) int {
 	return cmp.Or(dbconn.CompareTexts(a.ws, b.ws, a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
 }
 
-// flushHours adds up the runs that ended in this transaction, as flushUsage
-// does.
+// flushHours adds the runs that ended in this transaction to the hourly
+// statistics of their flows.
 func (tx *Tx) flushHours() error {
 	if tx.Store.pool != nil {
 		return nil // logUsage does it

@@ -11,22 +11,22 @@ import (
 	"sluice/db/dbconn"
 )
 
-// runChannel is where instances tell each other which run was written.
+// runChannel carries the IDs of runs that were written.
 const runChannel = "sluice_run"
 
-// listenCheck is how long the connection that listens may be silent before it
-// is tried: notifications are lost without an error when a proxy or a firewall
-// forgets it.
+// listenCheck is how long the listening connection may be silent before it is
+// pinged. When a proxy or a firewall drops the connection, notifications are lost
+// without an error.
 const listenCheck = 15 * time.Second
 
-// Listen calls told with the ID of every run that any instance writes,
-// FlowEdited with every draft that any instance changes, and Heard with what
-// other instances tell, until ctx ends. On SQLite it only waits: one process
-// writes there, and wakes its own waiters. Whenever it begins to hear, empty IDs
-// say that anything may have been written before.
-func (s *DB) Listen(ctx context.Context, told func(runID string)) error {
+// Listen calls onRun with the ID of every run that any instance writes,
+// FlowEdited for every draft that any instance changes, and OnBroadcast for
+// messages of other instances, until ctx ends. Each time it connects, it calls
+// the first two with empty IDs, because notifications may have been missed. On
+// SQLite it only waits for ctx: there is one process, which notifies itself.
+func (s *DB) Listen(ctx context.Context, onRun func(runID string)) error {
 	for s.pool != nil && ctx.Err() == nil {
-		if err := s.listen(ctx, told); ctx.Err() == nil {
+		if err := s.listen(ctx, onRun); ctx.Err() == nil {
 			s.Config.Log.Warn("listening for runs was interrupted", "error", err)
 			dbconn.Pause(ctx, time.Second)
 		}
@@ -35,21 +35,20 @@ func (s *DB) Listen(ctx context.Context, told func(runID string)) error {
 	return ctx.Err()
 }
 
-// listen listens on a connection of its own, which is not of a pool: it must
-// not serve others afterwards, nor wait for them.
-func (s *DB) listen(ctx context.Context, told func(string)) error {
+// listen listens on a dedicated connection outside of the pools.
+func (s *DB) listen(ctx context.Context, onRun func(string)) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	for _, channel := range []string{runChannel, EditChannel, newsChannel} {
+	for _, channel := range []string{runChannel, EditChannel, broadcastChannel} {
 		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 			return err
 		}
 	}
 	s.changes.Add(1)
-	told("")
+	onRun("")
 	s.Edited("", "", 0)
 	for {
 		n, err := waitForNotification(ctx, conn)
@@ -62,16 +61,16 @@ func (s *DB) listen(ctx context.Context, told func(string)) error {
 		switch {
 		case n == nil:
 		case n.Channel == EditChannel:
-			s.heardEdited(n.Payload)
-		case n.Channel == newsChannel:
-			s.heardNews(n.Payload)
+			s.onEdited(n.Payload)
+		case n.Channel == broadcastChannel:
+			s.onBroadcast(n.Payload)
 		default:
-			told(n.Payload)
+			onRun(n.Payload)
 		}
 	}
 }
 
-// dial opens a connection that does not count as one of the pool.
+// dial opens a connection outside of the pools.
 func (s *DB) dial(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, s.connect)
 	if err != nil {
@@ -83,8 +82,8 @@ func (s *DB) dial(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// waitForNotification returns nil, after trying the connection, if there was
-// no notification for a while.
+// waitForNotification returns nil without an error if there was no notification
+// for a while and the connection still works.
 func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	limited, cancel := context.WithTimeout(ctx, listenCheck)
 	defer cancel()

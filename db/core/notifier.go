@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// notifier tells the other instances which runs were written. It does so after
-// their commit and for many runs at once: PostgreSQL lets only one transaction
-// that notifies commit at a time, and each would wait for the disk meanwhile.
+// notifier notifies the other instances of the runs that were written. It does so
+// after their commit and for many runs at once, because PostgreSQL commits
+// transactions with notifications one at a time, each with its own disk sync.
 type notifier struct {
 	s    *DB
 	wake chan struct{}
 	stop context.CancelFunc
 	done chan struct{}
 
-	mu   sync.Mutex
-	runs []string
-	news bool // this process has no workers, and has committed something
+	mu      sync.Mutex
+	runs    []string
+	hasWork bool // this process has no workers, and has committed something
 }
 
 func newNotifier(s *DB) *notifier {
@@ -29,8 +29,8 @@ func newNotifier(s *DB) *notifier {
 	return n
 }
 
-// tell notifies the others soon.
-func (n *notifier) tell(runs []string) {
+// notify queues runs to be announced.
+func (n *notifier) notify(runs []string) {
 	if len(runs) == 0 {
 		return
 	}
@@ -40,10 +40,11 @@ func (n *notifier) tell(runs []string) {
 	n.wakeUp()
 }
 
-// changed notifies the workers of other processes soon that there may be work.
+// changed queues a notification for the workers of other processes that there
+// may be work.
 func (n *notifier) changed() {
 	n.mu.Lock()
-	n.news = true
+	n.hasWork = true
 	n.mu.Unlock()
 	n.wakeUp()
 }
@@ -55,7 +56,7 @@ func (n *notifier) wakeUp() {
 	}
 }
 
-// close sends what is left.
+// close sends the remaining notifications.
 func (n *notifier) close() {
 	n.stop()
 	<-n.done
@@ -70,7 +71,7 @@ func (n *notifier) loop(ctx context.Context) {
 			open = false
 		}
 		if err := n.send(); err != nil {
-			n.s.Config.Log.Warn("other instances were not told of what was written", "error", err)
+			n.s.Config.Log.Warn("other instances were not notified of written runs", "error", err)
 		}
 	}
 }
@@ -78,12 +79,12 @@ func (n *notifier) loop(ctx context.Context) {
 // notifyTimeout bounds a notification whose server has stopped answering.
 const notifyTimeout = 5 * time.Second
 
-// send notifies of all runs that were told of. If it fails, those who wait on
-// other instances see the runs when they listen again.
+// send announces all queued runs. If it fails, other instances see the runs when
+// they connect again.
 func (n *notifier) send() error {
 	n.mu.Lock()
-	runs, news := n.runs, n.news
-	n.runs, n.news = nil, false
+	runs, hasWork := n.runs, n.hasWork
+	n.runs, n.hasWork = nil, false
 	n.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 	defer cancel()
@@ -92,8 +93,8 @@ func (n *notifier) send() error {
 		slices.Sort(runs)
 		_, err = n.s.Reader.ExecContext(ctx, "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS u(id)", runChannel, slices.Compact(runs))
 	}
-	if news {
-		err = errors.Join(err, n.s.TellOthers(ctx, changesTopic, ""))
+	if hasWork {
+		err = errors.Join(err, n.s.Broadcast(ctx, changesTopic, ""))
 	}
 	return err
 }

@@ -27,14 +27,14 @@ import (
 	"sluice/flow"
 )
 
-// defaultBusyTimeout is how long a write on SQLite waits for another program's
-// lock before the caller gets 503.
+// defaultBusyTimeout is how long a write on SQLite waits for a lock of another
+// program before the caller gets 503.
 const defaultBusyTimeout = 5 * time.Second
 
 // Config says where the store is and how it behaves. Only DataDir is needed.
 type Config struct {
-	DatabaseURL   string // postgres://…; empty means SQLite in DataDir
-	DataDir       string // database, files, lock and master key; made with mode 0700
+	DatabaseURL   string // postgres://…; empty for SQLite in DataDir
+	DataDir       string // database, files, lock and master key; created with mode 0700
 	MasterKey     string // base64 of 32 bytes or a Tink keyset in JSON
 	MasterKeyFile string // a file with the same; default master.key in DataDir
 
@@ -46,17 +46,17 @@ type Config struct {
 	MaxFile         int64         // bytes of one file; default 512 MiB
 	Quota           flow.Storage  // default quota of every workspace but the default one; 0 is unlimited
 
-	// Instance names this server among those that share a PostgreSQL database, as
-	// Heartbeat does. It is in the application name of its sessions, so that
-	// others can end them when it is dead. Empty for commands, which are not
-	// bound by the time limits of a server's statements.
+	// Instance is the ID of this server among those that share a PostgreSQL
+	// database, the same as in Heartbeat. It is part of the application name of its
+	// sessions, so that other instances can end them when it is dead. Empty for
+	// commands, whose statements have no time limits.
 	Instance string
 
 	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
 	Version string // of the program; an older one names it when it refuses the database
 
-	Log    *slog.Logger     // default discards
+	Log    *slog.Logger     // default: discard
 	Now    func() time.Time // default: the machine's clock on SQLite, the database's on PostgreSQL
 	Random io.Reader        // of identifiers; default crypto/rand
 	// MachineNow is the clock of this machine, default time.Now. Tests set it to
@@ -67,6 +67,7 @@ type Config struct {
 	Migrations fs.FS          // default migrations.Files
 }
 
+// WithDefaults returns the configuration with defaults for empty fields.
 func (c Config) WithDefaults() Config {
 	c.DataDir = cmp.Or(c.DataDir, "data")
 	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
@@ -89,12 +90,13 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
+// Schema returns the settings of migrations.
 func (c Config) Schema() migrations.Schema {
 	return migrations.Schema{Dir: c.DataDir, Version: c.Version, Log: c.Log, Migrations: c.Migrations}
 }
 
-// DB is what the stores of all nouns share: the connections, the transactions
-// and the clock of one database. It is safe for concurrent use.
+// DB holds the connections, the transactions and the clock of one database. All
+// stores share it. It is safe for concurrent use.
 type DB struct {
 	Config Config
 	ids    flow.IDs
@@ -103,66 +105,68 @@ type DB struct {
 	AuditKeys AuditKeys
 
 	Clock    *dbconn.Clock
-	OwnClock bool // cfg.Now is clock, not one that was given
+	OwnClock bool // Config.Now is Clock.Now and was not set by the caller
 
-	sqlite   *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
+	sqlite   *sql.DB       // the single writer connection, shared with the queue; nil on PostgreSQL
 	pool     *pgxpool.Pool // nil on SQLite
-	Pooler   bool          // a connection pooler stands before PostgreSQL
-	slots    *dbconn.Slots // bounds how much of the pool reader uses
-	Vital    lane          // for what must not wait for others
-	Reader   *sql.DB
-	watcher  *sql.DB // has one connection that only Changes uses; nil on PostgreSQL
+	Pooler   bool          // PostgreSQL is behind a connection pooler
+	slots    *dbconn.Slots // bounds how many connections of the pool Reader uses
+	Vital    lane          // reserved connections, see lane
+	Reader   *sql.DB       // for reads; on PostgreSQL also for writes
+	watcher  *sql.DB       // has one connection that only Changes uses; nil on PostgreSQL
 	changes  atomic.Int64
 	Reads    *gen.Queries
 	Writer   writer
 	sets     *setWriter // of PostgreSQL; nil on SQLite
 	notifier *notifier  // of PostgreSQL
-	// connect is how to connect to PostgreSQL, and sizesItself whether the size
-	// of the pool follows from what PostgreSQL takes.
+	// connect is the configuration of connections to PostgreSQL. sizesItself is set
+	// if the size of the pool depends on the limits of the server.
 	connect     *pgx.ConnConfig
 	sizesItself bool
 	outages     dbconn.Outages
 	engine      *flock.Flock
-	// BusyBefore holds the runs that were at work in the previous process with
-	// this data directory, until their crash is counted.
-	BusyBefore map[string]bool
-	queue      atomic.Pointer[Queue]
-	Workers    atomic.Int64 // capacity of this process
-	Live       liveWorkers  // capacity of all instances, on PostgreSQL
-	roundRobin roundRobin
-	Self       atomic.Pointer[string] // the ID of this instance, once it is known
-	source     string                 // names this store in what it tells others
-	Lines      lineTurns
-	Recent     recent
-	Logged     atomic.Bool // usage was logged that is not added up yet
+	// BusyBefore holds the runs that were executing a step when the previous process
+	// on this data directory ended, until recovery has counted their crash.
+	BusyBefore      map[string]bool
+	queue           atomic.Pointer[Queue]
+	Workers         atomic.Int64 // capacity of this process
+	Live            liveWorkers  // capacity of all instances, on PostgreSQL
+	roundRobin      roundRobin
+	Self            atomic.Pointer[string] // the ID of this instance, once it is known
+	source          string                 // identifies this store in its broadcasts
+	DeliveryCursors deliveryCursors
+	Recent          recent
+	Logged          atomic.Bool // the usage log may have entries that are not aggregated yet
 
-	// PeerAddr is where other instances reach this one, as IP:PORT; empty for
-	// nowhere. Heartbeat records it. It is set at wiring.
+	// PeerAddr is the address at which other instances reach this one, as IP:PORT,
+	// or empty. Heartbeat records it. It is set at wiring.
 	PeerAddr string
 
-	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
-	// (the run object as JSON). It is set at wiring, before the first run.
+	// RunEnded returns the type ("run.succeeded") and the data (the run as JSON) of
+	// the per-run webhook. It is set at wiring, before the first run.
 	RunEnded func(run *flow.Run) (typ string, data []byte)
 
-	// FlowEdited hears of every draft that was changed, after the commit: here
-	// by the one who changed it, and through Listen from all instances, so that
-	// a revision may come twice or late. Empty IDs say that any may have been
-	// missed. It must return soon. It is set at wiring, before the first edit.
+	// FlowEdited is called for every draft that was changed, after the commit:
+	// directly by the instance that changed it, and through Listen for the changes
+	// of all instances, so a revision may arrive twice or late. Empty IDs mean that
+	// changes may have been missed. It must return quickly. It is set at wiring,
+	// before the first edit.
 	FlowEdited func(ws, flowID string, rev int64)
 
-	// Heard hears, through Listen, what other instances say with TellOthers. It
-	// must return soon. It is set at wiring, before Listen.
-	Heard func(topic, text string)
+	// OnBroadcast is called, through Listen, for each message that another instance
+	// sent with Broadcast. It
+	// must return quickly. It is set at wiring, before Listen.
+	OnBroadcast func(topic, text string)
 }
 
-// Writer carries out write functions, each as if in its own transaction.
+// writer carries out write functions, each as if in its own transaction.
 type writer interface {
 	write(ctx context.Context, m *member) error
 	close() error
 }
 
-// Open connects to the database, migrates it and reads its master key. A key
-// that does not fit what the database was sealed with is refused.
+// Open connects to the database, migrates it and reads its master key. It returns
+// ErrWrongKey if the database was encrypted with another key.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	ownClock := cfg.Now == nil
 	cfg = cfg.WithDefaults()
@@ -175,7 +179,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	s := &DB{Config: cfg, Clock: clock, OwnClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &dbconn.LockedReader{R: cfg.Random}}, Recent: newRecent(), source: rand.Text()}
 	s.outages.Log = cfg.Log
-	s.Logged.Store(true) // perhaps by a process before this one
+	s.Logged.Store(true) // a previous process may have left entries
 	s.Workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
 	if cfg.DatabaseURL != "" {
@@ -209,7 +213,7 @@ func (c Config) prepareDir() error {
 	return nil
 }
 
-// Close waits for writes under way and closes every connection.
+// Close waits for writes in progress and closes all connections.
 func (s *DB) Close() error {
 	err := s.Writer.close()
 	if s.sets != nil {
@@ -231,21 +235,22 @@ func (s *DB) Close() error {
 	return err
 }
 
-// InstanceTimeout returns the silence after which other instances take over
-// from one.
+// InstanceTimeout returns how long an instance may send no heartbeat before other
+// instances take over its work.
 func (s *DB) InstanceTimeout() time.Duration { return s.Config.InstanceTimeout }
 
-// SQLite is the pool of the one writer connection, nil on PostgreSQL.
+// SQLite returns the pool of the single writer connection, nil on PostgreSQL.
 func (s *DB) SQLite() *sql.DB { return s.sqlite }
 
-// Pool is the connection pool of PostgreSQL, nil on SQLite.
+// Pool returns the connection pool of PostgreSQL, nil on SQLite.
 func (s *DB) Pool() *pgxpool.Pool { return s.pool }
 
-// NowMicros is Now in microseconds, as the database keeps times.
+// NowMicros returns Now in microseconds since 1970, the format of time columns.
 func (s *DB) NowMicros() int64 { return s.Config.Now().UnixMicro() }
 
-// Write runs fn in a transaction. fn may run more than once, so it must be
-// database work alone and publish nothing; it must not call write itself.
+// Write runs fn in a transaction and returns after the commit. fn may run more
+// than once, so its only side effects must be statements. It must not call Write,
+// and it must use tx.Ctx.
 func (s *DB) Write(ctx context.Context, d Durability, fn func(*Tx) error) error {
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)

@@ -15,6 +15,7 @@ import (
 	"sluice/db/gen"
 )
 
+// openPostgres migrates the database and opens the pools.
 func (s *DB) openPostgres(ctx context.Context) error {
 	cfg, err := pgxpool.ParseConfig(s.Config.DatabaseURL)
 	if err != nil {
@@ -38,9 +39,9 @@ func (s *DB) openPostgres(ctx context.Context) error {
 	return nil
 }
 
-// preparePostgres migrates the database and finds how many connections this
-// instance may use. It works on a pool of its own without time limits: a
-// migration takes as long as it takes, and waits for that of another instance.
+// preparePostgres migrates the database and returns how many connections this
+// instance may use. It uses a temporary pool without time limits, because
+// migrations may take long and wait for those of another instance.
 func (s *DB) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size dbconn.PoolSize, err error) {
 	cfg = cfg.Copy()
 	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = min(cfg.MaxConns, dbconn.CommandConnections), 0, 0
@@ -66,15 +67,15 @@ func (s *DB) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size dbc
 	return s.measure(ctx, db)
 }
 
-// openPool opens a pool and makes its first connection. Several instances may
-// start at once on a server that takes few connections: one that finds it full
-// waits until the others have made room, which takes them a heartbeat.
+// openPool opens a pool and its first connection. If several instances start at
+// once on a server with few connections, one that gets none retries until the
+// others have reduced their pools, which they do with their next heartbeat.
 func openPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	deadline := time.Now().Add(openPatience)
+	deadline := time.Now().Add(openTimeout)
 	for failed := 1; ; failed++ {
 		err := pool.Ping(ctx)
 		if err == nil {
@@ -87,11 +88,11 @@ func openPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	}
 }
 
-// openPatience is how long opening a store waits for PostgreSQL to take another
-// connection.
-const openPatience = 20 * time.Second
+// openTimeout is how long opening a store retries while PostgreSQL accepts no more
+// connections.
+const openTimeout = 20 * time.Second
 
-// requirePostgres returns ErrNoDatabase if the tables must exist and do not.
+// requirePostgres returns ErrNoDatabase if the tables must exist but do not.
 func (s *DB) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 	if !s.Config.MustExist {
 		return nil
@@ -141,14 +142,15 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 	return nil
 }
 
-// openLent returns the connections of a pool for database/sql. All of them are
-// kept by the pool.
+// openLent makes the connections of a pool usable through database/sql. Idle
+// connections stay in the pool.
 func openLent(pool *pgxpool.Pool, slots *dbconn.Slots, lost func(error)) *sql.DB {
 	db := sql.OpenDB(dbconn.NewLender(pool, slots, lost))
 	db.SetMaxIdleConns(0)
 	return db
 }
 
+// sessions returns the settings of database sessions.
 func (s *DB) sessions() dbconn.SessionSettings {
 	return dbconn.SessionSettings{Instance: s.Config.Instance, URL: s.Config.DatabaseURL}
 }

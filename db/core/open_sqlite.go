@@ -20,14 +20,17 @@ import (
 const DatabaseFile = "sluice.db"
 
 const (
-	// One writer connection, shared with the queue: with eight of them, waiting
-	// for each other's locks took a commit from 7 ms to a second.
+	// WriterDSN is for the single writer connection, which the queue shares. With
+	// eight writer connections, lock waits increased a commit from 7 ms to 1 s.
 	WriterDSN = "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1&_stmt_cache_size=128"
 	readerDSN = "mode=ro&_query_only=1&_stmt_cache_size=64"
-	// The log is folded back every 16 MiB and its file never keeps over 64 MiB.
+	// The log is checkpointed every 4096 pages (16 MiB), and its file is truncated
+	// to 64 MiB. The page cache is 64 MiB.
 	writerPragmas = `PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -65536;`
 )
 
+// openSQLite migrates the database and opens its connections: one that writes,
+// several that read, and one for Changes.
 func (s *DB) openSQLite(ctx context.Context) error {
 	path := filepath.Join(s.Config.DataDir, DatabaseFile)
 	if err := makePrivate(path); err != nil {
@@ -56,8 +59,8 @@ func (s *DB) BusyOption() string {
 	return fmt.Sprintf("&_busy_timeout=%d", s.Config.BusyTimeout.Milliseconds())
 }
 
-// makePrivate creates the file for its owner alone before SQLite would create
-// it for everybody; the log beside it takes over the mode.
+// makePrivate creates the database file with mode 0600, because SQLite would make
+// it readable by others. The log file inherits the mode.
 func makePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -66,12 +69,13 @@ func makePrivate(path string) error {
 	return f.Close()
 }
 
-// connector opens connections with pragmas that the DSN cannot say.
+// connector opens connections with pragmas that a DSN cannot contain.
 type connector struct {
 	dsn    string
 	driver *sqlite3.SQLiteDriver
 }
 
+// NewConnector returns a connector for a database file.
 func NewConnector(path, options, pragmas string) *connector {
 	c := &connector{dsn: "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options, driver: &sqlite3.SQLiteDriver{}}
 	if pragmas != "" {

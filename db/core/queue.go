@@ -7,20 +7,20 @@ import (
 	"sluice/flow"
 )
 
-// Queue brings the jobs of committed transactions to workers: runs to the
-// workers of this process, in memory, as long as one is free, and everything
-// else to the workers of any process, through the tables of the queue.
+// Queue hands the jobs of committed transactions to workers: runs to free workers
+// of this process, in memory, and everything else to the workers of any process,
+// through the tables of the queue.
 type Queue interface {
-	// Take reserves a worker of this process for a run. It reports false if none
-	// is free, not even with those that the same transaction sets free.
+	// Take reserves a worker of this process for a run. It reports false if no
+	// worker is free, including the workers that the same transaction frees.
 	Take(freed int) bool
-	// Return gives back reserved workers that are not needed after all.
+	// Return releases reserved workers that are not needed.
 	Return(n int)
 	// Work hands runs to the reserved workers, after the commit.
 	Work(runs []flow.Job)
 
-	// InsertTx inserts jobs into the tables of the queue. It gets the *sql.Tx on
-	// SQLite and the pgx.Tx on PostgreSQL; Wake is called once that is committed.
+	// InsertTx inserts jobs into the tables of the queue. tx is a *sql.Tx on SQLite
+	// and a pgx.Tx on PostgreSQL. Wake is called after the commit.
 	InsertTx(ctx context.Context, tx any, jobs []flow.Job) error
 	Wake(jobs []flow.Job)
 	// WakeDeliveries is called after a commit that queued a delivery or freed a
@@ -28,10 +28,11 @@ type Queue interface {
 	WakeDeliveries()
 }
 
-// UseQueue makes this process hand out jobs. Without a queue rows wait for the
-// scheduler of a process that has one.
+// UseQueue makes this process hand jobs to workers. Without a queue, runs and
+// deliveries wait for the scheduler of another process.
 func (s *DB) UseQueue(q Queue) { s.queue.Store(&q) }
 
+// QueueOrNil returns the queue of this process, nil for one without workers.
 func (s *DB) QueueOrNil() Queue {
 	if q := s.queue.Load(); q != nil {
 		return *q
@@ -39,9 +40,9 @@ func (s *DB) QueueOrNil() Queue {
 	return nil
 }
 
-// Take reserves a worker of this process and returns what the row of its run
-// says: who holds the run. It is empty if no worker is free.
-func (tx *Tx) Take() (holder string) {
+// ReserveWorker reserves a worker of this process and returns the holder to write
+// to the row of its run. The holder is empty if no worker is free.
+func (tx *Tx) ReserveWorker() (holder string) {
 	q := tx.Store.QueueOrNil()
 	if q == nil || !q.Take(tx.Batch.freed) {
 		return ""
@@ -50,16 +51,16 @@ func (tx *Tx) Take() (holder string) {
 	return tx.Store.Holder()
 }
 
-// Untake is for a worker that was reserved for a run that somebody else has.
-func (tx *Tx) Untake(holder string) {
+// ReturnWorker releases a reserved worker whose run was taken by another process.
+func (tx *Tx) ReturnWorker(holder string) {
 	if holder != "" {
 		tx.Batch.reserved--
 		tx.Store.QueueOrNil().Return(1)
 	}
 }
 
-// HandRun brings a run to the worker that take reserved, or else, through the
-// tables of the queue, to one of any instance.
+// HandRun hands a run to the reserved worker after the commit, or, without a
+// holder, to a worker of any instance through the tables of the queue.
 func (tx *Tx) HandRun(j flow.Job, holder string) {
 	if holder != "" {
 		tx.Batch.runs = append(tx.Batch.runs, j)
@@ -68,13 +69,14 @@ func (tx *Tx) HandRun(j flow.Job, holder string) {
 	}
 }
 
-// BusyAt is the busy column of a run that is handed to a holder: until it tells
-// more, one that begins counts as busy. SQLite has a file for that.
+// BusyAt returns the busy column of a run that is handed to a holder. On
+// PostgreSQL a run counts as busy from the start, until SaveBusy records more. On
+// SQLite a file marks the busy runs.
 func (tx *Tx) BusyAt(holder string) int64 {
 	return dbconn.BoolInt(holder != "" && tx.Store.pool != nil)
 }
 
-// wake hands out the jobs of a committed batch.
+// wake hands out the jobs of a committed batch and announces its changes.
 func (s *DB) wake(b *batch) {
 	s.changed()
 	if b.KeysChanged {
@@ -82,7 +84,7 @@ func (s *DB) wake(b *batch) {
 	}
 	if s.pool != nil {
 		s.Live.committed(b.moves)
-		s.notifier.tell(b.told)
+		s.notifier.notify(b.written)
 	}
 	q := s.QueueOrNil()
 	if q == nil {
@@ -101,8 +103,8 @@ func (s *DB) wake(b *batch) {
 	}
 }
 
-// drop returns the workers that a batch reserved and did not use, because it
-// was not committed.
+// drop releases the workers that a batch reserved but did not use, because it was
+// not committed.
 func (s *DB) drop(b *batch) {
 	if b.reserved > 0 {
 		s.QueueOrNil().Return(b.reserved)
@@ -110,7 +112,7 @@ func (s *DB) drop(b *batch) {
 	}
 }
 
-// Holder names this instance in rows that it holds.
+// Holder returns the name of this instance in the rows of runs that it holds.
 func (s *DB) Holder() string {
 	if id := s.Self.Load(); id != nil && *id != "" {
 		return *id

@@ -12,19 +12,19 @@ import (
 	"sluice/flow"
 )
 
-// readAttempts is how often a read is tried whose connection is lost: another
-// connection may well work, as when an administrator ends sessions.
+// readAttempts is how often a read is tried if its connection is lost. Another
+// connection may work, for example after an administrator ended a session.
 const readAttempts = 3
 
-// Reader is the connections that only read. A read that failed because of an
-// outage is repeated: a few times if its connection was lost, and until the
-// database is back with a context of flow.OutlastOutages.
+// Reader runs queries and repeats those that fail because of an outage: a few
+// times if the connection was lost, and until the database is back if the context
+// is one of flow.OutlastOutages.
 type Reader struct {
 	gen.DBTX
 	s *DB
 }
 
-// ReaderOf returns the reading connections of a database.
+// ReaderOf returns the reader of a database.
 func ReaderOf(s *DB) Reader {
 	if s.pool != nil {
 		return Reader{s.Reader, s}
@@ -63,8 +63,8 @@ func (s *DB) readsAgain(ctx context.Context, failed int, err error) bool {
 	return failed < readAttempts && lostConnection(err)
 }
 
-// Again repeats f like a single read. It is for reads of several statements or
-// rows.
+// Again calls f and repeats it like a single read. It is for reads that consist
+// of several statements or rows.
 func (s *DB) Again(ctx context.Context, f func() error) error {
 	for failed := 1; ; failed++ {
 		err := f()
@@ -74,15 +74,15 @@ func (s *DB) Again(ctx context.Context, f func() error) error {
 	}
 }
 
-// isPassing reports whether an error is about the present state of the
-// database, such as an outage or a full disk, and not about a statement.
+// isPassing reports whether an error is caused by the current state of the
+// database, such as an outage or a full disk, and not by the statement.
 func isPassing(err error) bool {
 	e, ok := errors.AsType[*flow.Error](dbconn.StorageError(err))
 	return ok && e.Retryable && (e.Code == flow.CodeUnavailable || e.Code == flow.CodeOverloaded || e.Code == flow.CodeStorageFull)
 }
 
-// lostConnection reports whether an established connection was lost, rather
-// than none to be had.
+// lostConnection reports whether an established connection was lost, as opposed
+// to a failure to connect.
 func lostConnection(err error) bool {
 	if _, none := errors.AsType[*pgconn.ConnectError](err); none || errors.Is(err, dbconn.ErrNoConnection) {
 		return false

@@ -10,17 +10,17 @@ import (
 	"sluice/flow"
 )
 
-// recent remembers the keys and live versions that starts of runs needed last,
-// so that a start reads nothing before it is written. What it says may be out
-// of date: the transaction that accepts a run compares both with the database,
-// and refuses with ErrKeyOutdated or ErrFlowOutdated what has changed since.
-// Whatever is not accepted must be checked with a fresh read.
+// recent caches the keys and live versions that recent starts of runs used, so
+// that a start needs no reads before its write. Entries may be stale: the
+// transaction that accepts a run compares both with the database, and returns
+// ErrKeyOutdated or ErrFlowOutdated if they have changed. Before a request is
+// refused, callers must check with a fresh read.
 type recent struct {
 	Keys *lru.Cache[string, *flow.Key] // by hash
 	Live *lru.Cache[FlowKey, flow.LiveVersion]
 }
 
-// recentStarts is how many keys, and how many flows, are remembered.
+// recentStarts is the number of keys and of flows in the cache.
 const recentStarts = 4096
 
 func newRecent() recent {
@@ -32,8 +32,8 @@ func newRecent() recent {
 	return recent{keys, live}
 }
 
-// checkRecent refuses a start that rests on a key or a live version that is no
-// longer so.
+// checkRecent returns an error if the key or the live version that a start was
+// checked with has changed, and removes it from the cache.
 func (tx *Tx) checkRecent(n *flow.NewRun) error {
 	if n.Live {
 		k := FlowKey{n.Run.WorkspaceID, n.Run.FlowID}
@@ -60,7 +60,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 	return err
 }
 
-// keyNow reads a key, once in a transaction.
+// keyNow reads a key once per transaction.
 func (tx *Tx) keyNow(k *flow.Key) (*flow.Key, error) {
 	if now, ok := tx.Batch.Counts.keys[k.ID]; ok {
 		return now, nil
@@ -74,6 +74,7 @@ func (tx *Tx) keyNow(k *flow.Key) (*flow.Key, error) {
 	return &now, nil
 }
 
+// KeyOf converts a row.
 func KeyOf(r gen.Key) flow.Key {
 	return flow.Key{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash,

@@ -15,6 +15,8 @@ func (s Execution) FindRun(ctx context.Context, ws, flowID, runID string) (*flow
 	return FindRun(ctx, s.Reads, ws, flowID, runID)
 }
 
+// FindRun returns a run; an empty flowID means any flow of the workspace. A run
+// that failed because its data cannot be read is returned without that data.
 func FindRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*flow.Run, error) {
 	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
@@ -30,9 +32,8 @@ func FindRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*fl
 	return run, nil
 }
 
-// LoadRun hands a run and its steps to a worker, or ErrFenced when the attempt
-// is no longer the present one. On PostgreSQL it also writes down which
-// instance holds the run.
+// LoadRun returns a run and its steps to a worker, or ErrFenced if the attempt is
+// no longer current. On PostgreSQL it also records which instance holds the run.
 func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
 	row, err := s.claim(ctx, runID, attempt)
 	if dbconn.IsNoRows(err) {
@@ -48,7 +49,7 @@ func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*f
 	run.NoWebhook = len(row.Webhook) == 0
 	run.Sizes = map[string]int64{"": int64(len(row.Outputs) + len(row.Error))}
 	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 {
-		return run, nil, nil // it came with no step, and nobody can have written one yet
+		return run, nil, nil // a new run without steps; no worker has written one yet
 	}
 	steps, err := s.findSteps(ctx, run.WorkspaceID, run.ID, run.Sizes)
 	return run, steps, err
@@ -68,6 +69,7 @@ func (s Execution) HoldRun(ctx context.Context, runID string, attempt int64) err
 	return nil
 }
 
+// claim reads the run of a job and, on PostgreSQL, records the instance.
 func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
 	r, err := s.Reads.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
 	self := s.Self.Load()
@@ -77,8 +79,8 @@ func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.
 	return s.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
 }
 
-// runOf returns a run with all content that can be read, even if it also
-// returns an error.
+// runOf converts a row. If some content cannot be read, it returns the rest and
+// an error.
 func runOf(r *gen.Run) (*flow.Run, error) {
 	run := &flow.Run{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,

@@ -15,7 +15,7 @@ func (s Execution) FailRun(ctx context.Context, runID string, attempt int64, cau
 	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
 	err := s.Write(ctx, Durable, func(tx *Tx) error {
 		size, err := tx.SizeRun(tx.Ctx, runID)
-		sized := err == nil // not if it is too damaged even for that
+		sized := err == nil // false if the row is too damaged even for that
 		if err != nil && !dbconn.IsNoRows(err) && !flow.IsPermanent(dbconn.Classified(err)) {
 			return fmt.Errorf("size of %s: %w", runID, err)
 		}
@@ -53,9 +53,9 @@ func (s Execution) FailRun(ctx context.Context, runID string, attempt int64, cau
 			tx.StoreBytes(run.WorkspaceID, left-size)
 		}
 		tx.Notify(runID)
-		p := &runWrite{s: s.DB, run: *run, row: gen.UpdateRunParams{Place: PlaceEnded}, givenUp: true}
-		p.leave(tx)
-		return p.readAndLetGo(tx)
+		p := &runWrite{s: s.DB, run: *run, row: gen.UpdateRunParams{Place: PlaceEnded}, ignoreWebhookError: true}
+		p.countLeaving(tx)
+		return p.readAndLeaveWorker(tx)
 	})
 	if err != nil {
 		return nil, err

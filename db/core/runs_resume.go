@@ -7,12 +7,12 @@ import (
 	"sluice/db/gen"
 )
 
-// ResumeRun hands a run that no worker holds to one, without regard to capacity:
-// it has been admitted before or only has to be ended. A process without a
-// queue leaves a wake that is due instead.
+// ResumeRun hands a run that no worker holds to a worker, regardless of capacity:
+// it was admitted before, or only has to be ended. A process without workers
+// records a wake that is due now instead.
 func (tx *Tx) ResumeRun(ws, runID string, from int64) error {
 	if tx.Store.QueueOrNil() == nil {
-		return tx.wakeNow(ws, runID, from)
+		return tx.setDueWake(ws, runID, from)
 	}
 	if err := tx.ClearWake(tx.Ctx, runID); err != nil {
 		return fmt.Errorf("clear wake of %s: %w", runID, err)
@@ -21,7 +21,8 @@ func (tx *Tx) ResumeRun(ws, runID string, from int64) error {
 	return err
 }
 
-func (tx *Tx) wakeNow(ws, runID string, from int64) error {
+// setDueWake makes a run wait for a wake that is already due.
+func (tx *Tx) setDueWake(ws, runID string, from int64) error {
 	if from != PlaceWaiting {
 		r, err := tx.ParkRun(tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: from, Place: PlaceWaiting})
 		if dbconn.IsNoRows(err) {

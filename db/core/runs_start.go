@@ -10,11 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// IdempotencyLife is how long a repeated start finds the first one.
-const IdempotencyLife = 24 * time.Hour
-
 // StartRun accepts a run in one durable write: idempotency row, run row,
-// admission and, when it is admitted, its job.
+// admission and, if it is admitted, its job.
 func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error) {
 	run := n.Run
 	if run.ID == "" {
@@ -43,25 +40,25 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 
 // StartWrite is the start of a run.
 type StartWrite struct {
-	N      *flow.NewRun
-	Row    gen.InsertRunParams // its place is decided in the transaction
-	steps  []any
-	first  *flow.Run // that an equal request has started
-	doubt  bool      // an earlier try may have been committed
-	pinned int64     // bytes of a document that was not stored yet
+	N         *flow.NewRun
+	Row       gen.InsertRunParams // its place is assigned in the transaction
+	steps     []any
+	first     *flow.Run // the run that an equal request has started
+	uncertain bool      // an earlier attempt may have been committed
+	pinned    int64     // bytes of the document if it was not stored before
 }
 
 func (w *StartWrite) runID() string { return w.Row.ID }
 
-func (w *StartWrite) doubted(s *DB, err error) error {
-	w.doubt = w.doubt || err != nil
-	return s.outageOf(err)
+func (w *StartWrite) commitFailed(s *DB, err error) error {
+	w.uncertain = w.uncertain || err != nil
+	return s.nameOutage(err)
 }
 
 // Alone carries out the start with statements of its own.
 func (w *StartWrite) Alone(tx *Tx) (err error) {
-	if w.doubt {
-		if found, err := w.find(tx); found || err != nil {
+	if w.uncertain {
+		if found, err := w.findEarlier(tx); found || err != nil {
 			return err
 		}
 	}
@@ -76,7 +73,7 @@ func (w *StartWrite) Alone(tx *Tx) (err error) {
 			return err
 		}
 	}
-	if err := w.decide(tx); err != nil {
+	if err := w.assignPlace(tx); err != nil {
 		return err
 	}
 	if err := tx.InsertRun(tx.Ctx, w.Row); err != nil {
@@ -91,11 +88,11 @@ func (w *StartWrite) Alone(tx *Tx) (err error) {
 	if err := tx.inheritFiles(w.Row.WorkspaceID, w.Row.ID, w.Row.ParentRunID); err != nil {
 		return err
 	}
-	w.hand(tx)
-	return w.keep(tx)
+	w.handToWorker(tx)
+	return w.checkQuota(tx)
 }
 
-// check refuses a start for what its key and its flow may do.
+// check returns an error if the start exceeds a limit of its key or flow.
 func (w *StartWrite) check(tx *Tx) error {
 	if err := tx.checkRecent(w.N); err != nil {
 		return err
@@ -103,11 +100,11 @@ func (w *StartWrite) check(tx *Tx) error {
 	if err := tx.takeBudgets(&w.Row, w.N.Key); err != nil {
 		return err
 	}
-	return tx.checkKey(w.Row.WorkspaceID, w.N.Key)
+	return tx.checkConcurrency(w.Row.WorkspaceID, w.N.Key)
 }
 
-// decide finds out where the run begins, anew each time it is called.
-func (w *StartWrite) decide(tx *Tx) (err error) {
+// assignPlace decides where the run begins. It decides again each time.
+func (w *StartWrite) assignPlace(tx *Tx) (err error) {
 	r := &w.Row
 	if r.Place, r.InstanceID, err = tx.admitOrQueue(FlowKey{r.WorkspaceID, r.FlowID}); err != nil {
 		return err
@@ -117,22 +114,23 @@ func (w *StartWrite) decide(tx *Tx) (err error) {
 	return nil
 }
 
-// hand gives the run to a worker, unless it waits in the queue.
-func (w *StartWrite) hand(tx *Tx) {
+// handToWorker hands the run to a worker unless it is queued.
+func (w *StartWrite) handToWorker(tx *Tx) {
 	if w.Row.Place == PlaceWorker {
-		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: w.Row.ID, Attempt: w.Row.Attempt, Run: fresh(w.N)}, w.Row.InstanceID)
+		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: w.Row.ID, Attempt: w.Row.Attempt, Run: newRunForWorker(w.N)}, w.Row.InstanceID)
 	}
 }
 
-// keep counts what the run stores, which a quota may refuse.
-func (w *StartWrite) keep(tx *Tx) error {
+// checkQuota adds the stored size of the run and returns an error if that exceeds
+// a quota.
+func (w *StartWrite) checkQuota(tx *Tx) error {
 	size := flow.StorageItem + sizeOfStart(&w.Row) + sizeOfSteps(w.steps) + w.pinned
 	return tx.StoreChecked(w.Row.WorkspaceID, flow.Storage{Bytes: size, Runs: 1})
 }
 
-// find looks for the run of an earlier try, of which it is not known whether it
-// was committed. If it was, no worker has the run yet.
-func (w *StartWrite) find(tx *Tx) (found bool, err error) {
+// findEarlier looks for the run of an earlier attempt that may have been
+// committed. If it was, no worker has the run yet.
+func (w *StartWrite) findEarlier(tx *Tx) (found bool, err error) {
 	r, err := tx.FindPlace(tx.Ctx, w.Row.ID)
 	if dbconn.IsNoRows(err) {
 		return false, nil
@@ -141,15 +139,15 @@ func (w *StartWrite) find(tx *Tx) (found bool, err error) {
 		return false, fmt.Errorf("look for %s: %w", w.Row.ID, err)
 	}
 	if w.Row.Attempt = r.Attempt; r.Place == PlaceWorker && r.Attempt == 1 && r.InstanceID == tx.Store.Holder() {
-		w.Row.Place, w.Row.InstanceID = r.Place, tx.Take()
-		w.hand(tx)
+		w.Row.Place, w.Row.InstanceID = r.Place, tx.ReserveWorker()
+		w.handToWorker(tx)
 	}
 	return true, nil
 }
 
-// fresh returns the run for a worker that begins it right away and so need not
-// read it, or nil if it comes with steps.
-func fresh(n *flow.NewRun) *flow.Run {
+// newRunForWorker returns the run for a worker that starts it immediately and so
+// need not read it, or nil if it has steps.
+func newRunForWorker(n *flow.NewRun) *flow.Run {
 	if len(n.Steps) > 0 {
 		return nil
 	}
@@ -160,8 +158,8 @@ func fresh(n *flow.NewRun) *flow.Run {
 	return &run
 }
 
-// claimIdempotency takes the key for this run, or returns the run that an
-// equal request has started.
+// claimIdempotency claims the idempotency key for this run, or returns the run
+// that an equal request has started.
 func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) {
 	if n.IdempotencyKey == "" {
 		return nil, nil
@@ -169,7 +167,7 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 	ws, now := n.Run.WorkspaceID, tx.Store.Config.Now()
 	claimed, err := tx.ClaimIdempotency(tx.Ctx, gen.ClaimIdempotencyParams{
 		WorkspaceID: ws, Name: n.IdempotencyKey, Fingerprint: n.Fingerprint, RunID: runID,
-		CreatedAt: dbconn.Micros(now), StaleBefore: dbconn.Micros(now.Add(-IdempotencyLife)),
+		CreatedAt: dbconn.Micros(now), StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)),
 	})
 	if err != nil || claimed > 0 {
 		return nil, err
@@ -178,18 +176,14 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 	if err != nil {
 		return nil, fmt.Errorf("find idempotency key: %w", err)
 	}
-	if held.Fingerprint != n.Fingerprint {
-		return nil, errMismatch()
+	if err := flow.CheckFingerprint(held.Fingerprint, n.Fingerprint); err != nil {
+		return nil, err
 	}
 	return FindRun(tx.Ctx, tx.Queries, ws, "", held.RunID)
 }
 
-func errMismatch() error {
-	return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used for another request. Use a new key for a new request.")
-}
-
-// checkKey holds a key to its number of open runs.
-func (tx *Tx) checkKey(ws string, k *flow.Key) error {
+// checkConcurrency returns an error if the key has too many open runs.
+func (tx *Tx) checkConcurrency(ws string, k *flow.Key) error {
 	if k == nil || k.Concurrency <= 0 {
 		return nil
 	}
@@ -200,16 +194,11 @@ func (tx *Tx) checkKey(ws string, k *flow.Key) error {
 	if err != nil {
 		return fmt.Errorf("count runs of key: %w", err)
 	}
-	if n += tx.Batch.Counts.startedBy[k.ID]; n >= k.Concurrency {
-		e := flow.Errorf(flow.CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", k.Concurrency)
-		e.Retryable, e.After = true, time.Second
-		return e
-	}
-	return nil
+	return k.CheckConcurrency(n + tx.Batch.Counts.startedBy[k.ID])
 }
 
-// RunRow is the row of a new run. It is made before the transaction, since the
-// one writer of SQLite should not spend its time on encoding.
+// RunRow returns the row of a new run. It is encoded before the transaction to
+// keep work off the single writer of SQLite.
 func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParams, error) {
 	sealed, err := s.sealWebhook(r, webhook)
 	return gen.InsertRunParams{
@@ -222,19 +211,19 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRun
 	}, err
 }
 
-// FindStarted returns the run that an idempotency key has started, nil when
-// the key is free, and CodeIdempotencyMismatch as StartRun does. It lets a
-// repeated request be answered before anything is read or checked for it.
+// FindStarted returns the run that an idempotency key has started, or nil if the
+// key is unused. It returns CodeIdempotencyMismatch like StartRun. With it, a
+// repeated request can be answered before anything else is read or checked.
 func (s Execution) FindStarted(ctx context.Context, ws, key, fingerprint string) (*flow.Run, error) {
 	held, err := s.Reads.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
-	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.Config.Now().Add(-IdempotencyLife)) {
+	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.Config.Now().Add(-flow.IdempotencyLife)) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find idempotency key: %w", err)
 	}
-	if held.Fingerprint != fingerprint {
-		return nil, errMismatch()
+	if err := flow.CheckFingerprint(held.Fingerprint, fingerprint); err != nil {
+		return nil, err
 	}
 	return s.FindRun(ctx, ws, "", held.RunID)
 }

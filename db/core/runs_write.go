@@ -11,15 +11,15 @@ import (
 	"sluice/flow"
 )
 
-// admitAtOnce is how many queued runs the end of one run may admit: the one
-// whose place it leaves, and one more, so that room that came otherwise fills.
+// admitAtOnce is how many queued runs the end of one run may admit: one for its
+// own slot, and one more, so that slots that became free in other ways fill up.
 const admitAtOnce = 2
 
-// WriteRun records progress of a run in one transaction. It returns ErrFenced
-// when the run's attempt is no longer the present one or the run has ended.
-// Once it is committed Run.ExpiresAt tells what the row says.
+// WriteRun records progress of a run in one transaction. It returns ErrFenced if
+// the attempt is no longer current or the run has ended. After the commit it sets
+// Run.ExpiresAt and Run.Sizes.
 func (s Execution) WriteRun(ctx context.Context, w flow.RunWrite) error {
-	p, err := s.prepareWrite(&w)
+	p, err := s.encodeWrite(&w)
 	if err != nil {
 		return err
 	}
@@ -39,20 +39,21 @@ func (s Execution) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	return nil
 }
 
-// runWrite is a write with everything encoded, so that the transaction itself
-// is statements alone.
+// runWrite is a write with all rows encoded, so that the transaction only runs
+// statements.
 type runWrite struct {
 	flow.RunWrite
-	s          *DB
-	run        flow.Run // as it shall be
-	row        gen.UpdateRunParams
-	steps      []any
-	deliveries []newDelivery
-	sizes      map[string]int64 // Run.Sizes after this write
-	givenUp    bool             // the run ends even if its webhook cannot be read
+	s                  *DB
+	run                flow.Run // as it will be stored
+	row                gen.UpdateRunParams
+	steps              []any
+	deliveries         []newDelivery
+	sizes              map[string]int64 // Run.Sizes after this write
+	ignoreWebhookError bool             // end the run even if its webhook cannot be read
 }
 
-func (s Execution) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
+// encodeWrite encodes the rows of a write.
+func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	p := &runWrite{RunWrite: *w, s: s.DB, run: *w.Run}
 	r := &p.run
 	if w.End != r.State.Ended() {
@@ -100,8 +101,8 @@ func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 	}
 }
 
-// repeated tells a write that was committed, although its caller did not hear
-// of it, from one that comes too late.
+// repeated returns nil if this write was already committed but its answer was
+// lost, and ErrFenced if the write comes too late.
 func (p *runWrite) repeated(tx *Tx) error {
 	n, err := tx.IsWritten(tx.Ctx, gen.IsWrittenParams{ID: p.row.ID, Attempt: p.row.Attempt, Writes: p.row.Writes})
 	if err == nil && (n == 0 || p.row.Writes == 0) {
@@ -112,8 +113,8 @@ func (p *runWrite) repeated(tx *Tx) error {
 
 func (p *runWrite) runID() string { return p.row.ID }
 
-// doubted has nothing to note: Run.Writes tells a write that was committed.
-func (p *runWrite) doubted(s *DB, err error) error { return s.outageOf(err) }
+// commitFailed records nothing: Run.Writes shows whether a write was committed.
+func (p *runWrite) commitFailed(s *DB, err error) error { return s.nameOutage(err) }
 
 // Alone carries out the write with statements of its own.
 func (p *runWrite) Alone(tx *Tx) error {
@@ -140,23 +141,23 @@ func (p *runWrite) Alone(tx *Tx) error {
 		return err
 	}
 	if p.row.Place == PlaceEnded && p.run.NoWebhook {
-		return p.letGo(tx, false, nil) // a cancel no longer matters
+		return p.leaveWorker(tx, false, nil) // a cancel no longer matters
 	}
-	return p.readAndLetGo(tx)
+	return p.readAndLeaveWorker(tx)
 }
 
-// readAndLetGo reads what others may have written, once the row is ours, and
-// lets go. It is a second statement since RETURNING costs SQLite more than both
-// together.
-func (p *runWrite) readAndLetGo(tx *Tx) error {
-	aside, err := tx.FindAside(tx.Ctx, p.run.ID)
+// readAndLeaveWorker reads what others may have written to the row, which is now
+// locked, and calls leaveWorker. It is a second statement because UPDATE …
+// RETURNING costs more on SQLite than two statements.
+func (p *runWrite) readAndLeaveWorker(tx *Tx) error {
+	row, err := tx.FindReleased(tx.Ctx, p.run.ID)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.run.ID, err)
 	}
-	return p.letGo(tx, aside.CancelRequested != 0, aside.Webhook)
+	return p.leaveWorker(tx, row.CancelRequested != 0, row.Webhook)
 }
 
-// recorded does what follows from any progress, whose row has been written.
+// recorded does what follows every write once the row of the run is updated.
 func (p *runWrite) recorded(tx *Tx, before map[string]int64) error {
 	for _, d := range p.deliveries {
 		if err := tx.AddDelivery(d); err != nil {
@@ -166,12 +167,12 @@ func (p *runWrite) recorded(tx *Tx, before map[string]int64) error {
 	tx.StoreBytes(p.run.WorkspaceID, p.grown(before))
 	tx.Batch.consumed(&p.run, p.Steps, p.s.Config.Now())
 	tx.Notify(p.run.ID)
-	p.leave(tx)
+	p.countLeaving(tx)
 	return nil
 }
 
-// leave counts that a worker no longer holds the run, if that is so.
-func (p *runWrite) leave(tx *Tx) {
+// countLeaving updates the counts if a worker no longer holds the run.
+func (p *runWrite) countLeaving(tx *Tx) {
 	if p.row.Place != PlaceWorker {
 		tx.Moved(p.run.WorkspaceID, p.run.FlowID, PlaceWorker, p.row.Place)
 	}
@@ -180,8 +181,8 @@ func (p *runWrite) leave(tx *Tx) {
 	}
 }
 
-// grown returns by how many bytes this write changes the stored size of the
-// run. It may exceed a quota: an accepted run may always continue to its end.
+// grown returns by how many bytes this write changes the stored size of the run.
+// It may exceed a quota: an accepted run may always continue to its end.
 func (p *runWrite) grown(before map[string]int64) (n int64) {
 	for path, size := range p.sizes {
 		n += size - before[path]
@@ -189,8 +190,8 @@ func (p *runWrite) grown(before map[string]int64) (n int64) {
 	return n
 }
 
-// letGo does what follows when no worker holds the run any more.
-func (p *runWrite) letGo(tx *Tx, cancel bool, webhook []byte) error {
+// leaveWorker does what follows when a worker no longer holds the run.
+func (p *runWrite) leaveWorker(tx *Tx, cancel bool, webhook []byte) error {
 	switch p.row.Place {
 	case PlaceEnded:
 		return p.end(tx, webhook)
@@ -200,11 +201,12 @@ func (p *runWrite) letGo(tx *Tx, cancel bool, webhook []byte) error {
 	return nil
 }
 
-// end does what the end of a run entails, in the transaction that ends it.
+// end adds the per-run webhook and frees the slot, in the transaction that ends
+// the run.
 func (p *runWrite) end(tx *Tx, webhook []byte) error {
 	if len(webhook) > 0 {
 		err := tx.addRunWebhook(&p.run, webhook)
-		if p.givenUp && flow.IsPermanent(err) {
+		if p.ignoreWebhookError && flow.IsPermanent(err) {
 			p.s.Config.Log.Error("the webhook of a failed run cannot be sent", "run", p.run.ID, "error", err)
 			err = nil
 		}
@@ -215,8 +217,8 @@ func (p *runWrite) end(tx *Tx, webhook []byte) error {
 	return p.release(tx)
 }
 
-// wait lets go of the worker. A run that was asked to cancel meanwhile goes
-// straight back to one.
+// wait records the wake and frees the slot. A run whose cancellation was requested
+// in the meantime goes straight back to a worker.
 func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	if !p.WakeAt.IsZero() {
 		wake := gen.SetWakeParams{RunID: p.run.ID, WorkspaceID: p.run.WorkspaceID, WakeAt: dbconn.Micros(p.WakeAt)}
@@ -230,8 +232,8 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	return p.release(tx)
 }
 
-// release gives the place of this run to the next in line. A set does that
-// once for all of its runs.
+// release gives the slot of this run to the next queued run. A set does that once
+// for all of its runs.
 func (p *runWrite) release(tx *Tx) error {
 	if err := tx.lockIfCrowded(FlowKey{p.run.WorkspaceID, p.run.FlowID}); err != nil {
 		return err
@@ -244,8 +246,9 @@ func (p *runWrite) release(tx *Tx) error {
 	return err
 }
 
-// lockIfCrowded makes sure on PostgreSQL that of a run that ends and one that
-// is just joining the queue for its place, the later one sees the other.
+// lockIfCrowded takes the admission lock on PostgreSQL if limits are near, so that
+// of a run that ends and a run that is being queued, the later one sees the
+// other. Otherwise the queued run could miss the free slot.
 func (tx *Tx) lockIfCrowded(k FlowKey) error {
 	if tx.Store.pool == nil {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"sluice/db/gen"
 )
 
-// SealCheck is the row of meta whose sealed value tells whether a master key
-// is the one that this database was sealed with.
+// SealCheck is the row of meta whose encrypted value shows whether a master key
+// is the key of this database.
 const SealCheck = "seal_check"
 
-// ErrWrongKey refuses a master key that does not fit the database.
+// ErrWrongKey is returned for a master key that is not the key of the database.
 var ErrWrongKey = errors.New("the master key is not the one that this database was sealed with; give the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE")
 
-// unlock reads or makes the master key and checks that it fits.
+// unlock reads or creates the master key and checks that it is the database's.
 func (s *DB) unlock(ctx context.Context) error {
 	check, err := s.Reads.FindMeta(ctx, SealCheck)
 	if err != nil && !dbconn.IsNoRows(err) {
@@ -37,7 +37,7 @@ func (s *DB) unlock(ctx context.Context) error {
 		if err := s.storeSeal(ctx); err != nil {
 			return err
 		}
-		// Another process may have been first, with another key.
+		// Another process may have stored its key first.
 		if check, err = s.Reads.FindMeta(ctx, SealCheck); err != nil {
 			return fmt.Errorf("read seal: %w", err)
 		}
@@ -48,6 +48,7 @@ func (s *DB) unlock(ctx context.Context) error {
 	return s.checkRotation(ctx)
 }
 
+// storeSeal stores the value that identifies the master key.
 func (s *DB) storeSeal(ctx context.Context) error {
 	sealed, err := s.Seal([]byte(SealCheck), "meta", "seal", "check")
 	if err != nil {
@@ -59,10 +60,12 @@ func (s *DB) storeSeal(ctx context.Context) error {
 	})
 }
 
-// place of a secret: what it belongs to is authenticated with it, so a sealed
-// value moved to another row does not open.
+// Associated returns the associated data of a secret: the place where it is
+// stored. The encryption authenticates it, so a value that is moved to another row
+// cannot be decrypted.
 func Associated(ws, owner, field string) []byte { return []byte(ws + "|" + owner + "|" + field) }
 
+// Seal encrypts a secret for one place.
 func (s *DB) Seal(text []byte, ws, owner, field string) ([]byte, error) {
 	sealed, err := s.aead.Encrypt(text, Associated(ws, owner, field))
 	if err != nil {
@@ -71,6 +74,7 @@ func (s *DB) Seal(text []byte, ws, owner, field string) ([]byte, error) {
 	return sealed, nil
 }
 
+// Unseal decrypts a value of Seal.
 func (s *DB) Unseal(sealed []byte, ws, owner, field string) ([]byte, error) {
 	text, err := s.aead.Decrypt(sealed, Associated(ws, owner, field))
 	if err != nil {
@@ -79,7 +83,7 @@ func (s *DB) Unseal(sealed []byte, ws, owner, field string) ([]byte, error) {
 	return text, nil
 }
 
-// sealValue seals a JSON value; nil stays nothing at all.
+// sealValue encrypts a JSON value. nil becomes an empty value.
 func (s *DB) sealValue(v any, ws, owner, field string) ([]byte, error) {
 	if v == nil {
 		return []byte{}, nil
@@ -87,6 +91,7 @@ func (s *DB) sealValue(v any, ws, owner, field string) ([]byte, error) {
 	return s.Seal([]byte(dbconn.EncodeAny(v)), ws, owner, field)
 }
 
+// UnsealValue decrypts a value of sealValue.
 func (s *DB) UnsealValue(sealed []byte, ws, owner, field string) (any, error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -98,14 +103,15 @@ func (s *DB) UnsealValue(sealed []byte, ws, owner, field string) (any, error) {
 	return dbconn.Decode[any](string(text))
 }
 
-// RotationMark is the row of meta that stands while a rotation is under way,
-// sealed with the new key: until it is gone a database needs both keys.
+// RotationMark is the row of meta that exists while a rotation of the master key
+// is in progress, encrypted with the new key. Until it is gone, opening the
+// database needs both keys.
 const RotationMark = "seal_rotation"
 
-// ErrRotating refuses a database whose rotation was cut short.
-var ErrRotating = errors.New("a rotation of the master key was begun and not finished; run 'sluice secrets rotate' again, it goes on where it was")
+// ErrRotating is returned for a database whose rotation was interrupted.
+var ErrRotating = errors.New("a rotation of the master key was begun and not finished; run 'sluice secrets rotate' again to continue")
 
-// checkRotation refuses keys that open only a part of a database.
+// checkRotation returns ErrRotating if the key decrypts only part of the secrets.
 func (s *DB) checkRotation(ctx context.Context) error {
 	mark, err := s.Reads.FindMeta(ctx, RotationMark)
 	if dbconn.IsNoRows(err) {

@@ -18,11 +18,12 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
-// KeyFile is the master key that is made at first start, in the data directory.
+// KeyFile is the file in the data directory for the master key that is created at
+// the first start.
 const KeyFile = "master.key"
 
-// MasterKey reads the key from where the configuration says. Only for a fresh
-// database it is made: beside an old one a new key would open nothing.
+// MasterKey reads the key that the configuration names. It creates a key only for
+// a fresh database: a new key could not decrypt the secrets of an existing one.
 func (s *DB) MasterKey(fresh bool) (*keyset.Handle, error) {
 	if s.Config.Keys != nil {
 		return s.Config.Keys, nil
@@ -46,10 +47,10 @@ func (s *DB) MasterKey(fresh bool) (*keyset.Handle, error) {
 	return ParseKey(string(text))
 }
 
-// makeKey makes the first key of a database.
+// makeKey creates the first key of a database.
 func (s *DB) makeKey(path string) (*keyset.Handle, error) {
 	handle, err := CreateKey(path)
-	if errors.Is(err, os.ErrExist) { // another first start was quicker
+	if errors.Is(err, os.ErrExist) { // another process was faster
 		return s.MasterKey(false)
 	}
 	if err == nil {
@@ -99,19 +100,19 @@ func ParseKey(text string) (*keyset.Handle, error) {
 	}
 	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(strings.NewReader(text)))
 	if err != nil {
-		// What Tink says could repeat a part of the key.
+		// The error of Tink could contain a part of the key.
 		return nil, errors.New("the master key is not a usable Tink keyset")
 	}
 	return handle, nil
 }
 
-// rawKeyset puts a bare AES-256 key into a keyset. The key ID is taken from
-// the key itself, so that the same bytes always give the same keyset and, in a
-// keyset that rotation extends later, can be told from other keys.
+// rawKeyset wraps an AES-256 key in a Tink keyset. The key ID is derived from the
+// key, so that the same bytes always give the same keyset and, after a rotation,
+// differ from other keys in the keyset.
 func rawKeyset(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	id := binary.BigEndian.Uint32(sum[:4]) | 1
-	// The message AesGcmKey with its one field, 3: the key as bytes.
+	// The protobuf message AesGcmKey with its only field, number 3: the key.
 	message := append([]byte{3<<3 | 2, byte(len(raw))}, raw...)
 	type data struct {
 		TypeURL string `json:"typeUrl"`
@@ -131,6 +132,8 @@ func rawKeyset(raw []byte) string {
 	return string(text)
 }
 
+// SyncDir syncs a directory, so that renamed and created files survive a power
+// failure.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

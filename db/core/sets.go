@@ -16,35 +16,35 @@ import (
 	"sluice/flow"
 )
 
-// parallelSets is how many transactions with sets are in progress at once if
-// they take long.
+// parallelSets is how many sets may be in progress at once if they take long.
 const parallelSets = 3
 
-// setTimeout bounds a set whose server has stopped answering. Whoever waits for
-// it gets CodeUnavailable: what becomes of the set is not known, so a start that
-// was committed all the same is released by the next comparison of the tables
-// with what this instance has in hand.
+// setTimeout bounds a set whose server has stopped answering. The callers get
+// CodeUnavailable because the outcome is unknown. If a start was committed after
+// all, the next comparison of the tables with the runs that this instance holds
+// releases the run.
 const setTimeout = 10 * time.Second
 
-// setMember is a write that each run makes: its start, or its progress up to
-// its end.
+// setMember is a write that every run makes: its start, or its progress up to its
+// end.
 type setMember interface {
-	// Alone carries the write out with statements of its own.
+	// Alone carries out the write with its own statements.
 	Alone(tx *Tx) error
-	// doubted takes note of an error of a commit, whose outcome is not known, and
-	// returns it: alone may follow, and must find out.
-	doubted(s *DB, err error) error
+	// commitFailed records that a commit failed with an unknown outcome and returns
+	// the error with its public name. Alone may be called afterwards, and must then
+	// find out whether the write was committed.
+	commitFailed(s *DB, err error) error
 	runID() string
 }
 
-// errAlone is for a write that does not fit into a set.
+// errAlone marks a write that cannot be part of a set.
 var errAlone = errors.New("db: this write is not carried out in a set")
 
-// setWriter carries out the writes that each run makes on PostgreSQL. Those that
-// wait at the same time share a transaction, and in it one statement for each
-// table, so that their cost in round trips, syncs and planning is shared too.
-// The transaction takes two round trips: one that opens it, changes the runs
-// that go on and reads what the decisions about new runs need, and one that
+// setWriter carries out the writes that every run makes on PostgreSQL. Writes that
+// wait at the same time share a transaction and, within it, one statement per
+// table, so they also share the cost of round trips, syncs and planning. The
+// transaction takes two round trips: the first begins it, updates the runs in
+// progress and reads the data that decisions about new runs need; the second
 // writes the rest and commits.
 type setWriter struct {
 	*groups
@@ -57,8 +57,8 @@ func newSetWriter(s *DB) *setWriter {
 	return w
 }
 
-// writeRun carries out a write that each run makes: on SQLite and within
-// Together as one of the members of a transaction, on PostgreSQL in a set.
+// writeRun carries out a write that every run makes: on SQLite and within Together
+// as a member of a transaction, on PostgreSQL in a set.
 func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	if s.joinedWith(ctx) != nil {
 		return s.Write(ctx, d, set.Alone)
@@ -70,14 +70,14 @@ func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	return s.outages.Named(s.sets.write(ctx, m))
 }
 
-// run carries out a group. Members that do not fit into a set, and all of a
-// group that failed, get a transaction of their own each.
+// run carries out a group. Members that cannot be part of the set get a separate
+// transaction, as do all members of a set that failed.
 func (w *setWriter) run(group []*member) {
 	slices.SortStableFunc(group, func(a, b *member) int { return strings.Compare(a.set.runID(), b.set.runID()) })
 	together := group[:0:0]
 	for i, m := range group {
 		if i > 0 && m.set.runID() == group[i-1].set.runID() {
-			m.err = errAlone // one statement changes a row once
+			m.err = errAlone // a statement can change a row only once
 			continue
 		}
 		together = append(together, m)
@@ -86,8 +86,8 @@ func (w *setWriter) run(group []*member) {
 		w.s.Config.Log.Warn("a set of writes is repeated one by one", "members", len(together), "error", err)
 		for _, m := range together {
 			m.err = errAlone
-			if errors.Is(err, dbconn.ErrNoAnswer) { // neither would another try get one
-				m.err = m.set.doubted(w.s, dbconn.Unavailable(err))
+			if errors.Is(err, dbconn.ErrNoAnswer) { // another attempt would not get an answer either
+				m.err = m.set.commitFailed(w.s, dbconn.Unavailable(err))
 			}
 		}
 	}
@@ -100,11 +100,11 @@ func (w *setWriter) run(group []*member) {
 	}
 }
 
-// Alone carries out one member. Whether the set with it was committed may be
-// unknown, so a start is looked for first; progress is safe to repeat.
+// alone carries out one member. The set that contained it may have been committed,
+// so a start first looks for its run. Progress is safe to repeat.
 func (w *setWriter) alone(m *member) {
 	defer close(m.done)
-	_ = m.set.doubted(w.s, errAlone)
+	_ = m.set.commitFailed(w.s, errAlone)
 	m.err = w.s.Writer.write(m.ctx, &member{set: m.set, d: m.d})
 }
 
@@ -135,19 +135,20 @@ func (w *setWriter) commit(group []*member) error {
 	return nil
 }
 
-// set is a transaction whose members are carried out together.
+// set is a transaction whose members share statements.
 type set struct {
 	*Tx
 	conn     *pgx.Conn
 	members  []*member
-	starts   []*member  // that are not refused
-	progress []*member  // that are not fenced
-	aside    []asideRow // of progress, by position
+	starts   []*member     // accepted starts
+	progress []*member     // writes that are not fenced
+	released []releasedRow // for each of progress
 	steps    [][]any
-	claimed  map[string]bool // runs that have their idempotency key
+	claimed  map[string]bool // runs that claimed their idempotency key
 }
 
-type asideRow struct {
+// releasedRow holds what others may have written to a run in progress.
+type releasedRow struct {
 	cancel  bool
 	webhook []byte
 }
@@ -163,8 +164,8 @@ func (t *set) carryOut() error {
 			return err
 		}
 	}
-	for i, m := range t.progress { // once all numbers of admitted runs are right
-		if err := m.set.(*runWrite).letGo(t.Tx, t.aside[i].cancel, t.aside[i].webhook); err != nil {
+	for i, m := range t.progress { // after all counts of admitted runs are up to date
+		if err := m.set.(*runWrite).leaveWorker(t.Tx, t.released[i].cancel, t.released[i].webhook); err != nil {
 			return err
 		}
 	}
@@ -182,8 +183,8 @@ func (t *set) carryOut() error {
 	return t.finish()
 }
 
-// open begins the transaction, applies the progress and reads what is needed to
-// decide about the starts.
+// open begins the transaction, applies the progress and reads the data that
+// decisions about starts need.
 func (t *set) open() error {
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
@@ -199,13 +200,13 @@ func (t *set) open() error {
 	return t.conn.SendBatch(t.Ctx, b).Close()
 }
 
-// planOnce makes PostgreSQL plan each statement over a set once on a connection,
-// and look its rows up by their keys: it cannot know how short the arrays are.
+// planOnce makes PostgreSQL plan each statement over a set once per connection and
+// look up rows by key. The planner cannot know that the arrays are short.
 const planOnce = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
-// decideStarts finds out which of the starts are accepted, and where they begin.
-// Locks are taken in the order of a start that is alone.
+// decideStarts decides which starts are accepted and where they begin. It takes
+// locks in the same order as StartWrite.Alone.
 func (t *set) decideStarts() error {
 	var unclaim []*StartWrite
 	for _, m := range t.members {
@@ -214,7 +215,7 @@ func (t *set) decideStarts() error {
 			continue
 		}
 		if w.N.IdempotencyKey != "" && !t.claimed[w.Row.ID] {
-			m.err = errAlone // finds what the first request has started
+			m.err = errAlone // finds the run of the first request
 			continue
 		}
 		if m.err = t.decideStart(w); m.err == nil {
@@ -229,25 +230,27 @@ func (t *set) decideStarts() error {
 	accepted := t.starts[:0]
 	for _, m := range t.starts {
 		w := m.set.(*StartWrite)
-		if m.err = w.keep(t.Tx); m.err == nil {
+		if m.err = w.checkQuota(t.Tx); m.err == nil {
 			accepted = append(accepted, m)
 			continue
 		}
 		if !isRefusal(m.err) {
 			return m.err
 		}
-		t.unstart(w)
+		t.undoStart(w)
 		unclaim = append(unclaim, w)
 	}
 	t.starts = accepted
 	for _, m := range t.starts {
 		w := m.set.(*StartWrite)
 		t.steps = append(t.steps, rowsOf(w.steps)...)
-		w.hand(t.Tx)
+		w.handToWorker(t.Tx)
 	}
 	return t.dropClaims(unclaim)
 }
 
+// decideStart decides about one start. It returns errAlone for a start that needs
+// further statements.
 func (t *set) decideStart(w *StartWrite) error {
 	if len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" {
 		return errAlone
@@ -257,19 +260,19 @@ func (t *set) decideStart(w *StartWrite) error {
 		return err
 	}
 	if limits.RunsPerDay > 0 || w.N.Key != nil && w.N.Key.RunsPerDay > 0 {
-		return errAlone // takes a start from a day's budget before it is decided
+		return errAlone // must count against the budget before the decision
 	}
 	if err := w.check(t.Tx); err != nil {
 		return err
 	}
-	if err := w.decide(t.Tx); err != nil {
+	if err := w.assignPlace(t.Tx); err != nil {
 		return err
 	}
 	t.unwritten(w, 1)
 	return nil
 }
 
-// unwritten notes starts that are decided, but not among the rows yet.
+// unwritten counts a start that is accepted but not in the table yet.
 func (t *set) unwritten(w *StartWrite, n int64) {
 	t.Batch.Counts.startedBy[w.Row.KeyID] += n
 	if w.Row.Place == PlaceWorker {
@@ -279,25 +282,26 @@ func (t *set) unwritten(w *StartWrite, n int64) {
 	}
 }
 
-// unstart takes back a decision about a start that is refused after all.
-func (t *set) unstart(w *StartWrite) {
+// undoStart reverts the acceptance of a start that a quota refuses.
+func (t *set) undoStart(w *StartWrite) {
 	t.Moved(w.Row.WorkspaceID, w.Row.FlowID, w.Row.Place, PlaceEnded)
 	t.unwritten(w, -1)
 	if w.Row.Place == PlaceWorker {
 		t.Batch.freed--
-		t.Untake(w.Row.InstanceID)
+		t.ReturnWorker(w.Row.InstanceID)
 	}
 	t.Batch.storage = t.Batch.storage[:len(t.Batch.storage)-1]
 }
 
-// isRefusal tells whether an error concerns one member alone, after which the
-// transaction goes on.
+// isRefusal reports whether an error affects only one member, so that the
+// transaction continues.
 func isRefusal(err error) bool {
 	e, refused := errors.AsType[*flow.Error](err)
 	refused = refused && e.Code != flow.CodeUnavailable && e.Code != flow.CodeOverloaded
 	return refused || err == errAlone || errors.Is(err, flow.ErrKeyOutdated) || errors.Is(err, flow.ErrFlowOutdated)
 }
 
+// dropClaims releases the idempotency keys of starts that were not accepted.
 func (t *set) dropClaims(list []*StartWrite) error {
 	var ws, names, runs []string
 	for _, w := range list {
@@ -341,13 +345,13 @@ func (t *set) finish() error {
 	}
 	for _, m := range t.members {
 		if p, ok := m.set.(*runWrite); ok && m.err == dbconn.ErrFenced && p.row.Writes > 0 {
-			m.err = errAlone // perhaps it was recorded before
+			m.err = errAlone // it may have been committed before
 		}
 	}
 	return nil
 }
 
-// rowsOf cuts flattened steps into rows.
+// rowsOf splits flattened steps into rows.
 func rowsOf(steps []any) (rows [][]any) {
 	for row := range slices.Chunk(steps, len(stepColumns)) {
 		rows = append(rows, row)

@@ -7,10 +7,11 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
-// countBefore counts the admitted runs, unless that was done a moment ago. It
-// comes before the progress, whose effect on the number is known.
+// countBefore counts the admitted runs, unless a recent count is known. It runs
+// before the progress is applied, whose effect on the count is added in memory.
 func (t *set) countBefore(b *pgx.Batch) {
 	if n, known := t.Store.Live.admitted(); known {
 		t.Batch.Counts.admitted[FlowKey{}] = n
@@ -25,16 +26,17 @@ func (t *set) countBefore(b *pgx.Batch) {
 	})
 }
 
+// queueProgress adds the statement that updates the runs in progress.
 func (t *set) queueProgress(b *pgx.Batch) {
 	var rows [][]any
 	byID := map[string]*member{}
-	letGo := false
+	leaving := false
 	for _, m := range t.members {
 		if p, ok := m.set.(*runWrite); ok {
 			rows = append(rows, progressRow(&p.row))
 			byID[p.row.ID] = m
-			m.err = dbconn.ErrFenced // until the row is found
-			letGo = letGo || p.row.Place != PlaceWorker
+			m.err = dbconn.ErrFenced // unless the statement returns the row
+			leaving = leaving || p.row.Place != PlaceWorker
 		}
 	}
 	if len(rows) == 0 {
@@ -45,34 +47,35 @@ func (t *set) queueProgress(b *pgx.Batch) {
 		for found.Next() {
 			var id string
 			var cancel int64
-			var a asideRow
+			var a releasedRow
 			if err := found.Scan(&id, &cancel, &a.webhook); err != nil {
 				return err
 			}
 			a.cancel = cancel != 0
 			m := byID[id]
 			m.err = nil
-			t.progress, t.aside = append(t.progress, m), append(t.aside, a)
+			t.progress, t.released = append(t.progress, m), append(t.released, a)
 			delete(byID, id)
 		}
 		return found.Err()
 	})
-	if letGo {
+	if leaving {
 		b.Queue("SELECT EXISTS (SELECT FROM runs WHERE place = 1 AND place > 0)").QueryRow(func(row pgx.Row) error {
-			var line bool
-			err := row.Scan(&line)
-			t.Batch.Counts.queueEmpty = !line
+			var queued bool
+			err := row.Scan(&queued)
+			t.Batch.Counts.queueEmpty = !queued
 			return err
 		})
 	}
 }
 
-// limitsOfFlows is FindFlowLimits of many flows.
+// limitsOfFlows is FindFlowLimits for many flows.
 const limitsOfFlows = `SELECT f.workspace_id, f.id, f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running, w.max_queued,
 	w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = ANY($1)`
 
+// queueLimits adds the query of the limits of all flows involved.
 func (t *set) queueLimits(b *pgx.Batch) {
 	var flows []string
 	for _, m := range t.members {
@@ -105,11 +108,13 @@ func (t *set) queueLimits(b *pgx.Batch) {
 	})
 }
 
-// keyColumns are the columns of gen.Key: a newer program may have added others.
+// keyColumns are the columns of gen.Key, in its order. SELECT * would fail once a
+// newer program has added columns.
 const keyColumns = `id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at,
 	expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until,
 	previous_used_at, previous_used_ip, previous_uses, webhook_secret`
 
+// queueKeys adds the query of the keys that starts were checked with.
 func (t *set) queueKeys(b *pgx.Batch) {
 	var ids []string
 	for _, m := range t.members {
@@ -131,7 +136,7 @@ func (t *set) queueKeys(b *pgx.Batch) {
 	})
 }
 
-// queueClaims takes the idempotency keys of the starts.
+// queueClaims adds the statement that claims the idempotency keys of the starts.
 func (t *set) queueClaims(b *pgx.Batch) {
 	t.claimed = map[string]bool{}
 	var rows [][]any
@@ -145,7 +150,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 		switch {
 		case w.N.IdempotencyKey == "":
 		case taken[name]:
-			m.err = errAlone // the same request twice
+			m.err = errAlone // the same request twice in this set
 		default:
 			taken[name] = true
 			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, w.Row.ID, t.Store.NowMicros()})
@@ -154,7 +159,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 	if len(rows) == 0 {
 		return
 	}
-	args := append(arrays(claimColumns, rows), dbconn.Micros(t.Store.Config.Now().Add(-IdempotencyLife)))
+	args := append(arrays(claimColumns, rows), dbconn.Micros(t.Store.Config.Now().Add(-flow.IdempotencyLife)))
 	b.Queue(claimIdempotency, args...).Query(func(found pgx.Rows) error {
 		ids, err := pgx.CollectRows(found, pgx.RowTo[string])
 		for _, id := range ids {

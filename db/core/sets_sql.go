@@ -7,9 +7,9 @@ import (
 	"sluice/db/gen"
 )
 
-// column is a column of rows that one statement writes as a set. The statement
-// gets an array for each column, of which unnest makes rows again: it is parsed
-// and planned once, whatever the number of rows.
+// column is a column of rows that one statement writes. The statement gets one
+// array per column, which unnest turns back into rows, so it is parsed and planned
+// once for any number of rows.
 type column struct{ name, typ string }
 
 const (
@@ -18,7 +18,7 @@ const (
 	blob    = "bytea"
 )
 
-// source is the FROM item that makes rows named u of the arrays from $1 on.
+// source returns the FROM item u that turns the arrays in $1, $2, … into rows.
 func source(columns []column) string {
 	var arrays, names []string
 	for i, c := range columns {
@@ -28,7 +28,7 @@ func source(columns []column) string {
 	return "unnest(" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + ")"
 }
 
-// names joins the names of columns, each behind a prefix.
+// names returns the names of columns, each with a prefix, separated by commas.
 func names(prefix string, columns []column) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
@@ -37,7 +37,7 @@ func names(prefix string, columns []column) string {
 	return strings.Join(list, ", ")
 }
 
-// arrays turns rows into the arguments of a statement over source.
+// arrays converts rows to the arguments of a statement over source.
 func arrays(columns []column, rows [][]any) []any {
 	args := make([]any, len(columns))
 	for i, c := range columns {
@@ -61,8 +61,8 @@ func columnOf[T any](rows [][]any, i int) []T {
 	return list
 }
 
-// startColumns are the columns of a new run in the order of startRow. The others
-// are zero, as in InsertRun.
+// startColumns are the columns of a new run in the order of startRow. All other
+// columns are zero, as in InsertRun.
 var startColumns = []column{
 	{"id", text}, {"workspace_id", text}, {"flow_id", text}, {"version", integer}, {"draft", integer}, {"document_hash", text},
 	{"state", text}, {"place", integer}, {"attempt", integer}, {"instance_id", text}, {"run_trigger", text}, {"key_id", text},
@@ -89,7 +89,7 @@ var insertRuns = "INSERT INTO runs (" + names("", startColumns) + `, input_token
 	cancel_requested, crashes, started_at, ended_at, expires_at, waiting_since, erased, error, outputs)
 SELECT ` + names("u.", startColumns) + `, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '' FROM ` + source(startColumns)
 
-// progressColumns are those of UpdateRun in the order of progressRow.
+// progressColumns are the columns of UpdateRun in the order of progressRow.
 var progressColumns = []column{
 	{"id", text}, {"workspace_id", text}, {"attempt", integer}, {"state", text}, {"place", integer}, {"outputs", text}, {"error", text},
 	{"input_tokens", integer}, {"output_tokens", integer}, {"cost_nano_usd", integer}, {"progress_done", integer}, {"progress_total", integer},
@@ -106,7 +106,7 @@ func progressRow(r *gen.UpdateRunParams) []any {
 	}
 }
 
-// updateRuns is UpdateRun and FindAside.
+// updateRuns is UpdateRun and FindReleased for many runs.
 var updateRuns = `UPDATE runs AS r SET state = u.state, place = u.place, outputs = u.outputs, error = u.error,
 	input_tokens = u.input_tokens, output_tokens = u.output_tokens, cost_nano_usd = u.cost_nano_usd,
 	progress_done = u.progress_done, progress_total = u.progress_total, seq = u.seq, run_seq = u.run_seq,
@@ -142,7 +142,8 @@ func assignExcluded(columns []column) string {
 	return strings.Join(list, ", ")
 }
 
-// claimColumns are those of ClaimIdempotency, and staleBefore comes after them.
+// claimColumns are the columns of ClaimIdempotency. The argument after them is the
+// time before which a claim has expired.
 var claimColumns = []column{{"workspace_id", text}, {"name", text}, {"fingerprint", text}, {"run_id", text}, {"created_at", integer}}
 
 var (

@@ -7,10 +7,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// openTx is the transaction that a connection is in, in the form that the queue
-// takes.
+// openTx presents the open transaction of a connection as a pgx.Tx, which the
+// queue needs to insert jobs.
 type openTx struct {
-	pgx.Tx // nil: nothing else is needed of it
+	pgx.Tx // nil; the queue calls only the methods below
 	conn   *pgx.Conn
 }
 

@@ -20,16 +20,16 @@ var stepColumns = []string{
 	"error", "saved", "input", "outputs", "attempts",
 }
 
-// stepContent is the first of the last columns of stepColumns, which hold text
-// that counts towards a quota: error, saved, input, outputs and attempts.
+// stepContent is the index of the first column in stepColumns that counts toward
+// a quota: error, saved, input, outputs and attempts.
 const stepContent = 18
 
-// maxStepRows bounds the rows of one statement, well below the 32,766
-// parameters that SQLite takes.
+// maxStepRows bounds the rows of one statement. SQLite accepts 32,766 parameters.
 const maxStepRows = 64
 
-// stepStatements holds the upsert of 1, 2, 3 … rows. sqlc cannot write one for
-// a varying number of rows, and one statement per step costs three times more.
+// stepStatements holds the upsert of n rows at index n. sqlc cannot generate a
+// statement for a varying number of rows, and one statement per step is three
+// times slower.
 var stepStatements = func() (list [maxStepRows + 1]string) {
 	for n := 1; n <= maxStepRows; n++ {
 		list[n] = stepStatement(n)
@@ -75,8 +75,8 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 	return args
 }
 
-// stepSizes returns the bytes of flattened steps that count towards a quota, by
-// path.
+// stepSizes returns the number of bytes of flattened steps that count toward a
+// quota, by path.
 func stepSizes(args []any) map[string]int64 {
 	sizes := make(map[string]int64, len(args)/len(stepColumns)+1)
 	for row := range slices.Chunk(args, len(stepColumns)) {
@@ -162,5 +162,5 @@ func encodeAttempts(list []flow.Attempt) string {
 	return string(flow.EncodeJSON(list))
 }
 
-// Since is the length of time that a database column in microseconds holds.
+// Since returns the duration that a column holds in microseconds.
 func Since(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -22,27 +22,26 @@ type storageEntry struct {
 	flow.Storage
 }
 
-// StoreMore counts what this write adds to the storage of a workspace, or
-// removes if negative.
+// StoreMore adds to the storage of a workspace, or subtracts if d is negative.
 func (tx *Tx) StoreMore(ws string, d flow.Storage) {
 	if d != (flow.Storage{}) {
 		tx.Batch.storage = append(tx.Batch.storage, storageEntry{ws, d})
 	}
 }
 
-// StoreBytes is storeMore for bytes only.
+// StoreBytes is StoreMore for bytes only.
 func (tx *Tx) StoreBytes(ws string, n int64) { tx.StoreMore(ws, flow.Storage{Bytes: n}) }
 
-// StoreChecked is storeMore for growth that a quota may refuse. Call it last in
-// a write function: on PostgreSQL a workspace with a quota is locked from here
-// to the commit, so that concurrent writes cannot exceed it. Workspaces without
-// a quota are not locked.
+// StoreChecked is StoreMore followed by CheckQuota. Call it last in a write
+// function: on PostgreSQL a workspace with a quota is locked from here to the
+// commit, so that concurrent writes cannot exceed the quota. Workspaces without a
+// quota are not locked.
 func (tx *Tx) StoreChecked(ws string, d flow.Storage) error {
 	tx.StoreMore(ws, d)
 	return tx.CheckQuota(ws, d)
 }
 
-// CheckQuota refuses growth that has been counted with storeMore and exceeds
+// CheckQuota returns an error if growth that was counted with StoreMore exceeds
 // the quota of the workspace.
 func (tx *Tx) CheckQuota(ws string, growth flow.Storage) error {
 	limit, err := tx.quota(ws)
@@ -70,40 +69,16 @@ func (tx *Tx) quota(ws string) (flow.Storage, error) {
 	if limit, ok := r.Quotas[ws]; ok {
 		return limit, nil
 	}
-	limit, err := tx.Store.FindQuota(tx.Ctx, tx.Queries, ws)
-	if err == nil {
-		r.Quotas[ws] = limit
-	}
-	return limit, err
-}
-
-func (s *DB) FindQuota(ctx context.Context, q *gen.Queries, ws string) (flow.Storage, error) {
-	own, err := q.FindQuota(ctx, ws)
+	own, err := tx.FindQuota(tx.Ctx, ws)
 	if err != nil {
 		return flow.Storage{}, dbconn.NotFoundErr(err, "workspace")
 	}
-	return s.QuotaOf(ws, flow.Storage{Bytes: own.QuotaBytes, Flows: own.QuotaFlows, Runs: own.QuotaRuns}), nil
+	r.Quotas[ws] = flow.Storage(own).WithDefaults(ws, tx.Store.Config.Quota)
+	return r.Quotas[ws], nil
 }
 
-// QuotaOf fills in the server's default for each quota that the operator did
-// not set. The default workspace belongs to the operator and has no default
-// quota.
-func (s *DB) QuotaOf(ws string, own flow.Storage) flow.Storage {
-	for _, k := range flow.QuotaKinds {
-		if own.Get(k) != flow.DefaultQuota {
-			continue
-		}
-		limit := s.Config.Quota.Get(k)
-		if ws == flow.DefaultWorkspace {
-			limit = 0
-		}
-		own.Set(k, limit)
-	}
-	return own
-}
-
-// stored returns the committed storage of the workspace. On PostgreSQL it waits
-// until no other transaction checks the quota of this workspace.
+// stored returns the committed storage of the workspace. On PostgreSQL it first
+// locks the quota of the workspace.
 func (tx *Tx) stored(ws string) (flow.Storage, error) {
 	r := &tx.Batch.Counts
 	if used, ok := r.stored[ws]; ok {
@@ -137,8 +112,8 @@ func (b *batch) storageSums() (sums []storageEntry) {
 }
 
 // addToFreeShard is AddStorage for PostgreSQL: it adds to a counter row that no
-// other transaction holds, or to a new one, so that it waits for none. There
-// are as many rows as there were transactions at once. SQLite has one writer and
+// other transaction has locked, or to a new row, so that it never waits. There are
+// as many rows as there were concurrent transactions. SQLite has one writer and
 // needs one row.
 const addToFreeShard = `WITH free AS (
 	SELECT shard FROM storage WHERE workspace_id = $1 ORDER BY shard LIMIT 1 FOR UPDATE SKIP LOCKED

@@ -34,8 +34,8 @@ func (b *batch) ended(r *flow.Run) {
 	b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
 }
 
-// consumed counts what the steps of a write have used since they were last
-// written, under the model that was asked for.
+// consumed counts what the steps of a write have used since their last write, under
+// the requested model.
 func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 	for i := range steps {
 		st := &steps[i]
@@ -49,15 +49,17 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 	}
 }
 
+// DayOf returns the UTC day of a time as YYYY-MM-DD.
 func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
+// CompareUsage orders entries by the primary key of usage_daily.
 func CompareUsage(a, b UsageEntry) int {
 	texts := dbconn.CompareTexts(a.ws, b.ws, a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
 	return cmp.Or(texts, cmp.Compare(a.Bucket, b.Bucket))
 }
 
-// flushUsage adds up the entries of all members and stores each row once, in
-// one order everywhere so that transactions cannot wait in a circle.
+// flushUsage sums the entries of all members and stores each row once, in a fixed
+// order so that transactions cannot deadlock.
 func (tx *Tx) flushUsage() error {
 	if tx.Store.pool != nil {
 		return tx.logUsage()

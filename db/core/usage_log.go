@@ -1,9 +1,9 @@
 package core
 
-import (
-	"slices"
-)
+import "slices"
 
+// usageColumns are the columns of usage_log. An entry with an hour belongs to
+// flow_hours, and one without to usage_daily.
 var usageColumns = []column{
 	{"workspace_id", text}, {"day", text}, {"key_id", text}, {"flow_id", text}, {"model", text}, {"bucket", integer},
 	{"runs", integer}, {"succeeded", integer}, {"failed", integer}, {"canceled", integer}, {"steps", integer},
@@ -12,9 +12,9 @@ var usageColumns = []column{
 
 var insertUsage = "INSERT INTO usage_log (" + names("", usageColumns) + ") SELECT " + names("u.", usageColumns) + " FROM " + source(usageColumns)
 
-// logUsage adds the numbers of all members to the usage log of PostgreSQL, in
-// which transactions do not wait for each other as they would for the row of a
-// day.
+// logUsage appends the usage of all members to the usage log on PostgreSQL.
+// Appending avoids that transactions wait for each other, as they would to update
+// the row of a day. FoldUsage aggregates the log.
 func (tx *Tx) logUsage() error {
 	var rows [][]any
 	add := func(e *UsageEntry, cost, hour int64) {
@@ -37,7 +37,7 @@ func (tx *Tx) logUsage() error {
 	return err
 }
 
-// sums sorts entries and adds up those that are equal.
+// sums sorts entries and merges those that compare equal.
 func sums[E any](list []E, compare func(a, b E) int, add func(sum, e *E)) (out []E) {
 	slices.SortStableFunc(list, compare)
 	for i := range list {

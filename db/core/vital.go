@@ -13,10 +13,10 @@ import (
 	"sluice/db/gen"
 )
 
-// lane is a set of connections, with everything that works on them. The vital
-// lane is for what must go on while all other connections wait for something:
-// heartbeats, recovery, health checks, and asking about commits in doubt. On
-// SQLite it is the store's ordinary connections.
+// lane is a set of connections with a reader and a writer. The vital lane is for
+// operations that must work while all other connections are blocked: heartbeats,
+// recovery, health checks, and queries about commits in doubt. On SQLite it uses
+// the ordinary connections.
 type lane struct {
 	pool   *pgxpool.Pool // nil on SQLite and for commands
 	DBTX   *sql.DB
@@ -24,8 +24,8 @@ type lane struct {
 	writer writer
 }
 
-// useVital makes the ordinary connections the vital lane if there are no
-// reserved ones.
+// useVital uses the ordinary connections as the vital lane if there are no reserved
+// ones.
 func (s *DB) useVital() {
 	if s.Vital.DBTX == nil {
 		s.Vital = lane{DBTX: s.Reader, Reads: s.Reads, writer: s.Writer}
@@ -41,21 +41,21 @@ func (l *lane) close() (err error) {
 	return err
 }
 
-// WriteVital is write on the vital lane.
+// WriteVital is Write on the vital lane.
 func (s *DB) WriteVital(ctx context.Context, d Durability, fn func(*Tx) error) error {
 	return s.outages.Named(s.Vital.writer.write(ctx, &member{fn: fn, d: d}))
 }
 
-// pingPatience is how long the database may take to answer a health check.
-const pingPatience = 900 * time.Millisecond
+// pingTimeout is how long the database may take to answer a health check.
+const pingTimeout = 900 * time.Millisecond
 
-// Ping returns an error if the database does not answer within a second. On
-// SQLite, which is a file, it is always nil.
+// Ping returns an error if the database does not answer within a second. On SQLite
+// it always returns nil.
 func (s *DB) Ping(ctx context.Context) error {
 	if s.pool == nil {
 		return nil
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, pingPatience, dbconn.ErrNoAnswer)
+	limited, cancel := context.WithTimeoutCause(ctx, pingTimeout, dbconn.ErrNoAnswer)
 	defer cancel()
 	var one int
 	err := s.Vital.DBTX.QueryRowContext(limited, "SELECT 1").Scan(&one)

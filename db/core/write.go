@@ -9,66 +9,68 @@ import (
 	"sluice/flow"
 )
 
-// Durability says whether a write must be on disk before it counts.
+// Durability is whether a write must be synced to disk before it returns.
 type Durability bool
 
 const (
+	// Durable writes survive a failure of the machine.
 	Durable Durability = true
-	// Relaxed writes are lost together when the machine (not the process)
-	// stops; nothing is left half done, and a later durable write brings them
-	// to disk with it.
+	// Relaxed writes survive a crash of the process. If the machine fails, the last
+	// ones may be lost, but never partially, and a later durable write also syncs
+	// all relaxed writes before it.
 	Relaxed Durability = false
 )
 
-// Tx is one member of a transaction. What all members need once, such as the
-// insert of their jobs, is gathered in the batch and written before the commit.
+// Tx is the transaction as a write function sees it. Changes that all members of
+// the transaction write together, such as jobs, are gathered in Batch and written
+// before the commit.
 type Tx struct {
 	*gen.Queries
 	Store *DB
-	Ctx   context.Context // never ends: cutting a statement would cut the neighbours' too
+	Ctx   context.Context // is never canceled, because that would cancel the other members too
 	DBTX  gen.DBTX
 	Batch *batch
-	front front // of the queue, while runs are admitted on PostgreSQL
+	front queueFront // set while runs are admitted on PostgreSQL
 }
 
-// Enqueue hands a job to the queue when the transaction commits.
+// Enqueue inserts a job into the queue when the transaction commits.
 func (tx *Tx) Enqueue(job flow.Job) { tx.Batch.Jobs = append(tx.Batch.Jobs, job) }
 
-// Notify announces that a run was written to whoever waits for it.
-func (tx *Tx) Notify(runID string) { tx.Batch.told = append(tx.Batch.told, runID) }
+// Notify notifies those who wait for the run after the commit.
+func (tx *Tx) Notify(runID string) { tx.Batch.written = append(tx.Batch.written, runID) }
 
-// Batch is what the members of one transaction share.
+// batch is what the members of one transaction share.
 type batch struct {
 	Jobs []flow.Job // for the tables of the queue
 	runs []flow.Job // for the reserved workers of this process
-	// reserved counts the workers that were taken for runs, and freed those that
-	// runs of this transaction let go of.
+	// reserved counts the workers that were reserved for runs, and freed the workers
+	// that runs of this transaction no longer need.
 	reserved, freed int
 
-	usage  []UsageEntry
-	hours  []hourEntry
-	moves  []move
-	told   []string
-	Counts room
+	usage   []UsageEntry
+	hours   []hourEntry
+	moves   []move
+	written []string
+	Counts  counts
 	// Deliveries is set when a delivery was queued or a slot became free. A
 	// failed write may leave it set, which is harmless.
 	Deliveries bool
 
 	storage []storageEntry
 
-	KeysChanged bool // what is remembered of keys may be wrong after the commit
+	KeysChanged bool // cached keys must be dropped after the commit
 }
 
-// mark remembers how far a batch was filled before a member.
-type mark struct{ jobs, runs, freed, usage, hours, moves, told, storage int }
+// mark is the length of each list of a batch before a member.
+type mark struct{ jobs, runs, freed, usage, hours, moves, written, storage int }
 
-func newBatch() *batch { return &batch{Counts: newRoom()} }
+func newBatch() *batch { return &batch{Counts: newCounts()} }
 
 func (b *batch) mark() mark {
-	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.hours), len(b.moves), len(b.told), len(b.storage)}
+	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.hours), len(b.moves), len(b.written), len(b.storage)}
 }
 
-// undo forgets what was gathered since the mark, for a member that failed.
+// undo removes what a failed member added since the mark.
 func (b *batch) undo(m mark, q Queue) {
 	for _, mv := range b.moves[m.moves:] {
 		b.Counts.apply(move{mv.ws, mv.flow, mv.to, mv.from})
@@ -80,11 +82,11 @@ func (b *batch) undo(m mark, q Queue) {
 	b.Counts.forgetQueue()
 	b.runs, b.freed = b.runs[:m.runs], m.freed
 	b.Jobs, b.usage, b.hours = b.Jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
-	b.moves, b.told, b.storage = b.moves[:m.moves], b.told[:m.told], b.storage[:m.storage]
+	b.moves, b.written, b.storage = b.moves[:m.moves], b.written[:m.written], b.storage[:m.storage]
 }
 
-// flush writes the gathered changes except counters. handle is the transaction
-// in the form that the queue takes.
+// flush writes the gathered changes except counters. handle is the transaction as
+// Queue.InsertTx expects it.
 func (tx *Tx) flush(handle any) error {
 	if err := tx.flushLengths(); err != nil {
 		return fmt.Errorf("write queue lengths: %w", err)
@@ -97,8 +99,8 @@ func (tx *Tx) flush(handle any) error {
 	return nil
 }
 
-// flushCounters comes last: on PostgreSQL many transactions update the rows of
-// a busy flow, so they should be locked as briefly as possible.
+// flushCounters is called last: on PostgreSQL many transactions update the rows of
+// a busy flow, so these must be locked as briefly as possible.
 func (tx *Tx) flushCounters() error {
 	if err := tx.flushHours(); err != nil {
 		return fmt.Errorf("write hours of flows: %w", err)
@@ -112,8 +114,8 @@ func (tx *Tx) flushCounters() error {
 	return nil
 }
 
-// safely runs a member and turns a panic into its error, since a panic must
-// not take the neighbours of the transaction with it.
+// safely runs a member and converts a panic to its error, so that the other
+// members of the transaction are not affected.
 func safely(fn func(*Tx) error, tx *Tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

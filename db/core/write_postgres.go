@@ -18,14 +18,14 @@ import (
 const (
 	// writeTimeout bounds a transaction whose server has stopped answering.
 	writeTimeout = time.Minute
-	// maxConflicts is how often a write is tried that loses deadlocks.
+	// maxConflicts bounds the attempts of a write that loses deadlocks.
 	maxConflicts = 5
-	// maxRollbacks is how often a write is tried that PostgreSQL gives up for
-	// another reason: a time limit, or the end of its connection.
+	// maxRollbacks bounds the attempts of a write that PostgreSQL rolls back for
+	// another reason: a time limit, or a lost connection.
 	maxRollbacks = 3
 )
 
-// postgresWriter runs every write in a transaction of its own, side by side.
+// postgresWriter runs every write in its own transaction, concurrently.
 type postgresWriter struct {
 	s  *DB
 	db *sql.DB
@@ -45,8 +45,8 @@ func (w *postgresWriter) write(ctx context.Context, m *member) error {
 	}
 }
 
-// writesAgain reports whether a write is to be repeated, after a pause. Nothing
-// of it can have been committed, except in doubt.
+// writesAgain reports whether to repeat a write, after a pause. Except for
+// errInDoubt, nothing of the write was committed.
 func writesAgain(ctx context.Context, try int, err error) bool {
 	switch {
 	case err == nil || errors.Is(err, errInDoubt):
@@ -61,9 +61,9 @@ func writesAgain(ctx context.Context, try int, err error) bool {
 	return try < maxRollbacks && lostConnection(err) && dbconn.BackOff(ctx, try)
 }
 
-// once opens one transaction for both: database/sql, which the generated
-// queries use, and pgx, which the queue inserts through. It is begun on the
-// pgx connection beneath the *sql.Conn, so both speak inside it.
+// once runs the member in one transaction that both database/sql, for the
+// generated queries, and pgx, for the queue, can use: it begins on the pgx
+// connection beneath the *sql.Conn.
 func (w *postgresWriter) once(ctx context.Context, m *member) error {
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
@@ -86,8 +86,8 @@ func (w *postgresWriter) once(ctx context.Context, m *member) error {
 	if err != nil {
 		return err
 	}
-	if m.set != nil { // it finds out by itself what became of an earlier try
-		err = m.set.doubted(w.s, t.Commit(limited))
+	if m.set != nil { // Alone finds out whether an earlier attempt was committed
+		err = m.set.commitFailed(w.s, t.Commit(limited))
 	} else {
 		err = w.s.commit(ctx, limited, t, id)
 	}
@@ -98,7 +98,7 @@ func (w *postgresWriter) once(ctx context.Context, m *member) error {
 	return nil
 }
 
-// carryOut does everything but the commit and returns the ID of the transaction.
+// carryOut does everything except the commit and returns the transaction ID.
 func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) (id string, err error) {
 	if m.d == Relaxed {
 		if _, err := t.Exec(tx.Ctx, "SET LOCAL synchronous_commit TO OFF"); err != nil {
@@ -129,7 +129,7 @@ func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) (id string, err e
 	return id, nil
 }
 
-// queueCounters adds the statements that write the counters to a batch.
+// queueCounters adds the statements of flushCounters to a batch.
 func (tx *Tx) queueCounters(b *pgx.Batch) error {
 	counters := *tx
 	counters.Queries, counters.DBTX = gen.New(queued{b}), queued{b}
@@ -155,6 +155,7 @@ func (queued) QueryRowContext(context.Context, string, ...any) *sql.Row { panic(
 
 var errQueued = errors.New("db: only statements without results can be queued")
 
+// begin begins a transaction on the pgx connection beneath conn.
 func begin(ctx context.Context, conn *sql.Conn) (t pgx.Tx, err error) {
 	err = conn.Raw(func(c any) error {
 		t, err = dbconn.PgxOf(c).Begin(ctx)
@@ -163,11 +164,12 @@ func begin(ctx context.Context, conn *sql.Conn) (t pgx.Tx, err error) {
 	return t, err
 }
 
-// admissionLock is held by PostgreSQL transactions that decide about the last
-// free places, until they end.
+// admissionLock is the advisory lock that PostgreSQL transactions hold while they
+// admit runs close to a limit.
 const admissionLock = 0x536c7570
 
-// lockAdmission waits until no other instance decides; SQLite has one writer.
+// lockAdmission takes the admission lock until the end of the transaction. SQLite
+// has one writer and needs no lock.
 func (tx *Tx) lockAdmission() error {
 	if tx.Store.pool == nil || tx.Batch.Counts.locked {
 		return nil

@@ -13,20 +13,20 @@ import (
 	"sluice/db/gen"
 )
 
-// carefulGroups is for how many groups savepoints are used after one of them
-// had a member that failed.
+// carefulGroups is the number of groups that use savepoints after a group had a
+// member that failed.
 const carefulGroups = 64
 
 // GroupWriter runs the writes of many callers in one transaction, so that they
-// share one sync of the disk. Members seldom fail; when one does, the group is
-// repeated with a savepoint around each, so that it fails alone.
+// share one sync of the disk. Members rarely fail. If one does, the group is
+// repeated with a savepoint around each member, so that only that one fails.
 type GroupWriter struct {
 	*groups
-	careful      int // groups for which savepoints are used
+	careful      int // remaining groups that use savepoints
 	s            *DB
-	facts        facts
+	cache        admissionCache
 	Transactions atomic.Int64 // for tests
-	Synced       atomic.Int64 // those that were synced, for tests
+	Synced       atomic.Int64 // of them with a sync, for tests
 }
 
 func newGroupWriter(s *DB) *GroupWriter {
@@ -40,7 +40,7 @@ func newGroupWriter(s *DB) *GroupWriter {
 func (w *GroupWriter) run(group []*member) {
 	err := w.commit(group)
 	if err != nil {
-		w.facts = facts{} // the connection may be another one from now on
+		w.cache = admissionCache{} // the next connection may be a different one
 	}
 	if errors.Is(err, errSpoiled) {
 		w.careful = carefulGroups
@@ -62,17 +62,17 @@ func (w *GroupWriter) run(group []*member) {
 	}
 }
 
-// errSpoiled says that a member failed in a group without savepoints.
+// errSpoiled is returned if a member failed in a group without savepoints.
 var errSpoiled = errors.New("a member failed")
 
-// lostError says that the whole transaction is gone, not one member alone.
+// lostError is an error of the whole transaction rather than of one member.
 type lostError struct{ cause error }
 
 func (e *lostError) Error() string { return e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
-// commit runs the group in one transaction. The connection is taken for just
-// that long, because the queue writes through the same one.
+// commit runs the group in one transaction. It returns the connection afterwards,
+// because the queue writes through the same one.
 func (w *GroupWriter) commit(group []*member) (err error) {
 	ctx := context.Background()
 	conn, err := w.s.sqlite.Conn(ctx)
@@ -105,11 +105,12 @@ func (w *GroupWriter) commit(group []*member) (err error) {
 	return w.members(ctx, t, group)
 }
 
+// members runs the members within the transaction and commits it.
 func (w *GroupWriter) members(ctx context.Context, t *sql.Tx, group []*member) error {
 	db := dbconn.SQLiteParams{DB: t}
 	tx := &Tx{Queries: gen.New(db), Store: w.s, Ctx: ctx, DBTX: db, Batch: newBatch()}
 	defer w.s.drop(tx.Batch)
-	if err := w.facts.recall(tx); err != nil {
+	if err := w.cache.load(tx); err != nil {
 		return err
 	}
 	for _, m := range group {
@@ -127,13 +128,13 @@ func (w *GroupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 	if err := t.Commit(); err != nil {
 		return &lostError{fmt.Errorf("commit: %w", err)}
 	}
-	w.facts.keep(tx, group)
+	w.cache.store(tx, group)
 	w.s.wake(tx.Batch)
 	return nil
 }
 
-// member runs one member. Its own failure is undone and kept in it; an error
-// of this function means that the transaction cannot go on.
+// member runs one member. If the member fails, its changes are undone and the error
+// is stored in it. If member returns an error, the transaction cannot continue.
 func (w *GroupWriter) member(tx *Tx, m *member, many bool) error {
 	switch {
 	case !many:
@@ -151,6 +152,7 @@ func (w *GroupWriter) member(tx *Tx, m *member, many bool) error {
 	return nil
 }
 
+// guarded runs a member within a savepoint.
 func (w *GroupWriter) guarded(tx *Tx, m *member) error {
 	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SAVEPOINT member"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
@@ -183,12 +185,12 @@ func (w *GroupWriter) shortenWait(ctx context.Context, conn *sql.Conn, group []*
 	return true, nil
 }
 
-// restore makes the connection safe again for whoever takes it next.
+// restore resets the settings of the connection before it is returned.
 func (w *GroupWriter) restore(conn *sql.Conn) {
 	settings := fmt.Sprintf("PRAGMA synchronous = FULL; PRAGMA busy_timeout = %d", w.s.Config.BusyTimeout.Milliseconds())
 	if _, err := conn.ExecContext(context.Background(), settings); err != nil {
 		w.s.Config.Log.Error("the writer's settings could not be restored", "error", err)
-		w.facts = facts{}
+		w.cache = admissionCache{}
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }

@@ -2,18 +2,17 @@ package core
 
 import "context"
 
-// joinedTx is a transaction that writes with its context join.
+// joinedTx is a transaction that writes join by their context.
 type joinedTx struct {
 	s     *DB
 	tx    *Tx
-	after []func() // once it has committed
+	after []func() // called after the commit
 }
 
 type joinedKey struct{}
 
-// Together runs the writes that fn makes with its context in one transaction:
-// all of them are stored, or none. fn may run more than once. Its reads do not
-// see its writes.
+// Together runs all writes that fn makes with its context in one transaction. fn
+// may run more than once. Reads in fn do not see its writes.
 func (s *DB) Together(ctx context.Context, fn func(ctx context.Context) error) error {
 	var j *joinedTx
 	err := s.Write(ctx, Durable, func(tx *Tx) error {
@@ -38,8 +37,8 @@ func (s *DB) joinedWith(ctx context.Context) *joinedTx {
 	return j
 }
 
-// AfterCommit runs f now, or when the transaction that ctx belongs to has
-// committed.
+// AfterCommit runs f after the transaction that ctx belongs to has committed, or
+// immediately if ctx belongs to none.
 func (s *DB) AfterCommit(ctx context.Context, f func()) {
 	if j := s.joinedWith(ctx); j != nil {
 		j.after = append(j.after, f)

@@ -30,8 +30,8 @@ var ErrNewer = errors.New("a newer Sluice has migrated this database")
 // ErrClosed refuses writes once the store is closing.
 var ErrClosed = errors.New("db: the store is closed")
 
-// RetryAfter is when it is worth to come back to a busy or full database.
-const RetryAfter = 5 * time.Second
+// retryBusy is the retry hint for a busy or full database.
+const retryBusy = 5 * time.Second
 
 // StorageError gives a full, busy or unavailable database its public name and
 // keeps the cause for the log.
@@ -40,11 +40,11 @@ func StorageError(err error) error {
 	case err == nil:
 		return nil
 	case IsFull(err):
-		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", RetryAfter, err)
+		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", retryBusy, err)
 	case IsOutage(err):
 		return Unavailable(err)
 	case isBusy(err):
-		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", RetryAfter, err)
+		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", retryBusy, err)
 	}
 	return Classified(err)
 }

@@ -113,6 +113,46 @@ func MustAffect(n int64, err error, what string) error {
 	return NotFoundErr(err, what)
 }
 
+// Found converts a row that a query found. It returns CodeNotFound if there was
+// no row.
+func Found[A, B any](row A, err error, what string, convert func(A) B) (*B, error) {
+	if err != nil {
+		return nil, NotFoundErr(err, what)
+	}
+	v := convert(row)
+	return &v, nil
+}
+
+// Listed converts the rows of a query. The format and its arguments name the
+// act in an error.
+func Listed[A, B any](rows []A, err error, convert func(A) B, format string, args ...any) ([]B, error) {
+	if err != nil {
+		return nil, fmt.Errorf(format+": %w", append(args, err)...)
+	}
+	return MapRows(rows, convert), nil
+}
+
+// Collect reads all rows of a query that sqlc did not generate and closes them.
+// It takes the results of QueryContext.
+func Collect[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) (list []T, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}
+
+// ScanText scans a row of one text column, for Collect.
+func ScanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
+
+// MapRows converts each row.
 func MapRows[A, B any](rows []A, convert func(A) B) []B {
 	list := make([]B, len(rows))
 	for i, r := range rows {

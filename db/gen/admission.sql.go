@@ -31,11 +31,11 @@ const countAdmitted = `-- name: CountAdmitted :one
 SELECT count(*) FROM runs WHERE place = 2 AND place > 0
 `
 
-// "place > 0" is said beside "place = 1" because SQLite uses a partial index
-// only when its condition stands in the query.
-// The queue is always ordered by all columns of that index, the constant ones
-// left out, so that no other index can serve: PostgreSQL would choose one that
-// passes over every run there is, if its statistics are from a longer queue.
+// The queries repeat "place > 0" beside "place = 1" because SQLite uses a partial
+// index only if the index condition is in the query.
+// The queue is always ordered by all columns of that index except the constant
+// ones, so that no other index fits: with statistics from a longer queue,
+// PostgreSQL would choose an index that scans all runs.
 func (q *Queries) CountAdmitted(ctx context.Context) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countAdmitted)
 	var count int64
@@ -151,8 +151,8 @@ type NextFlowRow struct {
 	ID     string
 }
 
-// SQLite looks at every row that is equal to the beginning of a comparison of
-// rows, so that one must not stop at the flow.
+// SQLite uses only the first column of a row comparison to seek in the index and
+// then scans, so the comparison must not end at the flow.
 func (q *Queries) NextFlow(ctx context.Context, arg NextFlowParams) (NextFlowRow, error) {
 	row := q.db.QueryRowContext(ctx, nextFlow,
 		arg.WorkspaceID,

@@ -43,8 +43,8 @@ const holdAuditChain = `-- name: HoldAuditChain :one
 UPDATE audit_chains SET last_seq = last_seq + 1 WHERE workspace_id = $1 RETURNING workspace_id, began_at, adopted, start_seq, start_mac, pruned_at, last_seq, last_mac, key_no, mac
 `
 
-// HoldAuditChain takes the next number of a chain and keeps other writers of the
-// same chain waiting until the transaction ends.
+// HoldAuditChain takes the next number of a chain and locks the chain until the
+// transaction ends.
 func (q *Queries) HoldAuditChain(ctx context.Context, workspaceID string) (AuditChain, error) {
 	row := q.db.QueryRowContext(ctx, holdAuditChain, workspaceID)
 	var i AuditChain
@@ -67,7 +67,7 @@ const holdAuditStart = `-- name: HoldAuditStart :one
 UPDATE audit_chains SET start_seq = start_seq WHERE workspace_id = $1 RETURNING workspace_id, began_at, adopted, start_seq, start_mac, pruned_at, last_seq, last_mac, key_no, mac
 `
 
-// HoldAuditStart keeps writers of a chain waiting until the transaction ends.
+// HoldAuditStart locks a chain until the transaction ends.
 func (q *Queries) HoldAuditStart(ctx context.Context, workspaceID string) (AuditChain, error) {
 	row := q.db.QueryRowContext(ctx, holdAuditStart, workspaceID)
 	var i AuditChain
@@ -403,7 +403,7 @@ type ListAuditUnchainedParams struct {
 }
 
 // ListAuditUnchained lists entries that are in no chain, in the order in which
-// they were made.
+// they were created.
 func (q *Queries) ListAuditUnchained(ctx context.Context, arg ListAuditUnchainedParams) ([]Audit, error) {
 	rows, err := q.db.QueryContext(ctx, listAuditUnchained, arg.WorkspaceID, arg.AfterID, arg.MaxRows)
 	if err != nil {

@@ -124,8 +124,8 @@ type TakeStartParams struct {
 	Most        int64
 }
 
-// A start is taken from the budget of a day, or no row is touched. Where clocks
-// differ around midnight, the newer day holds.
+// Takes one start from the budget of a day; no row is affected if the budget is
+// used up. If clocks differ around midnight, the newer day applies.
 func (q *Queries) TakeStart(ctx context.Context, arg TakeStartParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, takeStart,
 		arg.WorkspaceID,

@@ -95,9 +95,9 @@ type FindHeldDeliveryParams struct {
 	Fence int64
 }
 
-// A delivery is with a worker or its job if it has not ended and is neither in
-// line nor due later. Its place alone does not say so while an instance of 0.1.0
-// is still at work beside this one during an upgrade: that one does not write it.
+// A delivery belongs to a worker or a job if it has not ended and is neither
+// queued nor due later. The place column alone is not enough: during an upgrade an
+// instance of version 0.1.0 may still run, and it does not write that column.
 func (q *Queries) FindHeldDelivery(ctx context.Context, arg FindHeldDeliveryParams) (Delivery, error) {
 	row := q.db.QueryRowContext(ctx, findHeldDelivery, arg.ID, arg.Fence)
 	var i Delivery

@@ -21,7 +21,7 @@ type ClaimBlobParams struct {
 	Size     int64
 }
 
-// The one who comes second waits for the first and gets its blob.
+// Of two concurrent claims, the second waits for the first and gets its blob.
 func (q *Queries) ClaimBlob(ctx context.Context, arg ClaimBlobParams) (string, error) {
 	row := q.db.QueryRowContext(ctx, claimBlob, arg.Hash, arg.UploadID, arg.Size)
 	var upload_id string
@@ -268,8 +268,9 @@ type HoldFileParams struct {
 	WorkspaceID string
 }
 
-// Changes nothing. Whoever is about to erase a file, or to link it to a run,
-// holds its row first, so that of both the later one sees the other.
+// Changes nothing. A transaction that erases a file or links it to a run locks
+// the row of the file first, so that the later of two transactions sees the
+// other.
 func (q *Queries) HoldFile(ctx context.Context, arg HoldFileParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, holdFile, arg.ID, arg.WorkspaceID)
 	if err != nil {
@@ -296,7 +297,7 @@ type HoldRunContentParams struct {
 	WorkspaceID string
 }
 
-// Changes nothing either, and finds no run whose content is gone.
+// Changes nothing and locks the row; does not find a run whose content was erased.
 func (q *Queries) HoldRunContent(ctx context.Context, arg HoldRunContentParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, holdRunContent, arg.ID, arg.WorkspaceID)
 	if err != nil {

@@ -274,7 +274,7 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 }
 
 const listFlowHeads = `-- name: ListFlowHeads :many
-SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.rev, f.live_version, f.max_running, f.max_queued,
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2
@@ -293,6 +293,7 @@ type ListFlowHeadsRow struct {
 	Name        string
 	Description string
 	Tags        string
+	Draft       string
 	Rev         int64
 	LiveVersion int64
 	MaxRunning  int64
@@ -320,6 +321,7 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 			&i.Name,
 			&i.Description,
 			&i.Tags,
+			&i.Draft,
 			&i.Rev,
 			&i.LiveVersion,
 			&i.MaxRunning,

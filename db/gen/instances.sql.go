@@ -313,8 +313,8 @@ SELECT instance_id FROM runs
 WHERE place = 2 AND place > 0 AND instance_id <> '' AND instance_id NOT IN (SELECT id FROM instances)
 `
 
-// Runs of an instance that nobody knows of any more: it was taken over while it
-// was frozen, went on for a moment, and is gone.
+// Runs held by an instance without a row: it was taken over while it was frozen,
+// continued for a moment, and is gone.
 func (q *Queries) ListOrphaned(ctx context.Context) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listOrphaned)
 	if err != nil {

@@ -154,7 +154,8 @@ func (q *Queries) InsertInvite(ctx context.Context, arg InsertInviteParams) erro
 }
 
 const listInvites = `-- name: ListInvites :many
-SELECT i.id, i.token_hash, i.workspace_id, i.email, i.role, i.user_id, i.created_by, i.created_at, i.expires_at, CAST(COALESCE(u.name, '') AS TEXT) AS invited_by FROM invites i
+SELECT i.id, i.token_hash, i.workspace_id, i.email, i.role, i.user_id, i.created_by, i.created_at, i.expires_at, w.name AS workspace, CAST(COALESCE(u.name, '') AS TEXT) AS invited_by FROM invites i
+JOIN workspaces w ON w.id = i.workspace_id
 LEFT JOIN users u ON u.id = i.created_by
 WHERE i.workspace_id = $1 AND i.user_id = '' AND i.expires_at > $2 ORDER BY i.id DESC
 `
@@ -174,6 +175,7 @@ type ListInvitesRow struct {
 	CreatedBy   string
 	CreatedAt   int64
 	ExpiresAt   int64
+	Workspace   string
 	InvitedBy   string
 }
 
@@ -196,6 +198,7 @@ func (q *Queries) ListInvites(ctx context.Context, arg ListInvitesParams) ([]Lis
 			&i.CreatedBy,
 			&i.CreatedAt,
 			&i.ExpiresAt,
+			&i.Workspace,
 			&i.InvitedBy,
 		); err != nil {
 			return nil, err

@@ -35,19 +35,54 @@ func (q *Queries) AddStorage(ctx context.Context, arg AddStorageParams) error {
 }
 
 const findQuota = `-- name: FindQuota :one
-SELECT quota_bytes, quota_flows, quota_runs FROM workspaces WHERE id = $1
+SELECT quota_bytes AS bytes, quota_flows AS flows, quota_runs AS runs FROM workspaces WHERE id = $1
 `
 
 type FindQuotaRow struct {
-	QuotaBytes int64
-	QuotaFlows int64
-	QuotaRuns  int64
+	Bytes int64
+	Flows int64
+	Runs  int64
 }
 
 func (q *Queries) FindQuota(ctx context.Context, id string) (FindQuotaRow, error) {
 	row := q.db.QueryRowContext(ctx, findQuota, id)
 	var i FindQuotaRow
-	err := row.Scan(&i.QuotaBytes, &i.QuotaFlows, &i.QuotaRuns)
+	err := row.Scan(&i.Bytes, &i.Flows, &i.Runs)
+	return i, err
+}
+
+const findQuotaAndStorage = `-- name: FindQuotaAndStorage :one
+SELECT w.id, w.name, w.quota_bytes, w.quota_flows, w.quota_runs,
+    CAST((SELECT COALESCE(sum(s.bytes), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS bytes,
+    CAST((SELECT COALESCE(sum(s.flows), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS flows,
+    CAST((SELECT COALESCE(sum(s.runs), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS runs
+FROM workspaces w WHERE w.id = $1
+`
+
+type FindQuotaAndStorageRow struct {
+	ID         string
+	Name       string
+	QuotaBytes int64
+	QuotaFlows int64
+	QuotaRuns  int64
+	Bytes      int64
+	Flows      int64
+	Runs       int64
+}
+
+func (q *Queries) FindQuotaAndStorage(ctx context.Context, id string) (FindQuotaAndStorageRow, error) {
+	row := q.db.QueryRowContext(ctx, findQuotaAndStorage, id)
+	var i FindQuotaAndStorageRow
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.QuotaBytes,
+		&i.QuotaFlows,
+		&i.QuotaRuns,
+		&i.Bytes,
+		&i.Flows,
+		&i.Runs,
+	)
 	return i, err
 }
 

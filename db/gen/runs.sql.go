@@ -72,22 +72,6 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 	return i, err
 }
 
-const findAside = `-- name: FindAside :one
-SELECT cancel_requested, webhook FROM runs WHERE id = $1
-`
-
-type FindAsideRow struct {
-	CancelRequested int64
-	Webhook         []byte
-}
-
-func (q *Queries) FindAside(ctx context.Context, id string) (FindAsideRow, error) {
-	row := q.db.QueryRowContext(ctx, findAside, id)
-	var i FindAsideRow
-	err := row.Scan(&i.CancelRequested, &i.Webhook)
-	return i, err
-}
-
 const findHeldRun = `-- name: FindHeldRun :one
 SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
@@ -163,6 +147,23 @@ func (q *Queries) FindPlace(ctx context.Context, id string) (FindPlaceRow, error
 	row := q.db.QueryRowContext(ctx, findPlace, id)
 	var i FindPlaceRow
 	err := row.Scan(&i.Place, &i.Attempt, &i.InstanceID)
+	return i, err
+}
+
+const findReleased = `-- name: FindReleased :one
+SELECT cancel_requested, webhook FROM runs WHERE id = $1
+`
+
+type FindReleasedRow struct {
+	CancelRequested int64
+	Webhook         []byte
+}
+
+// What others may have written to a run since its worker read it.
+func (q *Queries) FindReleased(ctx context.Context, id string) (FindReleasedRow, error) {
+	row := q.db.QueryRowContext(ctx, findReleased, id)
+	var i FindReleasedRow
+	err := row.Scan(&i.CancelRequested, &i.Webhook)
 	return i, err
 }
 

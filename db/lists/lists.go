@@ -1,5 +1,9 @@
-// Package lists builds the queries of lists at run time: ranges of IDs, orders,
-// pages and bounded searches. Values only ever become arguments.
+// Package lists builds the queries of filtered lists at run time: ranges of IDs,
+// orders, pages and bounded searches. Values are always passed as arguments and
+// never become part of the text.
+//
+// Lists are paged by ID. IDs begin with the time of their creation, so an ID is
+// also a position in time.
 package lists
 
 import (
@@ -16,38 +20,26 @@ import (
 	"sluice/flow"
 )
 
-// reads is what queries are run on that were made at run time.
-type reads interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// ReaderOf returns the connections that only read.
-func ReaderOf(s *core.DB) reads {
-	return core.ReaderOf(s)
-}
-
-// Query builds SQL at run time. Values only ever become arguments; the text is
-// made of constants.
+// Query builds SQL at run time. The text consists of constants only.
 type Query struct {
 	Text strings.Builder
 	Args []any
 }
 
-// Add writes texts one after the other.
+// Add appends texts.
 func (q *Query) Add(texts ...string) {
 	for _, t := range texts {
 		q.Text.WriteString(t)
 	}
 }
 
-// Arg takes a value and gives the name that it has in the text.
+// Arg adds an argument and returns its placeholder.
 func (q *Query) Arg(v any) string {
 	q.Args = append(q.Args, v)
 	return "$" + strconv.Itoa(len(q.Args))
 }
 
-// List is values in parentheses.
+// List adds arguments and returns their placeholders in parentheses, for IN.
 func (q *Query) List(values []string) string {
 	names := make([]string, len(values))
 	for i, v := range values {
@@ -56,7 +48,7 @@ func (q *Query) List(values []string) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// Refs names columns of a table.
+// Refs returns the names of columns with a prefix, such as "t.".
 func Refs(table string, columns []string) []string {
 	names := slices.Clone(columns)
 	for i := range names {
@@ -65,36 +57,23 @@ func Refs(table string, columns []string) []string {
 	return names
 }
 
-// Joined names columns of a table in one text.
+// Joined is Refs as one text.
 func Joined(table string, columns []string) string { return strings.Join(Refs(table, columns), ", ") }
 
-// Collect runs a query that was made at run time and reads all its rows.
-func Collect[T any](ctx context.Context, db reads, q *Query, read func(*sql.Rows) (T, error)) (list []T, err error) {
-	rows, err := db.QueryContext(ctx, q.Text.String(), q.Args...)
+// Collect runs the query on the connections that only read, and reads all rows.
+func Collect[T any](ctx context.Context, db *core.DB, q *Query, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	rows, err := core.ReaderOf(db).QueryContext(ctx, q.Text.String(), q.Args...)
+	list, err := dbconn.Collect(rows, err, scan)
 	if err != nil {
 		return nil, fmt.Errorf("run list query: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		row, err := read(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read list query: %w", err)
-		}
-		list = append(list, row)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read list query: %w", err)
 	}
 	return list, nil
 }
 
-func ScanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
+// NewestRows is how many of the newest rows of all workspaces a list searches first.
+const NewestRows = 1000
 
-// Glance is how many of the newest rows are looked at first.
-const Glance = 1000
-
-// Between narrows the span to a time, since IDs begin with the time they were
-// made at.
+// Between narrows the span to IDs from a time range. A zero time means no limit.
 func (k *Span) Between(from, until time.Time) {
 	if !from.IsZero() {
 		k.Low = max(k.Low, flow.FirstID(k.prefix, from))
@@ -107,8 +86,8 @@ func (k *Span) Between(from, until time.Time) {
 // Span is a range of IDs in the order of a list.
 type Span struct {
 	prefix    string
-	Low, High string // from low to below high
-	Oldest    bool   // the oldest come first, to page back to newer rows
+	Low, High string // Low is inclusive, High is exclusive
+	Oldest    bool   // the oldest rows come first, to page back to newer rows
 }
 
 // SpanOf returns the span of all IDs with a prefix.
@@ -125,17 +104,18 @@ func (k *Span) Pass(id string) {
 	}
 }
 
-// Beside narrows to what is older than one ID and newer than another.
+// Beside narrows the span to IDs before one ID and after another. Either may be
+// empty.
 func (k *Span) Beside(before, after string) {
 	if before != "" {
 		k.High = min(k.High, before)
 	}
 	if after != "" {
-		k.Low = max(k.Low, after+"0") // the least that is greater
+		k.Low = max(k.Low, after+"0") // the smallest ID that is greater
 	}
 }
 
-// Order is how IDs are sorted.
+// Order returns the SQL order of IDs.
 func (k *Span) Order() string {
 	if k.Oldest {
 		return "ASC"
@@ -143,17 +123,16 @@ func (k *Span) Order() string {
 	return "DESC"
 }
 
-// Cursors are what the pages beside a page are found by: where it was to begin,
-// what is on it, and whether there is more in its direction. Where a search
-// stopped before the page was full, that is behind the last row it looked at.
+// Cursors describes a page, to find the pages next to it.
 type Cursors struct {
-	Before, After  string
-	Newest, Oldest string
-	More           bool
-	Reached        string
+	Before, After  string // the cursor that the page was requested with
+	Newest, Oldest string // first and last row of the page; empty for an empty page
+	More           bool   // there are more rows in the direction of the page
+	Reached        string // last row that a search read if it stopped early
 }
 
-// Beside says where the pages beside a page go on.
+// Beside returns the cursors of the pages with newer and older rows, or "" if there
+// is no such page.
 func (c Cursors) Beside() (newer, older string) {
 	if c.Newest == "" {
 		c.Newest, c.Oldest = c.Before, c.After
@@ -174,10 +153,3 @@ func (c Cursors) Beside() (newer, older string) {
 	}
 	return newer, older
 }
-
-const (
-	// SearchDepth bounds how many rows a search reads.
-	SearchDepth = 10_000
-	// SearchBatch is how many rows a search reads at a time.
-	SearchBatch = 250
-)

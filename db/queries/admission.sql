@@ -1,9 +1,9 @@
--- "place > 0" is said beside "place = 1" because SQLite uses a partial index
--- only when its condition stands in the query.
+-- The queries repeat "place > 0" beside "place = 1" because SQLite uses a partial
+-- index only if the index condition is in the query.
 
--- The queue is always ordered by all columns of that index, the constant ones
--- left out, so that no other index can serve: PostgreSQL would choose one that
--- passes over every run there is, if its statistics are from a longer queue.
+-- The queue is always ordered by all columns of that index except the constant
+-- ones, so that no other index fits: with statistics from a longer queue,
+-- PostgreSQL would choose an index that scans all runs.
 
 -- name: CountAdmitted :one
 SELECT count(*) FROM runs WHERE place = 2 AND place > 0;
@@ -32,8 +32,8 @@ SELECT key_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id
 ORDER BY key_id, flow_id, id LIMIT 1;
 
--- SQLite looks at every row that is equal to the beginning of a comparison of
--- rows, so that one must not stop at the flow.
+-- SQLite uses only the first column of a row comparison to seek in the index and
+-- then scans, so the comparison must not end at the flow.
 -- name: NextFlow :one
 SELECT flow_id, id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id

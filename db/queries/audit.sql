@@ -12,8 +12,8 @@ SELECT a.*, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
 LEFT JOIN users u ON u.id = a.actor
 WHERE a.workspace_id = @workspace_id AND a.id > @after_id ORDER BY a.id LIMIT @max_rows;
 
--- HoldAuditChain takes the next number of a chain and keeps other writers of the
--- same chain waiting until the transaction ends.
+-- HoldAuditChain takes the next number of a chain and locks the chain until the
+-- transaction ends.
 -- name: HoldAuditChain :one
 UPDATE audit_chains SET last_seq = last_seq + 1 WHERE workspace_id = @workspace_id RETURNING *;
 
@@ -37,7 +37,7 @@ SELECT * FROM audit WHERE workspace_id = @workspace_id AND seq > @after_seq ORDE
 SELECT count(*) FROM audit WHERE workspace_id = @workspace_id AND seq > @after_seq;
 
 -- ListAuditUnchained lists entries that are in no chain, in the order in which
--- they were made.
+-- they were created.
 -- name: ListAuditUnchained :many
 SELECT * FROM audit WHERE workspace_id = @workspace_id AND seq = 0 AND id > @after_id ORDER BY id LIMIT @max_rows;
 
@@ -50,7 +50,7 @@ SELECT c.workspace_id FROM audit_chains c
 WHERE EXISTS (SELECT 1 FROM audit a WHERE a.workspace_id = c.workspace_id AND a.seq = c.start_seq + 1 AND a.created_at < @made_before)
 ORDER BY c.workspace_id LIMIT @max_rows;
 
--- HoldAuditStart keeps writers of a chain waiting until the transaction ends.
+-- HoldAuditStart locks a chain until the transaction ends.
 -- name: HoldAuditStart :one
 UPDATE audit_chains SET start_seq = start_seq WHERE workspace_id = @workspace_id RETURNING *;
 

@@ -1,5 +1,5 @@
--- A start is taken from the budget of a day, or no row is touched. Where clocks
--- differ around midnight, the newer day holds.
+-- Takes one start from the budget of a day; no row is affected if the budget is
+-- used up. If clocks differ around midnight, the newer day applies.
 -- name: TakeStart :execrows
 INSERT INTO day_starts (workspace_id, subject, day, runs) VALUES (@workspace_id, @subject, @day, 1)
 ON CONFLICT (workspace_id, subject) DO UPDATE

@@ -11,15 +11,16 @@ SELECT * FROM files WHERE id = @id AND erased_at = 0;
 -- name: KeepFile :exec
 UPDATE files SET kept = 1 WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;
 
--- Changes nothing. Whoever is about to erase a file, or to link it to a run,
--- holds its row first, so that of both the later one sees the other.
+-- Changes nothing. A transaction that erases a file or links it to a run locks
+-- the row of the file first, so that the later of two transactions sees the
+-- other.
 -- name: HoldFile :execrows
 UPDATE files SET kept = kept WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;
 
 -- name: HoldFilesOfRun :exec
 UPDATE files SET kept = kept WHERE erased_at = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = @run_id);
 
--- Changes nothing either, and finds no run whose content is gone.
+-- Changes nothing and locks the row; does not find a run whose content was erased.
 -- name: HoldRunContent :execrows
 UPDATE runs SET erased = erased WHERE id = @id AND workspace_id = @workspace_id AND erased = '';
 
@@ -98,7 +99,7 @@ SELECT data FROM chunks WHERE upload_id = @upload_id AND number = @number;
 -- name: DeleteChunks :exec
 DELETE FROM chunks WHERE upload_id = @upload_id;
 
--- The one who comes second waits for the first and gets its blob.
+-- Of two concurrent claims, the second waits for the first and gets its blob.
 -- name: ClaimBlob :one
 INSERT INTO blobs (hash, upload_id, size) VALUES (@hash, @upload_id, @size)
 ON CONFLICT (hash) DO UPDATE SET size = excluded.size

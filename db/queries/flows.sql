@@ -36,7 +36,7 @@ WHERE f.workspace_id = @workspace_id AND f.id > @after_id AND f.archived_at = 0
 ORDER BY f.id LIMIT @max_rows;
 
 -- name: ListFlowHeads :many
-SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.rev, f.live_version, f.max_running, f.max_queued,
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = @workspace_id AND f.id > @after_id

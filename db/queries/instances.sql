@@ -18,8 +18,8 @@ UPDATE instances SET workers = 0, heartbeat_at = 1 WHERE id = @id;
 -- name: ListSilent :many
 SELECT id FROM instances WHERE heartbeat_at <= @since ORDER BY id;
 
--- Runs of an instance that nobody knows of any more: it was taken over while it
--- was frozen, went on for a moment, and is gone.
+-- Runs held by an instance without a row: it was taken over while it was frozen,
+-- continued for a moment, and is gone.
 -- name: ListOrphaned :many
 SELECT instance_id FROM runs
 WHERE place = 2 AND place > 0 AND instance_id <> '' AND instance_id NOT IN (SELECT id FROM instances);

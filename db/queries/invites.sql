@@ -9,7 +9,8 @@ LEFT JOIN users u ON u.id = i.created_by
 WHERE i.token_hash = @token_hash AND i.expires_at > @now;
 
 -- name: ListInvites :many
-SELECT i.*, CAST(COALESCE(u.name, '') AS TEXT) AS invited_by FROM invites i
+SELECT i.*, w.name AS workspace, CAST(COALESCE(u.name, '') AS TEXT) AS invited_by FROM invites i
+JOIN workspaces w ON w.id = i.workspace_id
 LEFT JOIN users u ON u.id = i.created_by
 WHERE i.workspace_id = @workspace_id AND i.user_id = '' AND i.expires_at > @now ORDER BY i.id DESC;
 

@@ -1,8 +1,15 @@
 -- name: FindQuota :one
-SELECT quota_bytes, quota_flows, quota_runs FROM workspaces WHERE id = @id;
+SELECT quota_bytes AS bytes, quota_flows AS flows, quota_runs AS runs FROM workspaces WHERE id = @id;
 
 -- name: SetQuota :execrows
 UPDATE workspaces SET quota_bytes = @quota_bytes, quota_flows = @quota_flows, quota_runs = @quota_runs WHERE id = @id;
+
+-- name: FindQuotaAndStorage :one
+SELECT w.id, w.name, w.quota_bytes, w.quota_flows, w.quota_runs,
+    CAST((SELECT COALESCE(sum(s.bytes), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS bytes,
+    CAST((SELECT COALESCE(sum(s.flows), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS flows,
+    CAST((SELECT COALESCE(sum(s.runs), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS runs
+FROM workspaces w WHERE w.id = @id;
 
 -- name: ListQuotas :many
 SELECT w.id, w.name, w.quota_bytes, w.quota_flows, w.quota_runs,

@@ -36,7 +36,8 @@ WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place
 -- name: FindPlace :one
 SELECT place, attempt, instance_id FROM runs WHERE id = @id;
 
--- name: FindAside :one
+-- What others may have written to a run since its worker read it.
+-- name: FindReleased :one
 SELECT cancel_requested, webhook FROM runs WHERE id = @id;
 
 -- name: MoveRun :one

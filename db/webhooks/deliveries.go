@@ -32,6 +32,7 @@ func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws, runID string) (
 	return s.withAttempts(ctx, rows)
 }
 
+// withAttempts adds the attempts to rows.
 func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.DeliveryRecord, error) {
 	list := make([]flow.DeliveryRecord, len(rows))
 	for i := range rows {
@@ -44,16 +45,16 @@ func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]fl
 	return list, nil
 }
 
-// DeliveryFlow tells which flow a delivery belongs to.
+// DeliveryFlow returns the ID of the flow that a delivery belongs to.
 func (s Deliveries) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string, error) {
 	d, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
 	return d.FlowID, dbconn.NotFoundErr(err, "delivery")
 }
 
-// Redeliver starts a new series of attempts now, under the same ID. An attempt
-// that a worker has in its hands is the first of it: a second one beside it
-// would be sent, but could not be recorded. What was erased with its run cannot
-// be sent again.
+// Redeliver starts a new series of attempts now, with the same ID. If a worker is
+// making an attempt, that is the first of the series, because the result of a
+// second concurrent attempt could not be recorded. A delivery whose content was
+// erased with its run cannot be sent again.
 func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error) {
 	var d flow.Delivery
 	err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
@@ -74,7 +75,7 @@ func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow
 	return &d, nil
 }
 
-// AddTest adds a delivery that belongs to no run and is due now.
+// AddTest adds a test delivery, which belongs to no run and is due now.
 func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
 	row, err := s.DeliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
 	if err != nil {
@@ -102,8 +103,8 @@ func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewD
 	return &flow.Delivery{ID: row.ID, WorkspaceID: ws, FlowID: flowID, Node: row.Node, URL: row.Url, State: flow.DeliveryPending, CreatedAt: dbconn.TimeOf(row.CreatedAt)}, nil
 }
 
-// ReadDelivery returns a delivery of the log with its attempts, without its
-// secrets; Header tells whether it has a custom signature.
+// ReadDelivery returns a delivery with its attempts but without its secrets. Header
+// is set if it has a custom signature.
 func (s Deliveries) ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error) {
 	row, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
 	if err != nil {
@@ -131,5 +132,6 @@ func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 	}
 }
 
-// Deliveries stores webhook deliveries: the queue of those that are due, their attempts and lists.
+// Deliveries stores webhook deliveries: the queue of those that are due, their
+// attempts, and lists of them.
 type Deliveries struct{ *core.DB }

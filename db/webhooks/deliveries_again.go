@@ -12,32 +12,32 @@ import (
 	"sluice/flow"
 )
 
-// againBatch is how many deliveries are restarted in one transaction: few
-// enough that others do not feel it.
-const againBatch = 500
+// redeliverBatch is the number of deliveries that are restarted in one transaction,
+// small enough not to delay other transactions.
+const redeliverBatch = 500
 
-// CountFailed counts the failed deliveries that would be sent again, up to most.
-// Tests are not among them.
+// CountFailed counts the failed deliveries that RedeliverFailed would restart, up to
+// most. Test deliveries are excluded.
 func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
 	q := &lists.Query{}
 	q.Add("SELECT count(*) FROM (")
 	FailedQuery(q, &c, most)
 	q.Add(") AS failed")
-	if err := lists.ReaderOf(s.DB).QueryRowContext(ctx, q.Text.String(), q.Args...).Scan(&n); err != nil {
+	if err := core.ReaderOf(s.DB).QueryRowContext(ctx, q.Text.String(), q.Args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count failed deliveries: %w", err)
 	}
 	return n, nil
 }
 
-// RedeliverFailed starts a new series of attempts for up to most failed
-// deliveries, batch by batch, and tells for how many. Those that were restarted
-// meanwhile are left alone.
+// RedeliverFailed starts a new series of attempts for up to most failed deliveries,
+// in batches, and returns their number. It skips deliveries that were restarted in
+// the meantime.
 func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
 	for n < most {
-		size := min(againBatch, most-n)
+		size := min(redeliverBatch, most-n)
 		q := &lists.Query{}
 		FailedQuery(q, &c, size)
-		ids, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, lists.ScanText)
+		ids, err := lists.Collect(ctx, s.DB, q, dbconn.ScanText)
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
@@ -50,7 +50,7 @@ func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, mo
 	return n, nil
 }
 
-// restartFailed makes deliveries due; the queue takes them as it has room.
+// restartFailed makes deliveries due. They are sent when there are free slots.
 func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids []string) (n int, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n = 0
@@ -66,11 +66,11 @@ func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids
 	return n, err
 }
 
-// FailedQuery finds up to n of the chosen deliveries by the index
+// FailedQuery finds up to n failed deliveries that match, by the index
 // deliveries_endpoint.
 func FailedQuery(q *lists.Query, c *flow.FailedChoice, n int) {
-	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, Span: lists.SpanOf(flow.PrefixDelivery, false)}
+	k := deliveryFilter{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	k.Between(c.Since, time.Time{})
-	q.Add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.which(q), " AND d.endpoint_id = e.id AND d.state = ", q.Arg(string(flow.DeliveryFailed)),
+	q.Add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.endpoints(q), " AND d.endpoint_id = e.id AND d.state = ", q.Arg(string(flow.DeliveryFailed)),
 		" AND ", k.span(q, "d."), " AND d.erased = '' AND d.run_id <> '' AND d.ended_at <= ", q.Arg(dbconn.Micros(c.Asked)), " LIMIT ", q.Arg(n))
 }

@@ -10,18 +10,18 @@ import (
 	"sluice/flow"
 )
 
-// A list of deliveries is narrowed by flow, endpoint, host, state and time, and
-// the newest are wanted first. It is read as that of runs is (runs_choice.go):
-// the newest of all are looked at first; if these are not enough, there is one
-// step into the index deliveries_endpoint for each endpoint and state, and those
-// with the newest deliveries are merged. So what a list costs depends on how
-// many endpoints there are, and not on how many deliveries.
+// A list of deliveries can be narrowed by flow, endpoint, host, state and time, and
+// shows the newest first. It is read like the list of runs (db/runs_choice.go): the
+// newest deliveries of all are searched first. If these are not enough, the index
+// deliveries_endpoint is read once for each endpoint and state, and the endpoints
+// with the newest deliveries are merged. The cost depends on the number of
+// endpoints and not on the number of deliveries.
 
-// sought is a choice of deliveries in terms of the index.
-type sought struct {
+// deliveryFilter is a flow.DeliveryChoice in terms of the index.
+type deliveryFilter struct {
 	lists.Span
 	ws, flow, endpoint, host string
-	failing                  bool // endpoints that fail alone
+	failing                  bool // only endpoints whose last attempt failed
 	states                   []string
 }
 
@@ -30,11 +30,12 @@ type Head struct{ Endpoint, State, Position string }
 
 var deliveryStates = []string{string(flow.DeliveryPending), string(flow.DeliveryDelivered), string(flow.DeliveryFailed)}
 
-func SoughtBy(c *flow.DeliveryChoice) sought {
+// NewDeliveryFilter converts a choice.
+func NewDeliveryFilter(c *flow.DeliveryChoice) deliveryFilter {
 	span := lists.SpanOf(flow.PrefixDelivery, c.After != "")
 	span.Between(c.From, c.Until)
 	span.Beside(c.Before, c.After)
-	k := sought{
+	k := deliveryFilter{
 		ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, host: c.Host, states: deliveryStates,
 		Span: span,
 	}
@@ -44,26 +45,27 @@ func SoughtBy(c *flow.DeliveryChoice) sought {
 	return k
 }
 
-// seekDeliveries returns the positions of the first n deliveries, in order.
-func (s Deliveries) seekDeliveries(ctx context.Context, k *sought, n int) ([]string, error) {
-	ids, all, err := s.glanceDeliveries(ctx, k, n)
+// chooseDeliveries returns the positions of the first n deliveries, in order.
+func (s Deliveries) chooseDeliveries(ctx context.Context, k *deliveryFilter, n int) ([]string, error) {
+	ids, all, err := s.newestDeliveries(ctx, k, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
 	}
-	heads, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.HeadsQuery(n), func(rows *sql.Rows) (h Head, err error) {
+	heads, err := lists.Collect(ctx, s.DB, k.HeadsQuery(n), func(rows *sql.Rows) (h Head, err error) {
 		return h, rows.Scan(&h.Endpoint, &h.State, &h.Position)
 	})
 	if err != nil || len(heads) == 0 {
 		return nil, err
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.ArmsQuery(heads, n), lists.ScanText)
+	return lists.Collect(ctx, s.DB, k.ArmsQuery(heads, n), dbconn.ScanText)
 }
 
-// glanceDeliveries looks at the newest of all; all tells that there are no others.
-func (s Deliveries) glanceDeliveries(ctx context.Context, k *sought, n int) (ids []string, all bool, err error) {
-	size := max(lists.Glance, 2*n)
+// newestDeliveries searches the newest deliveries of all workspaces. all reports
+// that there are no other deliveries.
+func (s Deliveries) newestDeliveries(ctx context.Context, k *deliveryFilter, n int) (ids []string, all bool, err error) {
+	size := max(lists.NewestRows, 2*n)
 	seen := 0
-	_, err = lists.Collect(ctx, lists.ReaderOf(s.DB), k.GlanceQuery(size), func(rows *sql.Rows) (none struct{}, err error) {
+	_, err = lists.Collect(ctx, s.DB, k.NewestQuery(size), func(rows *sql.Rows) (none struct{}, err error) {
 		var id string
 		var hit int
 		err = rows.Scan(&id, &hit)
@@ -75,8 +77,8 @@ func (s Deliveries) glanceDeliveries(ctx context.Context, k *sought, n int) (ids
 	return ids, seen < size, err
 }
 
-// GlanceQuery reads the first deliveries of all and marks those that are sought.
-func (k *sought) GlanceQuery(size int) *lists.Query {
+// NewestQuery reads the first deliveries of all workspaces and marks those that match.
+func (k *deliveryFilter) NewestQuery(size int) *lists.Query {
 	q := &lists.Query{}
 	q.Add("SELECT position, CASE WHEN workspace_id = ", q.Arg(k.ws), " AND state IN ", q.List(k.states))
 	if k.flow != "" {
@@ -92,12 +94,13 @@ func (k *sought) GlanceQuery(size int) *lists.Query {
 	return q
 }
 
-func (k *sought) span(q *lists.Query, table string) string {
+// span returns the condition on the position.
+func (k *deliveryFilter) span(q *lists.Query, table string) string {
 	return table + "position >= " + q.Arg(k.Low) + " AND " + table + "position < " + q.Arg(k.High)
 }
 
-// which narrows the endpoints.
-func (k *sought) which(q *lists.Query) (text string) {
+// endpoints returns the conditions on endpoints.
+func (k *deliveryFilter) endpoints(q *lists.Query) (text string) {
 	text = "e.workspace_id = " + q.Arg(k.ws)
 	for _, c := range []struct{ column, value string }{{"id", k.endpoint}, {"flow_id", k.flow}, {"host", k.host}} {
 		if c.value != "" {
@@ -110,30 +113,30 @@ func (k *sought) which(q *lists.Query) (text string) {
 	return text
 }
 
-// heads finds the first delivery of each endpoint and state with one step into
-// the index.
-func (k *sought) heads(q *lists.Query) {
+// heads selects the first delivery of each endpoint and state, with one index
+// lookup each.
+func (k *deliveryFilter) heads(q *lists.Query) {
 	q.Add("WITH heads AS MATERIALIZED (")
 	for i, state := range k.states {
 		if i > 0 {
 			q.Add(" UNION ALL ")
 		}
 		q.Add("SELECT e.id AS endpoint, CAST(", q.Arg(state), " AS TEXT) AS state, (SELECT d.position FROM deliveries d WHERE d.endpoint_id = e.id AND d.state = ", q.Arg(state), " AND ", k.span(q, "d."),
-			" ORDER BY d.position ", k.Order(), " LIMIT 1) AS head FROM endpoints e WHERE ", k.which(q))
+			" ORDER BY d.position ", k.Order(), " LIMIT 1) AS head FROM endpoints e WHERE ", k.endpoints(q))
 	}
 	q.Add(")")
 }
 
-// HeadsQuery gives the n endpoints and states that have the first deliveries.
-func (k *sought) HeadsQuery(n int) *lists.Query {
+// HeadsQuery selects the n endpoints and states with the first deliveries.
+func (k *deliveryFilter) HeadsQuery(n int) *lists.Query {
 	q := &lists.Query{}
 	k.heads(q)
 	q.Add(" SELECT endpoint, state, head FROM heads WHERE head IS NOT NULL ORDER BY head ", k.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
-// EndpointsQuery gives the endpoints that have the newest deliveries.
-func (k *sought) EndpointsQuery(n int) *lists.Query {
+// EndpointsQuery selects the n endpoints with the newest deliveries.
+func (k *deliveryFilter) EndpointsQuery(n int) *lists.Query {
 	q := &lists.Query{}
 	k.heads(q)
 	q.Add(" SELECT e.id, e.flow_id, e.node, e.host, e.failing_since, n.head FROM (SELECT endpoint, max(head) AS head FROM heads WHERE head IS NOT NULL",
@@ -141,8 +144,8 @@ func (k *sought) EndpointsQuery(n int) *lists.Query {
 	return q
 }
 
-// ArmsQuery merges the first deliveries of endpoints in their states.
-func (k *sought) ArmsQuery(heads []Head, n int) *lists.Query {
+// ArmsQuery merges the first deliveries of endpoints and states.
+func (k *deliveryFilter) ArmsQuery(heads []Head, n int) *lists.Query {
 	q := &lists.Query{}
 	span, limit := k.span(q, ""), q.Arg(n)
 	q.Add("SELECT position FROM (")

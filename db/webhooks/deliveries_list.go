@@ -5,32 +5,34 @@ import (
 	"database/sql"
 	"slices"
 
-	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/db/lists"
 	"sluice/flow"
 )
 
-// ListDeliveryRows returns a page of the chosen deliveries, newest first. A page
-// of newer ones that would not be full is the first page instead.
+// ListDeliveryRows returns a page of the deliveries that match, newest first. If a
+// page of newer deliveries would not be full, it returns the first page instead.
 func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error) {
-	k := SoughtBy(&c)
-	found := urlSearch{DB: s.DB, sought: &k, url: c.URL}
-	ids, err := found.first(ctx, c.Limit+1)
+	k := NewDeliveryFilter(&c)
+	search := lists.Search{
+		Span: &k.Span, Match: s.matchURL(&k, c.URL),
+		Next: func(ctx context.Context, n int) ([]string, error) { return s.chooseDeliveries(ctx, &k, n) },
+	}
+	ids, err := search.First(ctx, c.Limit+1)
 	if err != nil {
 		return flow.DeliveryPage{}, err
 	}
 	more := len(ids) > c.Limit
-	if c.After != "" && !more && found.reached == "" {
+	if c.After != "" && !more && search.Reached == "" {
 		c.After = ""
 		return s.ListDeliveryRows(ctx, c)
 	}
-	p := flow.DeliveryPage{Looked: found.looked, More: found.reached != ""}
+	p := flow.DeliveryPage{Looked: search.Looked, More: search.Reached != ""}
 	if p.Rows, err = s.deliveryRows(ctx, ids[:min(len(ids), c.Limit)]); err != nil {
 		return p, err
 	}
-	at := lists.Cursors{Before: c.Before, After: c.After, More: more, Reached: found.reached}
+	at := lists.Cursors{Before: c.Before, After: c.After, More: more, Reached: search.Reached}
 	if n := len(p.Rows); n > 0 {
 		at.Newest, at.Oldest = p.Rows[0].Position, p.Rows[n-1].Position
 	}
@@ -47,7 +49,7 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 	q.Add("SELECT d.id, d.position, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
 		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.List(ids))
-	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, readDeliveryRow)
+	rows, err := lists.Collect(ctx, s.DB, q, readDeliveryRow)
 	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
 	return rows, err
 }
@@ -74,55 +76,20 @@ func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 	return row, err
 }
 
-// urlSearch looks for deliveries whose URL begins with a text, which no index
-// knows: it reads the first of an endpoint's, and no more than searchDepth.
-type urlSearch struct {
-	*core.DB
-	*sought
-	url     string
-	looked  int
-	reached string // the last of them, when others were not looked at
-}
-
-// first gives the first n of them; without a URL, all are.
-func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) {
-	if f.url == "" {
-		return Deliveries{f.DB}.seekDeliveries(ctx, f.sought, n)
+// matchURL returns a condition of lists.Search for deliveries whose URL begins
+// with a text. An empty text gives nil.
+func (s Deliveries) matchURL(k *deliveryFilter, url string) func(context.Context, []string) ([]string, error) {
+	if url == "" {
+		return nil
 	}
-	for len(ids) < n {
-		batch, err := Deliveries{f.DB}.seekDeliveries(ctx, f.sought, lists.SearchBatch)
-		if err != nil || len(batch) == 0 {
-			return ids, err
+	return func(ctx context.Context, ids []string) ([]string, error) {
+		q := &lists.Query{}
+		q.Add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.Arg(len([]rune(url))), ") = ", q.Arg(url), " AND position IN ", q.List(ids))
+		found, err := lists.Collect(ctx, s.DB, q, dbconn.ScanText)
+		slices.Sort(found)
+		if !k.Oldest {
+			slices.Reverse(found)
 		}
-		found, err := f.having(ctx, batch)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, found...)
-		f.looked += len(batch)
-		last := batch[len(batch)-1]
-		f.Pass(last)
-		if len(batch) < lists.SearchBatch {
-			return ids, nil
-		}
-		if len(ids) < n && f.looked >= lists.SearchDepth {
-			f.reached = last
-		}
-		if f.looked >= lists.SearchDepth {
-			return ids, nil
-		}
+		return found, err
 	}
-	return ids, nil
-}
-
-// having gives those that were sent to the URL, in the same order.
-func (f *urlSearch) having(ctx context.Context, ids []string) (found []string, err error) {
-	q := &lists.Query{}
-	q.Add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.Arg(len([]rune(f.url))), ") = ", q.Arg(f.url), " AND position IN ", q.List(ids))
-	found, err = lists.Collect(ctx, lists.ReaderOf(f.DB), q, lists.ScanText)
-	slices.Sort(found)
-	if !f.Oldest {
-		slices.Reverse(found)
-	}
-	return found, err
 }

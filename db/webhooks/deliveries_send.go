@@ -10,9 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// FindDelivery hands a delivery to a worker, its secrets opened, or ErrFenced
-// when the job's attempt is no longer the present one. Delivery.Attempt counts
-// the attempt about to be made.
+// FindDelivery returns a delivery with its secrets to a worker, or ErrFenced if the
+// attempt of the job is no longer current. Delivery.Attempt includes the attempt
+// that is about to be made.
 func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	row, err := s.Reads.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
 	if dbconn.IsNoRows(err) {
@@ -35,7 +35,8 @@ func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) 
 	return &d, nil
 }
 
-// RecordAttempt records an attempt and what follows. The store numbers it.
+// RecordAttempt records an attempt and the next state of the delivery. It assigns
+// the number of the attempt.
 func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
 	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State), Place: core.PlaceEnded}
 	if next.State == flow.DeliveryPending {
@@ -60,12 +61,12 @@ func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, n
 			return fmt.Errorf("insert attempt of %s: %w", a.DeliveryID, err)
 		}
 		tx.Batch.Deliveries = true // a slot is free
-		return judge(tx, done.EndpointID, &a, next.PausedUntil)
+		return recordResponse(tx, done.EndpointID, &a, next.PausedUntil)
 	})
 }
 
-// ReturnDelivery gives a delivery back that its worker could not attend to; it
-// is due at once.
+// ReturnDelivery returns a delivery that its worker could not process. It is due
+// immediately.
 func (s Deliveries) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.Deliveries = true

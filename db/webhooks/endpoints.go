@@ -15,10 +15,10 @@ import (
 	"sluice/flow/fairness"
 )
 
-// judge records how an endpoint responded, which determines its slots. Nothing
+// recordResponse records how an endpoint responded, which determines its slots. Nothing
 // is written while an endpoint keeps succeeding, so that its row does not
 // become a bottleneck.
-func judge(tx *core.Tx, endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
+func recordResponse(tx *core.Tx, endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
 	if a.Error == "" {
 		return tx.EndpointWorks(tx.Ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > fairness.SlowAnswer)})
 	}
@@ -36,15 +36,16 @@ func (s Endpoints) ListHosts(ctx context.Context, ws string, limit int) ([]strin
 	return s.Reads.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
 }
 
-// recentAttempts is of how many deliveries and attempts an endpoint is judged.
+// recentAttempts is the number of newest deliveries and attempts that describe an
+// endpoint.
 const recentAttempts = 100
 
-// ListEndpoints returns the endpoints that were sent to last, with their newest
-// attempts; an empty flow is all of the workspace. With failing, only those
-// whose newest attempt failed.
+// ListEndpoints returns the endpoints with the newest deliveries and their newest
+// attempts. An empty flowID means all flows of the workspace. With failing, it
+// returns only endpoints whose newest attempt failed.
 func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
-	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
-	list, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.EndpointsQuery(limit), readEndpoint)
+	k := deliveryFilter{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
+	list, err := lists.Collect(ctx, s.DB, k.EndpointsQuery(limit), readEndpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +77,12 @@ func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
 
 // describe reads the newest deliveries of an endpoint and their attempts.
 func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
-	k := sought{Span: lists.SpanOf(flow.PrefixDelivery, false)}
+	k := deliveryFilter{Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	var heads []Head
 	for _, state := range deliveryStates {
 		heads = append(heads, Head{Endpoint: e.ID, State: state})
 	}
-	ids, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.ArmsQuery(heads, recentAttempts), lists.ScanText)
+	ids, err := lists.Collect(ctx, s.DB, k.ArmsQuery(heads, recentAttempts), dbconn.ScanText)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -94,7 +95,7 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	}
 	q := &lists.Query{}
 	q.Add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.List(ids), ")")
-	e.Attempts, err = lists.Collect(ctx, lists.ReaderOf(s.DB), q, readAttempt)
+	e.Attempts, err = lists.Collect(ctx, s.DB, q, readAttempt)
 	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), dbconn.CompareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
 	})
@@ -102,7 +103,7 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	return err
 }
 
-// attemptColumns are an attempt without what the receiver said.
+// attemptColumns are the columns of an attempt without the response.
 const attemptColumns = "a.delivery_id, a.number, a.started_at, a.latency, a.status, a.cause, a.error"
 
 func readAttempt(rows *sql.Rows) (flow.DeliveryAttempt, error) {
@@ -111,5 +112,6 @@ func readAttempt(rows *sql.Rows) (flow.DeliveryAttempt, error) {
 	return attemptOf(r), err
 }
 
-// Endpoints stores the addresses that deliveries were sent to, with how they have answered.
+// Endpoints stores the endpoints that deliveries were sent to, and how they
+// responded.
 type Endpoints struct{ *core.DB }

@@ -12,7 +12,7 @@ import (
 	"sluice/flow/document"
 )
 
-// SigningSecret is the present whsec_ secret of a flow.
+// SigningSecret returns the current whsec_ secret of a flow.
 func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
 	list, err := s.SigningSecrets(ctx, ws, flowID)
 	if err != nil {
@@ -21,8 +21,8 @@ func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, 
 	return list[0].Secret, nil
 }
 
-// SigningSecrets are all that sign the webhooks of a flow: the present one, and
-// those that were replaced a while ago.
+// SigningSecrets returns the secrets that sign the webhooks of a flow: the current
+// one first, then replaced ones whose overlap has not ended.
 func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error) {
 	row, err := s.Reads.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 	if err != nil {
@@ -40,8 +40,8 @@ func (s Signing) openSigning(ws, flowID string, row gen.FindSigningRow) ([]flow.
 	return append([]flow.SigningSecret{{Secret: string(text)}}, before...), err
 }
 
-// openBefore reads a sealed list of replaced secrets; owner is a flow's ID or a
-// credential's name.
+// openBefore decrypts a list of replaced secrets and drops those whose overlap has
+// ended. owner is the ID of a flow or webhook secret, or the name of a credential.
 func openBefore(s *core.DB, sealed []byte, ws, owner string) ([]flow.SigningSecret, error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -54,6 +54,7 @@ func openBefore(s *core.DB, sealed []byte, ws, owner string) ([]flow.SigningSecr
 	return flow.Signing(list, dbconn.TimeOf(s.NowMicros())), err
 }
 
+// sealBefore encrypts a list of replaced secrets.
 func sealBefore(s *core.DB, list []flow.SigningSecret, ws, owner string) ([]byte, error) {
 	if len(list) == 0 {
 		return []byte{}, nil
@@ -61,8 +62,8 @@ func sealBefore(s *core.DB, list []flow.SigningSecret, ws, owner string) ([]byte
 	return s.Seal(flow.EncodeJSON(list), ws, owner, "signing_before")
 }
 
-// RotateSigning gives a flow a new signing secret. The old one signs beside it
-// for the overlap; without one, all old ones end at once.
+// RotateSigning gives a flow a new signing secret. The old one also signs during the
+// overlap. Without an overlap, all old secrets end immediately.
 func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (secret string, err error) {
 	secret = core.NewSigningSecret()
 	sealed, err := s.Seal([]byte(secret), ws, flowID, "signing")
@@ -95,7 +96,7 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 	})
 }
 
-// EndSigning ends the secrets that were replaced before their time.
+// EndSigning ends the replaced secrets of a flow before their overlap is over.
 func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
@@ -103,8 +104,8 @@ func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
 	})
 }
 
-// PreviousSecrets are those of a credential that were replaced and sign
-// webhooks for a while beside the present one.
+// PreviousSecrets returns the replaced secrets of a credential that still sign
+// webhooks in addition to the current one.
 func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.SigningSecret, error) {
 	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
@@ -117,8 +118,9 @@ func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.S
 	return list, err
 }
 
-// SucceedCredential gives what goes on signing when a credential is saved: the
-// secret that it has now, if that is another and was for no provider.
+// SucceedCredential returns the encrypted list of replaced secrets for a credential
+// that is being saved. Its current secret is added if it differs from the new one
+// and is not for a provider.
 func SucceedCredential(tx *core.Tx, c *flow.Credential, secret string) ([]byte, error) {
 	access := flow.Access{Provider: c.Provider}
 	old, err := tx.FindCredential(tx.Ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})

@@ -15,7 +15,7 @@ import (
 )
 
 // WebhookSecret returns the signing secrets of an owner, and creates one if
-// there is none yet.
+// necessary.
 func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
 	if dbconn.IsNoRows(err) {
@@ -33,8 +33,8 @@ func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) 
 	return s.openWebhookSecret(ctx, s.Reads, &row)
 }
 
-// PeekWebhookSecret is WebhookSecret without creating a secret: if there is
-// none yet, Secrets is empty.
+// PeekWebhookSecret is WebhookSecret without creating a secret. Secrets is empty if
+// the owner has no secret yet.
 func (s WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
 	if dbconn.IsNoRows(err) {
@@ -46,6 +46,8 @@ func (s WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwn
 	return s.openWebhookSecret(ctx, s.Reads, &row)
 }
 
+// openWebhookSecret decrypts the secrets of a row, or those of the flow if the row
+// inherits them.
 func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.WebhookSecret) (w flow.WebhookSecret, err error) {
 	w = flow.WebhookSecret{ID: row.ID, Inherits: row.Inherits != 0}
 	if w.Inherits {
@@ -112,8 +114,8 @@ func (s WebhookSecrets) EndWebhookSecret(ctx context.Context, o flow.WebhookOwne
 	})
 }
 
-// KeyWebhookSecret returns the secret that signs the webhooks of runs that a
-// key starts, and creates it if there is none yet. Rotating the key keeps it.
+// KeyWebhookSecret returns the secret that signs the webhooks of runs that a key
+// starts, and creates it if necessary. Rotating the key keeps it.
 func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error) {
 	secret, err := s.keySecret(ctx, s.Reads, ws, keyID)
 	if err != nil || secret != "" {
@@ -133,6 +135,7 @@ func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) 
 	return secret, err
 }
 
+// NewKeySecret returns a new encrypted secret for a key.
 func (s WebhookSecrets) NewKeySecret(ws, keyID string) ([]byte, error) {
 	return s.Seal([]byte(core.NewSigningSecret()), ws, keyID, "webhook")
 }
@@ -165,5 +168,5 @@ func (s WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) (
 	return w.Secrets, err
 }
 
-// WebhookSecrets stores the secrets that other webhooks are signed with.
+// WebhookSecrets stores the signing secrets of webhook nodes and keys.
 type WebhookSecrets struct{ *core.DB }

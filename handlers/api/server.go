@@ -57,8 +57,8 @@ type Store interface {
 
 	// TakeRate counts over all instances; nil where there is one.
 	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
-	// TellOthers reaches Hear of every other instance.
-	TellOthers(ctx context.Context, topic, text string) error
+	// Broadcast reaches Hear of every other instance.
+	Broadcast(ctx context.Context, topic, text string) error
 }
 
 // Config says what the server stands on. Store, Files, Links, Runner and Kinds

@@ -41,8 +41,8 @@ func (m *memory) Ping(context.Context) error {
 	return m.broken
 }
 
-// TellOthers tells the server that the test made of the same store.
-func (m *memory) TellOthers(_ context.Context, topic, text string) error {
+// Broadcast tells the server that the test made of the same store.
+func (m *memory) Broadcast(_ context.Context, topic, text string) error {
 	if m.others != nil {
 		m.others(topic, text)
 	}

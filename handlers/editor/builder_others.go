@@ -63,7 +63,7 @@ func (s *Server) Announce(flowID, name string, detail any) {
 func (s *Server) tellOthers(topic string, what any) {
 	ctx, cancel := context.WithTimeout(context.Background(), tellPatience)
 	defer cancel()
-	if err := s.Store.TellOthers(ctx, topic, string(flow.EncodeJSON(what))); err != nil {
+	if err := s.Store.Broadcast(ctx, topic, string(flow.EncodeJSON(what))); err != nil {
 		s.Log.Warn("the other instances were not told what happens to a flow", "topic", topic, "error", err)
 	}
 }

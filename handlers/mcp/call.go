@@ -188,7 +188,7 @@ func (s *Server) cancel(m *message) {
 	if run := s.calls.find(name); run != nil {
 		s.cancelRun(ctx, run)
 	} else if name != "" {
-		if err := s.api.Store.TellOthers(context.WithoutCancel(ctx), topicCancel, name); err != nil {
+		if err := s.api.Store.Broadcast(context.WithoutCancel(ctx), topicCancel, name); err != nil {
 			s.api.Log.Warn("canceled call not broadcast to other instances", "error", err)
 		}
 	}

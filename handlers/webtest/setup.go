@@ -80,7 +80,7 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 		f(&cfg)
 	}
 	h.Settings, h.Server = cfg, handlers.New(cfg)
-	h.Store.FlowEdited, h.Store.Heard = h.Server.FlowEdited, h.Server.OnBroadcast
+	h.Store.FlowEdited, h.Store.OnBroadcast = h.Server.FlowEdited, h.Server.OnBroadcast
 	h.Http.Config, h.Http.Listener = &web.NewHTTPServer(h.Server).Server, conns.Listen(h.Http.Listener)
 	h.Http.Start()
 	t.Cleanup(func() { h.Server.Drain(); h.Http.Close(); h.Server.Close() })

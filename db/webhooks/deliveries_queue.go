@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -14,22 +15,22 @@ import (
 
 // Due deliveries wait in the queue of their endpoint until a slot is free.
 // Slots are assigned here, in one transaction at a time over all instances, so
-// the limits of flow.DeliveryShares are exact. The cost of a transaction
+// the limits of fairness.DeliveryShares are exact. The cost of a transaction
 // depends on the number of attempts in progress and of waiting endpoints, up to
-// lineWindow for each workspace, and not on the number of waiting deliveries.
+// endpointWindow for each workspace, and not on the number of waiting deliveries.
 
 const (
 	// deliveryLock is held by the PostgreSQL transaction that assigns slots.
 	deliveryLock = 0x536c7764
-	// lineWindow is how many endpoints of a workspace one transaction
+	// endpointWindow is how many endpoints of a workspace one transaction
 	// considers.
-	lineWindow = 64
+	endpointWindow = 64
 )
 
 // DueDeliveries queues up to limit due deliveries at their endpoints and
-// creates jobs for as many as there are free slots. It returns the number of
+// creates jobs for as many as there are free slots. It repositions the number of
 // jobs. next is when there may be more to do: when the earliest of the others is
-// due, now while deliveries wait for slots, and zero if there are none. The
+// due, now while deliveries wait for slots, and zero without waiting deliveries. The
 // writes need not be synced: a delivery whose job is lost in a crash is still
 // queued.
 func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
@@ -63,7 +64,7 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 	return n, next, nil
 }
 
-// nextDelivery returns when the earliest delivery is due, which is now if one
+// nextDelivery repositions when the earliest delivery is due, which is now if one
 // waits for a slot.
 func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
 	_, err := s.Reads.NextDeliveryWorkspace(ctx, "")
@@ -98,33 +99,33 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 		inFlight = append(inFlight, e)
 	}
 	shares := fairness.NewDeliveryShares(now, capacity, inFlight)
-	waiting, turns, err := lines(tx, shares, loads)
+	waiting, positions, err := allWaiting(tx, shares, loads)
 	if err != nil {
 		return 0, err
 	}
 	got := shares.Share(waiting)
-	for _, line := range waiting {
-		for i := range line {
-			e := &line[i]
+	for _, list := range waiting {
+		for i := range list {
+			e := &list[i]
 			if got[e.EndpointID] == 0 {
 				continue
 			}
-			turns[e.WorkspaceID] = e.EndpointID
+			positions[e.WorkspaceID] = e.EndpointID
 			handed, err := handEndpoint(tx, e, got[e.EndpointID])
 			if n += handed; err != nil {
 				return n, err
 			}
 		}
 	}
-	tx.Store.Lines.Keep(turns)
+	tx.Store.DeliveryCursors.Keep(positions)
 	return n, nil
 }
 
-// endpointsInFlight returns the endpoints with attempts in progress, by ID.
+// endpointsInFlight repositions the endpoints with attempts in progress, by ID.
 func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 	rows, err := tx.ListEndpointsInFlight(tx.Ctx)
 	if err != nil {
-		return nil, fmt.Errorf("count attempts under way: %w", err)
+		return nil, fmt.Errorf("count attempts in progress: %w", err)
 	}
 	loads := make(map[string]fairness.EndpointLoad, len(rows))
 	for _, r := range rows {
@@ -136,7 +137,7 @@ func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 	return loads, nil
 }
 
-// deliveryCapacity returns the number of slots of all live instances.
+// deliveryCapacity repositions the number of slots of all live instances.
 func deliveryCapacity(tx *core.Tx) (int, error) {
 	if tx.Store.Pool() == nil {
 		return fairness.DeliverySlots, nil
@@ -145,50 +146,50 @@ func deliveryCapacity(tx *core.Tx) (int, error) {
 	return fairness.DeliverySlots * max(int(n), 1), err
 }
 
-// lines reads the waiting endpoints of every workspace that can get a slot.
-// turns holds the round-robin positions if none of them gets one.
-func lines(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, turns map[string]string, err error) {
-	turns = map[string]string{}
+// allWaiting reads the waiting endpoints of every workspace that can get a slot.
+// positions holds the round-robin positions if none of them gets one.
+func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[string]string, err error) {
+	positions = map[string]string{}
 	for ws := ""; ; {
 		ws, err = tx.NextDeliveryWorkspace(tx.Ctx, ws)
 		if dbconn.IsNoRows(err) {
-			return waiting, turns, nil
+			return waiting, positions, nil
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("find deliveries in line: %w", err)
+			return nil, nil, fmt.Errorf("find waiting deliveries: %w", err)
 		}
-		turns[ws] = tx.Store.Lines.Of(ws)
+		positions[ws] = tx.Store.DeliveryCursors.Of(ws)
 		if shares.Full(ws) {
 			continue
 		}
-		line, err := line(tx, ws, turns[ws])
+		list, err := waitingEndpoints(tx, ws, positions[ws])
 		if err != nil {
 			return nil, nil, err
 		}
-		for i := range line {
-			line[i].InFlight = loads[line[i].EndpointID].InFlight
+		for i := range list {
+			list[i].InFlight = loads[list[i].EndpointID].InFlight
 		}
-		if len(line) >= lineWindow {
-			turns[ws] = line[len(line)-1].EndpointID
+		if len(list) >= endpointWindow {
+			positions[ws] = list[len(list)-1].EndpointID
 		}
-		waiting = append(waiting, line)
+		waiting = append(waiting, list)
 	}
 }
 
-// line returns the next endpoints of a workspace that have waiting deliveries,
+// line repositions the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
-func line(tx *core.Tx, ws, after string) ([]fairness.EndpointLoad, error) {
-	list, err := lineAfter(tx, ws, after, dbconn.LastID)
-	if err != nil || after == "" || len(list) >= lineWindow {
+func waitingEndpoints(tx *core.Tx, ws, after string) ([]fairness.EndpointLoad, error) {
+	list, err := waitingAfter(tx, ws, after, dbconn.LastID)
+	if err != nil || after == "" || len(list) >= endpointWindow {
 		return list, err
 	}
-	first, err := lineAfter(tx, ws, "", after+"0")
+	first, err := waitingAfter(tx, ws, "", after+"0")
 	return append(list, first...), err
 }
 
-// lineQuery steps from endpoint to endpoint in the index deliveries_line: $1 is
+// waitingQuery steps from endpoint to endpoint in the index deliveries_line: $1 is
 // the workspace, and endpoints come after $2 and before $3, $4 of them at most.
-const lineQuery = `
+const waitingQuery = `
 WITH RECURSIVE line(endpoint, n) AS (
 	SELECT f.endpoint_id, 1 FROM (
 		SELECT endpoint_id FROM deliveries
@@ -199,22 +200,18 @@ WITH RECURSIVE line(endpoint, n) AS (
 	FROM line WHERE line.endpoint IS NOT NULL AND line.endpoint < $3 AND line.n < $4)
 SELECT e.id, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
 
-func lineAfter(tx *core.Tx, ws, after, before string) (list []fairness.EndpointLoad, err error) {
-	rows, err := tx.DBTX.QueryContext(tx.Ctx, lineQuery, ws, after, before, lineWindow)
-	if err != nil {
-		return nil, fmt.Errorf("read endpoints in line: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+func waitingAfter(tx *core.Tx, ws, after, before string) ([]fairness.EndpointLoad, error) {
+	rows, err := tx.DBTX.QueryContext(tx.Ctx, waitingQuery, ws, after, before, endpointWindow)
+	list, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (e fairness.EndpointLoad, err error) {
 		var proven, slow, paused int64
-		e := fairness.EndpointLoad{WorkspaceID: ws}
-		if err := rows.Scan(&e.EndpointID, &e.Failures, &proven, &slow, &paused); err != nil {
-			return nil, err
-		}
-		e.Proven, e.Slow, e.PausedUntil = proven != 0, slow != 0, dbconn.TimeOf(paused)
-		list = append(list, e)
+		err = rows.Scan(&e.EndpointID, &e.Failures, &proven, &slow, &paused)
+		e.WorkspaceID, e.Proven, e.Slow, e.PausedUntil = ws, proven != 0, slow != 0, dbconn.TimeOf(paused)
+		return e, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read waiting endpoints: %w", err)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // handEndpoint creates jobs for the first waiting deliveries of an endpoint.

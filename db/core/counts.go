@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// Places of a run: who holds it.
+// Places of a run: the column place says who holds it.
 const (
 	PlaceEnded   int64 = 0
 	placeQueue   int64 = 1
@@ -24,15 +24,16 @@ type move struct {
 	from, to int64
 }
 
-// FlowKey names a flow; without flow a workspace, without both everything.
+// FlowKey identifies a flow, or a workspace if flow is empty, or the whole
+// database if both are empty.
 type FlowKey struct{ ws, flow string }
 
-// FlowLimits bounds a flow and its workspace; 0 means no bound.
+// flowLimits are the limits of a flow and its workspace; 0 means no limit.
 type flowLimits = gen.FindFlowLimitsRow
 
-// room holds the counts that a transaction decides admission by. Each number is
-// read at most once per transaction and kept up to date by its moves.
-type room struct {
+// counts holds the counts and limits that a transaction bases admissions on. Each
+// number is read at most once per transaction and kept up to date by its moves.
+type counts struct {
 	admitted   map[FlowKey]int64
 	queued     map[FlowKey]int64 // as stored
 	joined     map[FlowKey]int64 // more than stored, by moves of this transaction
@@ -40,25 +41,25 @@ type room struct {
 	keys       map[string]*flow.Key    // by ID
 	Quotas     map[string]flow.Storage // by workspace
 	stored     map[string]flow.Storage // by workspace, as committed
-	queueEmpty bool                    // no delivery waits; false means unknown
+	queueEmpty bool                    // no run is queued; false means unknown
 	locked     bool
 
-	// Of a set, whose starts are written last: how many decided ones are not among
-	// the admitted rows, and how many of a key, by ID, are not among its open ones.
+	// In a set, starts are written last. These are the accepted starts that are not
+	// in the table yet: the admitted ones, and all of a key by its ID.
 	unwritten map[FlowKey]int64
 	startedBy map[string]int64
-	released  int // runs of the set whose place the queue has not got yet
+	released  int // runs of the set whose slots were freed but not yet given to queued runs
 }
 
-func newRoom() room {
-	return room{
+func newCounts() counts {
+	return counts{
 		admitted: map[FlowKey]int64{}, queued: map[FlowKey]int64{},
 		joined: map[FlowKey]int64{}, Limits: map[FlowKey]flowLimits{}, keys: map[string]*flow.Key{},
 		Quotas: map[string]flow.Storage{}, stored: map[string]flow.Storage{},
 	}
 }
 
-// Moved notes that a row of a run has just been written with another place.
+// Moved records that the place of a run has just been changed.
 func (tx *Tx) Moved(ws, flow string, from, to int64) {
 	m := move{ws, flow, from, to}
 	tx.Batch.moves = append(tx.Batch.moves, m)
@@ -68,7 +69,8 @@ func (tx *Tx) Moved(ws, flow string, from, to int64) {
 	}
 }
 
-func (r *room) apply(m move) {
+// apply updates the counts for a move.
+func (r *counts) apply(m move) {
 	if d := dbconn.BoolInt(m.to == PlaceWorker) - dbconn.BoolInt(m.from == PlaceWorker); d != 0 {
 		for _, k := range []FlowKey{{}, {m.ws, ""}, {m.ws, m.flow}} {
 			if n, counted := r.admitted[k]; counted {
@@ -85,11 +87,12 @@ func (r *room) apply(m move) {
 	}
 }
 
-// forgetQueue is for a run that may be back in the queue without having joined it.
-func (r *room) forgetQueue() { r.queueEmpty = false }
+// forgetQueue is called when a rollback may have returned a run to the queue.
+func (r *counts) forgetQueue() { r.queueEmpty = false }
 
-// recount forgets what others may have changed before the lock was ours.
-func (r *room) recount() {
+// recount drops the counts that other transactions may have changed before this
+// one got the admission lock.
+func (r *counts) recount() {
 	clear(r.admitted)
 	clear(r.queued)
 	r.queueEmpty = false
@@ -119,7 +122,7 @@ func (tx *Tx) count(k FlowKey) (n int64, err error) {
 	return n, err
 }
 
-// FlowLimits reads the limits of a flow; it also finds out whether it exists.
+// FlowLimits returns the limits of a flow, or CodeNotFound if it does not exist.
 func (tx *Tx) FlowLimits(k FlowKey) (flowLimits, error) {
 	if l, ok := tx.Batch.Counts.Limits[k]; ok {
 		return l, nil
@@ -134,7 +137,7 @@ func (tx *Tx) FlowLimits(k FlowKey) (flowLimits, error) {
 
 func (tx *Tx) haveLimits(k FlowKey, l flowLimits) {
 	tx.Batch.Counts.Limits[k] = l
-	tx.Batch.Counts.Quotas[k.ws] = tx.Store.QuotaOf(k.ws, flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns})
+	tx.Batch.Counts.Quotas[k.ws] = flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns}.WithDefaults(k.ws, tx.Store.Config.Quota)
 }
 
 // liveWorkers caches the number of workers of all living instances for a
@@ -144,14 +147,14 @@ type liveWorkers struct {
 	n       int64
 	counted time.Time
 
-	// running is how many runs are admitted, as last counted and with what this
-	// process has done since; what others do is seen at the next count.
+	// running is the number of admitted runs when last counted, plus the changes of
+	// this process since then. Changes of others show at the next count.
 	running        int64
 	runningCounted time.Time
 }
 
-// recountAfter is how long the number of admitted runs is not counted again. A
-// limit that is near is counted exactly, under a lock.
+// recountAfter is how long a count of admitted runs is used. Near a limit, runs
+// are counted exactly under a lock.
 const recountAfter = 200 * time.Millisecond
 
 func (l *liveWorkers) admitted() (n int64, known bool) {
@@ -166,7 +169,7 @@ func (l *liveWorkers) haveAdmitted(n int64) {
 	l.running, l.runningCounted = n, time.Now()
 }
 
-// committed adds what a transaction of this process has changed.
+// committed adds the changes of a transaction of this process.
 func (l *liveWorkers) committed(moves []move) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +178,7 @@ func (l *liveWorkers) committed(moves []move) {
 	}
 }
 
-// capacity is how many runs may be admitted at once.
+// capacity returns how many runs may be admitted at once by all instances.
 func (tx *Tx) capacity() (int64, error) {
 	if tx.Store.pool == nil {
 		return tx.Store.Workers.Load(), nil
@@ -198,14 +201,16 @@ func (tx *Tx) capacity() (int64, error) {
 	return n, nil
 }
 
+// Forget makes the next call of capacity count the workers again.
 func (l *liveWorkers) Forget() {
 	l.mu.Lock()
 	l.counted = time.Time{}
 	l.mu.Unlock()
 }
 
-// SilentSince is the heartbeat that a living instance must have passed.
+// SilentSince returns the time before which the last heartbeat of an instance must
+// be for the instance to count as dead.
 func (s *DB) SilentSince() int64 { return s.NowMicros() - s.Config.InstanceTimeout.Microseconds() }
 
-// FlowKeyOf names a flow of a workspace.
+// FlowKeyOf returns the key of a flow.
 func FlowKeyOf(workspaceID, flowID string) FlowKey { return FlowKey{workspaceID, flowID} }

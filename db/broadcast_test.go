@@ -17,7 +17,7 @@ func TestTellOthers(t *testing.T) {
 	heard := make(chan string, 100)
 	stores := []*db.Store{openOn(t, cfg), openOn(t, cfg)}
 	for i, s := range stores {
-		s.Heard = func(topic, text string) { heard <- string(rune('a'+i)) + " " + topic + " " + text }
+		s.OnBroadcast = func(topic, text string) { heard <- string(rune('a'+i)) + " " + topic + " " + text }
 		listening := make(chan struct{}, 1)
 		go s.Listen(t.Context(), func(string) {
 			select {
@@ -29,7 +29,7 @@ func TestTellOthers(t *testing.T) {
 	}
 	tell := func(i int, topic, text string) {
 		t.Helper()
-		if err := stores[i].TellOthers(t.Context(), topic, text); err != nil {
+		if err := stores[i].Broadcast(t.Context(), topic, text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,11 +37,11 @@ func TestTellOthers(t *testing.T) {
 	wantEqual(t, "heard", <-heard, `b page {"with": "spaces"}`)
 	tell(1, "cancel", "")
 	wantEqual(t, "heard, and the first said nothing to itself", <-heard, "a cancel ")
-	if err := stores[0].TellOthers(t.Context(), "page", strings.Repeat("x", 8000)); err == nil {
+	if err := stores[0].Broadcast(t.Context(), "page", strings.Repeat("x", 8000)); err == nil {
 		t.Error("what PostgreSQL does not take was told")
 	}
 	alone := dbtest.SQLite(t)
-	if err := alone.TellOthers(context.Background(), "page", "x"); err != nil {
+	if err := alone.Broadcast(context.Background(), "page", "x"); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,24 +13,24 @@ import (
 	"sluice/flow"
 )
 
-// Examination is what an operator wants to know of a database.
-type Examination struct {
+// Inspection is the state of a database as operators need it.
+type Inspection struct {
 	Engine          string        // SQLite or PostgreSQL, and its version
 	Size            int64         // bytes of the database
 	Log             int64         // bytes of SQLite's write-ahead log
-	Damage          string        // what a check of SQLite found; empty when it is sound
-	Skew            time.Duration // by which this machine's clock is ahead of the database's
-	Pooler          bool          // a connection pooler stands before PostgreSQL
+	Damage          string        // result of the integrity check of SQLite; empty if it passed
+	Skew            time.Duration // how far this machine's clock is ahead of the database's
+	Pooler          bool          // PostgreSQL is behind a connection pooler
 	Open            map[flow.RunState]int64
-	Pending, Failed int64 // deliveries that are being tried, and that failed in the last day
+	Pending, Failed int64 // deliveries in progress, and those that failed in the last day
 	Files           int64
-	Missing         int64 // files whose content is not there; SQLite alone
-	Owned           bool  // somebody has an account
-	ExpiringKeys    int64 // that were used and stop working within a week
+	Missing         int64 // files whose content was not found; only on SQLite
+	Owned           bool  // there is at least one user account
+	ExpiringKeys    int64 // keys that were used and expire within a week
 }
 
-// Examine looks at everything and changes nothing.
-func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
+// Inspect reads the state of the database and changes nothing.
+func (s Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 	e.Open = map[flow.RunState]int64{}
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
 		if e.Open[state], err = runsOf(s.DB).CountOpenRuns(ctx, state); err != nil {
@@ -57,16 +57,16 @@ func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 		}
 	}
 	if s.Pool() != nil {
-		return e, s.examinePostgres(ctx, &e)
+		return e, s.inspectPostgres(ctx, &e)
 	}
-	return e, s.examineSQLite(ctx, &e)
+	return e, s.inspectSQLite(ctx, &e)
 }
 
-func (s Maintenance) examinePostgres(ctx context.Context, e *Examination) error {
+func (s Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error {
 	e.Engine = "PostgreSQL "
 	var version string
 	if err := s.Reader.QueryRowContext(ctx, "SELECT current_setting('server_version'), pg_database_size(current_database())").Scan(&version, &e.Size); err != nil {
-		return fmt.Errorf("look at PostgreSQL: %w", err)
+		return fmt.Errorf("inspect PostgreSQL: %w", err)
 	}
 	e.Engine += version
 	e.Pooler = s.Pooler
@@ -75,10 +75,10 @@ func (s Maintenance) examinePostgres(ctx context.Context, e *Examination) error 
 	return err
 }
 
-func (s Maintenance) examineSQLite(ctx context.Context, e *Examination) error {
+func (s Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
 	var version string
 	if err := s.Reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
-		return fmt.Errorf("look at SQLite: %w", err)
+		return fmt.Errorf("inspect SQLite: %w", err)
 	}
 	e.Engine = "SQLite " + version
 	path := filepath.Join(s.Config.DataDir, core.DatabaseFile)
@@ -91,13 +91,13 @@ func (s Maintenance) examineSQLite(ctx context.Context, e *Examination) error {
 	if found != "ok" {
 		e.Damage = found
 	}
-	return s.examineFiles(ctx, e)
+	return s.inspectFiles(ctx, e)
 }
 
-func (s Maintenance) examineFiles(ctx context.Context, e *Examination) error {
+func (s Maintenance) inspectFiles(ctx context.Context, e *Inspection) error {
 	rows, err := s.Reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
 	if err != nil {
-		return fmt.Errorf("look at files: %w", err)
+		return fmt.Errorf("inspect files: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -112,7 +112,7 @@ func (s Maintenance) examineFiles(ctx context.Context, e *Examination) error {
 	return rows.Err()
 }
 
-// sizeOf is the size of a file in bytes, -1 when it is not there.
+// sizeOf returns the size of a file in bytes, or -1 if it does not exist.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// admit hands up to limit queued runs to workers while there is room.
+// admit hands up to limit queued runs to workers while there are free slots and
+// returns their number.
 func (tx *Tx) admit(limit int) (n int, err error) {
 	if tx.Store.QueueOrNil() == nil || tx.Batch.Counts.queueEmpty {
 		return 0, nil
@@ -31,15 +32,16 @@ func (tx *Tx) admit(limit int) (n int, err error) {
 	return n, nil
 }
 
-// hand gives a run to a worker: the next attempt begins, with a job of its own.
+// hand gives a run to a worker: its next attempt begins, with a job of its own.
+// It reports false if the run is no longer in the given place.
 func (tx *Tx) hand(runID string, from int64) (bool, error) {
-	holder := tx.Take()
+	holder := tx.ReserveWorker()
 	r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: PlaceWorker, InstanceID: holder, Busy: tx.BusyAt(holder)})
 	if err != nil {
-		tx.Untake(holder)
+		tx.ReturnWorker(holder)
 	}
 	if dbconn.IsNoRows(err) {
-		return false, nil // somebody else was faster
+		return false, nil // another transaction moved it first
 	}
 	if err != nil {
 		return false, err
@@ -57,7 +59,7 @@ type roundRobin struct {
 	keys      map[string]cursor
 }
 
-func (t *roundRobin) served(w waiter) {
+func (t *roundRobin) served(w queuedRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.keys == nil {
@@ -73,8 +75,8 @@ func (t *roundRobin) last(ws string) (workspace, key cursor) {
 }
 
 // nextQueued returns the next queued run in round-robin order whose flow and
-// workspace have a free slot, or an empty waiter.
-func (tx *Tx) nextQueued() (w waiter, err error) {
+// workspace have a free slot, or an empty queuedRun.
+func (tx *Tx) nextQueued() (w queuedRun, err error) {
 	limit, err := tx.capacity()
 	if err != nil {
 		return w, err
@@ -85,7 +87,8 @@ func (tx *Tx) nextQueued() (w waiter, err error) {
 	return tx.findQueued()
 }
 
-func (tx *Tx) findQueued() (w waiter, err error) {
+// findQueued is nextQueued once the capacity was checked.
+func (tx *Tx) findQueued() (w queuedRun, err error) {
 	from, _ := tx.Store.roundRobin.last("")
 	empty := true
 	err = rotate(from, tx.nextWorkspace, func(ws string) (bool, error) {
@@ -97,7 +100,8 @@ func (tx *Tx) findQueued() (w waiter, err error) {
 	return w, err
 }
 
-func (tx *Tx) findInWorkspace(ws string) (w waiter, err error) {
+// findInWorkspace returns the oldest admissible run of the next key in turn.
+func (tx *Tx) findInWorkspace(ws string) (w queuedRun, err error) {
 	_, from := tx.Store.roundRobin.last(ws)
 	next := func(c cursor) (string, error) { return tx.nextKey(ws, c) }
 	err = rotate(from, next, func(key string) (bool, error) {
@@ -107,9 +111,9 @@ func (tx *Tx) findInWorkspace(ws string) (w waiter, err error) {
 	return w, err
 }
 
-// oldestOfKey finds the oldest queued run of a key whose flow has room. It
-// looks at one row per flow, however many are queued.
-func (tx *Tx) oldestOfKey(ws, key string) (oldest waiter, err error) {
+// oldestOfKey finds the oldest queued run of a key whose flow has a free slot. It
+// reads one row per flow, however many runs are queued.
+func (tx *Tx) oldestOfKey(ws, key string) (oldest queuedRun, err error) {
 	at := gen.NextFlowParams{WorkspaceID: ws, KeyID: key}
 	for {
 		r, err := tx.nextFlow(at)
@@ -117,7 +121,7 @@ func (tx *Tx) oldestOfKey(ws, key string) (oldest waiter, err error) {
 			return oldest, nil
 		}
 		if err != nil {
-			return waiter{}, err
+			return queuedRun{}, err
 		}
 		at.FlowID, at.AfterID = r.FlowID, dbconn.LastID
 		if oldest.id != "" && r.ID > oldest.id {
@@ -126,26 +130,27 @@ func (tx *Tx) oldestOfKey(ws, key string) (oldest waiter, err error) {
 		k := FlowKey{ws, r.FlowID}
 		limits, err := tx.FlowLimits(k)
 		if err != nil {
-			return waiter{}, err
+			return queuedRun{}, err
 		}
 		ok, err := tx.underLimits(flowBound{limit: 1 << 62}, flowBound{FlowKey{ws, ""}, limits.AllRunning}, flowBound{k, limits.MaxRunning})
 		if err != nil {
-			return waiter{}, err
+			return queuedRun{}, err
 		}
 		if ok {
-			oldest = waiter{ws, key, r.FlowID, r.ID}
+			oldest = queuedRun{ws, key, r.FlowID, r.ID}
 		}
 	}
 }
 
-// cursor is a value to go on after; unset it is the very beginning.
+// cursor is the value after which to continue. If it is not set, the walk starts
+// at the first value.
 type cursor struct {
 	value string
 	set   bool
 }
 
-// rotate visits the values that next finds, beginning after start and going
-// round once, until visit says that it is done.
+// rotate calls visit for each value that next finds, starting after start and
+// wrapping around once, until visit reports true.
 func rotate(start cursor, next func(cursor) (string, error), visit func(string) (bool, error)) error {
 	at, wrapped := start, !start.set
 	for {

@@ -1,0 +1,43 @@
+package flow
+
+import "time"
+
+// DefaultMaxQueued is the limit of queued runs of a workspace that sets none.
+const DefaultMaxQueued = 1_000_000
+
+// Retry hints of refused starts.
+const (
+	queueRetryAfter       = 5 * time.Second
+	concurrencyRetryAfter = time.Second
+)
+
+// CheckQueueLength returns an error if a queue of n runs takes no more. A limit
+// of 0 means no limit.
+func CheckQueueLength(n, limit int64) error {
+	if limit == 0 || n < limit {
+		return nil
+	}
+	e := Errorf(CodeQueueFull, "%d runs are waiting already. Try again when some have ended.", n)
+	e.Retryable, e.After = true, queueRetryAfter
+	return e
+}
+
+// CheckConcurrency returns an error if the key already has as many open runs as
+// it may have. Concurrency 0 means no limit.
+func (k *Key) CheckConcurrency(open int64) error {
+	if k.Concurrency <= 0 || open < k.Concurrency {
+		return nil
+	}
+	e := Errorf(CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", k.Concurrency)
+	e.Retryable, e.After = true, concurrencyRetryAfter
+	return e
+}
+
+// CheckFingerprint returns an error if an idempotency key is used again for a
+// request that differs from the first one.
+func CheckFingerprint(first, repeated string) error {
+	if first != repeated {
+		return Errorf(CodeIdempotencyMismatch, "This Idempotency-Key was used for another request. Use a new key for a new request.")
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package flow
+
+// A run is suspected of crashing the process after this many consecutive
+// crashes with nothing recorded in between: crashes while it was busy, or any
+// crashes.
+const (
+	suspectAfterBusy = 2
+	suspectAfterAny  = 10
+)
+
+// Crash describes the death of a worker for one of its runs.
+type Crash struct {
+	Started bool // the worker had started on the run
+	Busy    bool // the run was executing a step in the process
+	BusyN   int  // total number of runs executing a step in that process
+}
+
+// Guilt returns how much guilt a crash during its own trial adds to a run. A
+// run that was the only busy one caused the crash. If others were busy too, or
+// nothing is known, it takes three such crashes.
+func (c Crash) Guilt() int64 {
+	switch {
+	case c.Busy && c.BusyN == 1:
+		return GuiltyAt
+	case c.Busy || c.BusyN == 0:
+		return 1
+	}
+	return 0
+}
+
+// MakesSuspect reports whether a run is held back after this crash, given how
+// often the process crashed in a row while the run was busy, and in total. A
+// crash before the worker started on the run does not count.
+func (c Crash) MakesSuspect(busyCrashes, crashes int64) bool {
+	return c.Started && (busyCrashes >= suspectAfterBusy || crashes >= suspectAfterAny)
+}
