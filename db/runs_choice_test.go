@@ -198,7 +198,7 @@ func TestListRunRows_searches_text(t *testing.T) {
 		p, err = w.ListRunRows(w.ctx, flow.RunChoice{WorkspaceID: ws, Text: "7\" <B>\nä", Limit: 5})
 		w.must(err)
 		wantEqual(t, "found in metadata", strings.Join(idsOf(p.Rows), " "), quoted.ID)
-		wantEqual(t, "gist", p.Rows[0].Gist, "help")
+		wantEqual(t, "gist", p.Rows[0].InputSummary, "help")
 	})
 }
 

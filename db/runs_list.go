@@ -97,7 +97,7 @@ func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 		KeyID: r.KeyID, UserID: r.UserID,
 		Usage:     flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
 		Progress:  flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), Erased: flow.Code(r.Erased), Gist: r.Gist,
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), Erased: flow.Code(r.Erased), InputSummary: r.Gist,
 	}
 	failure, err := dbconn.Decode[*flow.Error](r.Error)
 	if failure != nil {

@@ -26,7 +26,7 @@ type Credential struct {
 // Plain reports whether the secret is not for a provider: it is for headers and
 // the like, or was typed into a node.
 func (c *Credential) Plain() bool {
-	return c.Provider == "" || strings.HasPrefix(c.Provider, LiftedPrefix)
+	return c.Provider == "" || strings.HasPrefix(c.Provider, ExtractedPrefix)
 }
 
 // Unbound reports whether the secret can be sent anywhere because it has no
@@ -47,7 +47,9 @@ type Access struct {
 
 // Plain tells whether the secret was not made for a provider: one for headers
 // and the like, or one that was typed into a node.
-func (a *Access) Plain() bool { return a.Provider == "" || strings.HasPrefix(a.Provider, LiftedPrefix) }
+func (a *Access) Plain() bool {
+	return a.Provider == "" || strings.HasPrefix(a.Provider, ExtractedPrefix)
+}
 
 // May reports whether the secret may be sent to a host, given with its port as
 // HostPort returns it.
@@ -232,5 +234,5 @@ func CredentialsIn(v any) []string {
 	return slices.Compact(list)
 }
 
-// LiftedPrefix begins the provider of a credential that was typed into a node.
-const LiftedPrefix = "flow:"
+// ExtractedPrefix begins the provider of a credential that was typed into a node.
+const ExtractedPrefix = "flow:"

@@ -16,7 +16,7 @@ func (f *Field) Check(value any) []Problem {
 		return f.checkMap(named)
 	}
 	if !f.takes(value) {
-		got := KindOf(value)
+		got := TypeOf(value)
 		if got == "number" && f.Type != FieldSecret {
 			got = Text(value)
 		}
@@ -42,24 +42,24 @@ func (f *Field) Check(value any) []Problem {
 func (f *Field) takes(value any) bool {
 	switch f.Type {
 	case FieldText, FieldArea:
-		return KindOf(value) == "text" || f.Value == TypeAny || f.Value == TypeJSON
-	case FieldSelect, FieldKind, FieldModel:
-		return KindOf(value) == "text" || f.Values != nil
+		return TypeOf(value) == "text" || f.Value == TypeAny || f.Value == TypeJSON
+	case FieldSelect, FieldValueType, FieldModel:
+		return TypeOf(value) == "text" || f.Values != nil
 	case FieldFile:
-		return KindOf(value) == "file" || f.Value == TypeAny && KindOf(value) == "text"
+		return TypeOf(value) == "file" || f.Value == TypeAny && TypeOf(value) == "text"
 	case FieldNumber:
-		return KindOf(value) == "number"
+		return TypeOf(value) == "number"
 	case FieldInteger:
 		n, ok := Float(value)
 		return ok && n == math.Trunc(n)
 	case FieldBoolean:
-		return KindOf(value) == "boolean"
+		return TypeOf(value) == "boolean"
 	case FieldList:
-		return KindOf(value) == "list" || f.Value == TypeAny && (KindOf(value) == "text" || KindOf(value) == "file")
+		return TypeOf(value) == "list" || f.Value == TypeAny && (TypeOf(value) == "text" || TypeOf(value) == "file")
 	case FieldMap:
 		return false
 	case FieldSecret:
-		return IsSecretRef(value) || KindOf(value) == "text"
+		return IsSecretRef(value) || TypeOf(value) == "text"
 	}
 	return true
 }
@@ -69,8 +69,8 @@ func (f *Field) checkMap(named map[string]any) []Problem {
 	var list []Problem
 	for _, name := range SortedNames(named) {
 		item := named[name]
-		if _, scalar := scalarText(item); !scalar && KindOf(item) != "text" && !IsSecretRef(item) {
-			list = append(list, Problem{Pointer: Pointer(name), Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, KindOf(item))})
+		if _, scalar := scalarText(item); !scalar && TypeOf(item) != "text" && !IsSecretRef(item) {
+			list = append(list, Problem{Pointer: Pointer(name), Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, TypeOf(item))})
 		}
 	}
 	return list
@@ -78,7 +78,7 @@ func (f *Field) checkMap(named map[string]any) []Problem {
 
 func (f *Field) wants() string {
 	switch f.Type {
-	case FieldText, FieldArea, FieldSelect, FieldKind, FieldModel:
+	case FieldText, FieldArea, FieldSelect, FieldValueType, FieldModel:
 		return "text"
 	case FieldFile:
 		return `a file such as {"file": "file_…"}`

@@ -138,10 +138,10 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 		v = parsed
 	}
 	if !in.Type.Is(v) && in.Type == TypeFile {
-		return v, fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, got %s`, KindOf(v))
+		return v, fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, got %s`, TypeOf(v))
 	}
 	if !in.Type.Is(v) {
-		return v, fail("wrong_type", "wanted %s, got %s", in.Type, KindOf(v))
+		return v, fail("wrong_type", "wanted %s, got %s", in.Type, TypeOf(v))
 	}
 	if _, ok := Float(v); !ok && in.Type == TypeNumber {
 		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
@@ -239,7 +239,7 @@ func (in *Input) Problems() []Problem {
 	}
 	for i, e := range in.Enum {
 		if !in.Type.Is(e) {
-			add(fmt.Sprintf("enum/%d", i), "wrong_type", "wanted %s, got %s", in.Type, KindOf(e))
+			add(fmt.Sprintf("enum/%d", i), "wrong_type", "wanted %s, got %s", in.Type, TypeOf(e))
 		}
 	}
 	if in.HasDefault {

@@ -51,17 +51,17 @@ type Kind struct {
 	Fields  []Field
 	Inputs  []Port // input ports that are not fields
 	Outputs []Port
-	// Collects names the field that lists output nodes by name; the node then
+	// OutputsField names the field that lists output nodes by name; the node then
 	// depends on them and is given their values (In.Collected). Empty list
 	// means all.
-	Collects string
-	Example  Example
+	OutputsField string
+	Example      Example
 	// Sends describes where the node's credentials are sent; nil for kinds that
 	// send none.
 	Sends *Destination
-	// Shape declares what depends on a node's own config, such as the inputs of
+	// DynamicSchema declares what depends on a node's own config, such as the inputs of
 	// the model that it names. It is pure and deterministic.
-	Shape func(n *Node) Shape
+	DynamicSchema func(n *Node) DynamicSchema
 	// Open is set on a shaped kind: input ports that begin with it are taken as
 	// they are, because what there is can only be known when the node runs.
 	Open string
@@ -75,15 +75,15 @@ type Kind struct {
 	// money for; nil means that none ever does. No such step begins once a budget
 	// of its run is used up.
 	Charge func(config map[string]any) (c Charge, paid bool)
-	// Abandon tells the outside that a step which saved a State (see In.Save and
+	// Cleanup tells the outside that a step which saved a State (see In.Save and
 	// Suspension) failed or was canceled and is not gone on with, so that nothing
 	// goes on being paid for. In.State is what was saved. It has ten seconds; the
 	// end of the step is recorded after it.
-	Abandon func(ctx context.Context, in *In) error
+	Cleanup func(ctx context.Context, in *In) error
 }
 
-// Shape is what a node's own config adds to the declaration of its kind.
-type Shape struct {
+// DynamicSchema is what a node's own config adds to the declaration of its kind.
+type DynamicSchema struct {
 	Fields []Field
 	// Outputs are ports of the node. A port that its kind also has sets the
 	// type shown for that port.
@@ -107,19 +107,19 @@ type Destination struct {
 type FieldType string
 
 const (
-	FieldText    FieldType = "text"    // one line
-	FieldArea    FieldType = "area"    // several lines
-	FieldNumber  FieldType = "number"  // any number
-	FieldInteger FieldType = "integer" // a whole number
-	FieldBoolean FieldType = "boolean"
-	FieldSelect  FieldType = "select" // one of Options
-	FieldList    FieldType = "list"   // a list of scalars
-	FieldMap     FieldType = "map"    // names to texts, such as headers
-	FieldJSON    FieldType = "json"   // any JSON value
-	FieldSecret  FieldType = "secret" // {"credential": "name"}, never a literal at rest
-	FieldKind    FieldType = "type"   // a value type, such as the type of an input
-	FieldFile    FieldType = "file"   // a file value; with Value any also a URL
-	FieldModel   FieldType = "model"  // provider/model; Task says what for
+	FieldText      FieldType = "text"    // one line
+	FieldArea      FieldType = "area"    // several lines
+	FieldNumber    FieldType = "number"  // any number
+	FieldInteger   FieldType = "integer" // a whole number
+	FieldBoolean   FieldType = "boolean"
+	FieldSelect    FieldType = "select" // one of Options
+	FieldList      FieldType = "list"   // a list of scalars
+	FieldMap       FieldType = "map"    // names to texts, such as headers
+	FieldJSON      FieldType = "json"   // any JSON value
+	FieldSecret    FieldType = "secret" // {"credential": "name"}, never a literal at rest
+	FieldValueType FieldType = "type"   // a value type, such as the type of an input
+	FieldFile      FieldType = "file"   // a file value; with Value any also a URL
+	FieldModel     FieldType = "model"  // provider/model; Task says what for
 )
 
 // Escape is how template values are written into a field.
@@ -264,10 +264,10 @@ func (r *Registry) ByName() map[string]*Kind { return r.kinds }
 // adds to it, or nil.
 func (r *Registry) For(n *Node) *Kind {
 	k := r.kinds[n.Kind]
-	if k == nil || k.Shape == nil {
+	if k == nil || k.DynamicSchema == nil {
 		return k
 	}
-	shape, own := k.Shape(n), *k
+	shape, own := k.DynamicSchema(n), *k
 	own.Fields, own.Outputs, own.Open = slices.Clip(k.Fields), slices.Clip(k.Outputs), shape.Open
 	for _, f := range shape.Fields {
 		if own.Field(f.Name) == nil {

@@ -17,15 +17,15 @@ type Start struct {
 	IdempotencyKey      string
 	Fingerprint         string        // of method, path and body; compared when the key repeats
 	Wait                time.Duration // hold the answer until the run ends, at most this long
-	Trial               *Trial        // the builder tries the draft out; nil for everybody else
+	TestRun             *TestRun      // the builder tries the draft out; nil for everybody else
 }
 
-// Trial runs the draft with what is pinned standing in for its nodes.
-type Trial struct {
+// TestRun runs the draft with what is pinned standing in for its nodes.
+type TestRun struct {
 	Until string // carry out this node and what it depends on; empty: everything
 }
 
-// Rerun asks for a new run of another run's document, or with a Trial of the
+// Rerun asks for a new run of another run's document, or with a TestRun of the
 // draft as it is now.
 type Rerun struct {
 	Start

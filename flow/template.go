@@ -173,7 +173,7 @@ func lookUp(values map[string]any, path []string) (any, error) {
 	for i, name := range path[1:] {
 		next, ok := JSONMember(v, name)
 		if !ok {
-			return nil, fmt.Errorf("{{%s}}: %s is %s without %q", strings.Join(path, "."), strings.Join(path[:i+1], "."), withArticle(KindOf(v)), name)
+			return nil, fmt.Errorf("{{%s}}: %s is %s without %q", strings.Join(path, "."), strings.Join(path[:i+1], "."), withArticle(TypeOf(v)), name)
 		}
 		v = next
 	}

@@ -110,8 +110,8 @@ const (
 // are given, so without a bound a chain of them fills the memory.
 const MaxTextBytes = 16 << 20
 
-// KindOf names what a value is in words a person uses.
-func KindOf(v any) string {
+// TypeOf names what a value is in words a person uses.
+func TypeOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -138,7 +138,7 @@ func (t Type) Is(v any) bool {
 	case TypeAny, TypeJSON:
 		return true
 	case TypeText, TypeNumber, TypeBoolean, TypeList, TypeFile:
-		return KindOf(v) == string(t)
+		return TypeOf(v) == string(t)
 	}
 	return false
 }
@@ -164,7 +164,7 @@ func Coerce(v any, t Type) (any, error) {
 			return s == "true", nil
 		}
 	}
-	return nil, fmt.Errorf("wanted %s, got %s", t, KindOf(v))
+	return nil, fmt.Errorf("wanted %s, got %s", t, TypeOf(v))
 }
 
 // Parse reads text typed by a person (a form field, --input name=value) as a

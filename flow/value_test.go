@@ -23,7 +23,7 @@ var kindsOfValues = []struct {
 func TestKindOfAndText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range kindsOfValues {
-		if got := KindOf(tt.v); got != tt.kind {
+		if got := TypeOf(tt.v); got != tt.kind {
 			t.Errorf("%#v is a %s, want %s", tt.v, got, tt.kind)
 		}
 		if got := Text(tt.v); got != tt.text {

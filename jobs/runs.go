@@ -40,7 +40,7 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 		if failure != nil {
 			plan.Fail(failure)
 		}
-		outcome, err = r.engine.Carry(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain})
+		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain})
 	}
 	switch {
 	case flow.IsPermanent(err):

@@ -273,7 +273,7 @@ func kinds(g *gate) *flow.Registry {
 		return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 	}
 	name := []flow.Field{
-		{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldKind, Typed: true},
+		{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldValueType, Typed: true},
 		{Name: "default", Type: flow.FieldJSON, Typed: true}, {Name: "accept", Type: flow.FieldList, Typed: true},
 	}
 	k := func(kind flow.Kind) flow.Kind {

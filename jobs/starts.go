@@ -107,7 +107,7 @@ func (r *Runner) newRun(s flow.Start) *flow.NewRun {
 // resolveDocument finds the document to run and sets it in the new run: the live
 // version, a numbered version, or the current draft.
 func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewRun) (*compiledDocument, error) {
-	if !s.Options.Draft && s.Trial == nil && s.Options.Version == 0 {
+	if !s.Options.Draft && s.TestRun == nil && s.Options.Version == 0 {
 		live, cached, err := r.store.RecentLiveVersion(ctx, s.WorkspaceID, s.FlowID)
 		if err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 	switch {
 	case !f.ArchivedAt.IsZero(): // an archived flow can be found only through its runs
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
-	case s.Options.Draft || s.Trial != nil:
+	case s.Options.Draft || s.TestRun != nil:
 		return r.useDraft(s, f, n)
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
 		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)

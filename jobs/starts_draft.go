@@ -14,8 +14,8 @@ import (
 // run, so later edits do not affect the run.
 func (r *Runner) useDraft(s flow.Start, f *flow.Flow, n *flow.NewRun) (*compiledDocument, error) {
 	until := ""
-	if s.Trial != nil {
-		until = s.Trial.Until
+	if s.TestRun != nil {
+		until = s.TestRun.Until
 	}
 	doc, c, err := r.compileDraft(f, until)
 	if err != nil {
@@ -60,14 +60,14 @@ func (r *Runner) draftUpstream(f *flow.Flow, until string) ([]byte, error) {
 // of pinned outputs. They are committed with the run, so a later change of the pins
 // does not affect it. Other runs ignore pins.
 func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, n *flow.NewRun, g *engine.Graph) error {
-	if s.Trial == nil {
+	if s.TestRun == nil {
 		return nil
 	}
 	pins, err := r.store.ListPins(ctx, s.WorkspaceID, s.FlowID)
 	if err != nil {
 		return fmt.Errorf("list pins: %w", err)
 	}
-	n.Steps = g.StepsAhead(pins, s.Trial.Until, n.Run.CreatedAt)
+	n.Steps = g.StepsAhead(pins, s.TestRun.Until, n.Run.CreatedAt)
 	for i := range n.Steps {
 		n.Run.Seq++
 		n.Steps[i].Seq = n.Run.Seq

@@ -24,7 +24,7 @@ func (fx *fixture) pin(node string, value any) {
 
 // testRun starts a test run of the draft in the builder.
 func testRun(until string) func(*flow.Start) {
-	return func(s *flow.Start) { s.Trigger, s.Trial = flow.TriggerBuilder, &flow.Trial{Until: until} }
+	return func(s *flow.Start) { s.Trigger, s.TestRun = flow.TriggerBuilder, &flow.TestRun{Until: until} }
 }
 
 // wantStates compares the steps of a run, written as "node state, node state …".
@@ -130,7 +130,7 @@ func TestRerun_of_draft_run_uses_current_draft(t *testing.T) {
 			t.Fatal(err)
 		}
 		fx.gate.release <- nil
-		s := flow.Start{WorkspaceID: parent.WorkspaceID, FlowID: parent.FlowID, Trigger: flow.TriggerBuilder, Trial: &flow.Trial{}}
+		s := flow.Start{WorkspaceID: parent.WorkspaceID, FlowID: parent.FlowID, Trigger: flow.TriggerBuilder, TestRun: &flow.TestRun{}}
 		again, err := fx.runner.Rerun(context.Background(), flow.Rerun{Start: s, ParentRunID: parent.ID, From: "g2"})
 		if err != nil {
 			t.Fatal(err)

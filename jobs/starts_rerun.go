@@ -37,7 +37,7 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 	given := maps.Clone(parent.Inputs)
 	if s.Given != nil {
 		given = s.Given
-	} else if s.Trial != nil {
+	} else if s.TestRun != nil {
 		given = dropUnknown(inputs, given)
 	}
 	if err := r.setInputs(ctx, s.Start, n, inputs, given, flow.Pointer("inputs")); err != nil {
@@ -58,7 +58,7 @@ func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) *flow.NewRun {
 // resolveRerunDocument finds the document of a rerun and sets it in the new run:
 // the parent's document or, in the builder, the current draft.
 func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent *flow.Run, n *flow.NewRun) (*compiledDocument, error) {
-	if s.Trial == nil {
+	if s.TestRun == nil {
 		run := &n.Run
 		run.Trigger, run.Version, run.Draft, run.DocumentHash = flow.TriggerRerun, parent.Version, parent.Draft, parent.DocumentHash
 		return r.documents.find(ctx, s.WorkspaceID, parent.DocumentHash)

@@ -53,11 +53,11 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/gpt-5-nano", "system": "Answer in one sentence.", "prompt": "Answer this customer in a {{tone}} tone:\n\n{{ticket}}"},
 			Ports:  map[string]any{"ticket": "My parcel has not arrived.", "tone": "friendly"},
 		},
-		Shape:  shapeChat,
-		Sends:  modelDestination,
-		Check:  func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
-		Charge: chargeModel,
-		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
+		DynamicSchema: shapeChat,
+		Sends:         modelDestination,
+		Check:         func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
+		Charge:        chargeModel,
+		Run:           func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
 	}
 })
 

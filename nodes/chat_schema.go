@@ -15,10 +15,10 @@ var schemaField = flow.Field{Name: "schema", Title: "Structured output (JSON Sch
 
 // shapeChat grows an output port for each property of the typed schema, by
 // name.
-func shapeChat(n *flow.Node) flow.Shape {
+func shapeChat(n *flow.Node) flow.DynamicSchema {
 	schema, _ := n.Config["schema"].(map[string]any)
 	properties, _ := schema["properties"].(map[string]any)
-	var shape flow.Shape
+	var shape flow.DynamicSchema
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if grows(name) {
 			property, _ := properties[name].(map[string]any)

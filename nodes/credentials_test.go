@@ -198,7 +198,7 @@ func wantLifted(t *testing.T, kind, config, want, secrets string) {
 	}
 	doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: kind, Config: value.(map[string]any)}}}
 	names := 0
-	lifted := document.LiftSecrets(doc, New(Deps{}), func(*document.Lifted) string { names++; return "c" + string(rune('0'+names)) })
+	lifted := document.ExtractSecrets(doc, New(Deps{}), func(*document.ExtractedSecret) string { names++; return "c" + string(rune('0'+names)) })
 	var found []string
 	for _, l := range lifted {
 		found = append(found, l.Secret+"@"+l.Host)

@@ -80,7 +80,7 @@ func describeKind(k *flow.Kind) KindDescription {
 	d := KindDescription{
 		Kind: k.Name, Title: k.Title, Group: k.Group, Icon: k.Icon, Summary: k.Summary, Doc: k.Doc,
 		Role: roleNames[k.Role], Class: classNames[k.Class], Outside: k.Class == flow.Outside,
-		Timeout: flow.StepTimeout.Seconds(), Collects: k.Collects,
+		Timeout: flow.StepTimeout.Seconds(), Collects: k.OutputsField,
 		Fields:  []FieldDescription{},
 		Inputs:  append([]flow.Port{}, flow.InputPorts(&flow.Node{}, k)...),
 		Outputs: append([]flow.Port{}, k.Outputs...),

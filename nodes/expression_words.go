@@ -191,7 +191,7 @@ func typeInWords(name string) string {
 }
 
 func kindWithArticle(v any) string {
-	switch kind := flow.KindOf(v); kind {
+	switch kind := flow.TypeOf(v); kind {
 	case "object":
 		return "an object"
 	case "text", "null":

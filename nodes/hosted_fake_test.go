@@ -392,7 +392,7 @@ func (r *rig) carry(ctx context.Context, sig engine.Signals) engine.Outcome {
 	e := &engine.Engine{Journal: r, Now: time.Now, Report: func(err error) { r.reports = append(r.reports, err.Error()) },
 		Secrets: &flow.Resolver{Store: r.world.credentials, Environment: r.world.environment}, Files: r.world.files, Prices: r.world.prices,
 		Emit: func(_, _ string, _ int, text string) { r.emitted.WriteString(text) }}
-	outcome, _ := e.Carry(ctx, engine.NewPlan(r.g, &run, steps, nil), engine.Signals{Cancel: sig.Cancel, Hold: sig.Hold})
+	outcome, _ := e.Execute(ctx, engine.NewPlan(r.g, &run, steps, nil), engine.Signals{Cancel: sig.Cancel, Hold: sig.Hold})
 	return outcome
 }
 

@@ -196,7 +196,7 @@ func fitType(kind, value any) any {
 	was := value
 	switch kind {
 	case "string":
-		if flow.KindOf(value) != "file" {
+		if flow.TypeOf(value) != "file" {
 			value, err = flow.Coerce(value, flow.TypeText)
 		}
 	case "number", "integer":

@@ -59,8 +59,8 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 			Ports:  map[string]any{"animal": "fox"},
 		},
 		Sends: &flow.Destination{Hosts: func(*flow.Node) []string { return h.hosts() }},
-		Open:  inputPrefix, Shape: shapeHosted, Check: checkHosted,
-		Run: h.run, Abandon: h.abandon, Charge: chargeHosted,
+		Open:  inputPrefix, DynamicSchema: shapeHosted, Check: checkHosted,
+		Run: h.run, Cleanup: h.abandon, Charge: chargeHosted,
 	}
 }
 

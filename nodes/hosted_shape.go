@@ -27,7 +27,7 @@ type pin struct {
 	version  string
 	official bool
 	form     *hosted.Form
-	shape    flow.Shape
+	shape    flow.DynamicSchema
 	weight   int // bytes of memory, roughly
 }
 
@@ -98,11 +98,11 @@ func growsOutput(property string) bool {
 // shapeHosted grows a field per input of the model and a port per property of
 // its output. Without a kept schema it takes every input, and a field per input
 // that is typed.
-func shapeHosted(n *flow.Node) flow.Shape {
+func shapeHosted(n *flow.Node) flow.DynamicSchema {
 	if p, why := readPin(n.Config["schema"]); why == "" && p.form.Incompatible == "" {
 		return p.shape
 	}
-	shape := flow.Shape{Open: inputPrefix}
+	shape := flow.DynamicSchema{Open: inputPrefix}
 	for _, name := range slices.Sorted(maps.Keys(n.Config)) {
 		if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
 			shape.Fields = append(shape.Fields, unknownField(input))
@@ -159,7 +159,7 @@ func inputField(f *hosted.Field) flow.Field {
 func choices(options []any) (texts []string, values []any) {
 	for _, o := range options {
 		texts = append(texts, flow.Text(o))
-		if flow.KindOf(o) != "text" {
+		if flow.TypeOf(o) != "text" {
 			values = options
 		}
 	}

@@ -211,7 +211,7 @@ func TestHostedModelLiftsSecrets(t *testing.T) {
 		"without":            {"model": "acme/painter", "input.api_key": "hunter22"},
 	} {
 		doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: "hosted_model", Config: config}}}
-		lifted := document.LiftSecrets(doc, New(Deps{}), func(*document.Lifted) string { return "kept" })
+		lifted := document.ExtractSecrets(doc, New(Deps{}), func(*document.ExtractedSecret) string { return "kept" })
 		if len(lifted) != 1 || lifted[0].Secret != "hunter22" || lifted[0].Host != "api.replicate.com" || strings.Contains(string(doc.Encode()), "hunter22") {
 			t.Errorf("%s: %+v", name, lifted)
 		}

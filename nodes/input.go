@@ -21,7 +21,7 @@ var _ = register(func(Deps) flow.Kind {
 		Fields: []flow.Field{
 			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
-			{Name: "type", Title: "Type", Type: flow.FieldKind, Typed: true, Default: "text", Options: inputTypes(),
+			{Name: "type", Title: "Type", Type: flow.FieldValueType, Typed: true, Default: "text", Options: inputTypes(),
 				Help: "The type of the value. The API does not convert: a number must be sent as a number."},
 			{Name: "default", Title: "Default", Type: flow.FieldJSON, Typed: true,
 				Help: "Used when the request omits the input. With a default, even an empty one, the input is optional."},

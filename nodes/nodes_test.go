@@ -96,8 +96,8 @@ func checkNames(t *testing.T, k *flow.Kind) {
 	for _, p := range k.Outputs {
 		once(out, p.Name)
 	}
-	if k.Collects != "" && k.Field(k.Collects) == nil {
-		t.Errorf("collects by an unknown field %q", k.Collects)
+	if k.OutputsField != "" && k.Field(k.OutputsField) == nil {
+		t.Errorf("collects by an unknown field %q", k.OutputsField)
 	}
 }
 
@@ -149,7 +149,7 @@ func checkExample(t *testing.T, k *flow.Kind) {
 	}
 	for _, p := range k.Outputs {
 		if v, given := outputs[p.Name]; given && !p.Type.Is(v) {
-			t.Errorf("%s is declared as %s and gives %s", p.Name, p.Type, flow.KindOf(v))
+			t.Errorf("%s is declared as %s and gives %s", p.Name, p.Type, flow.TypeOf(v))
 		}
 	}
 	if k.Example.Outputs != nil {

@@ -140,7 +140,7 @@ func (u use) document(k *flow.Kind) (doc *flow.Document, inputs map[string]any) 
 			inputs[name] = value
 			doc.Nodes = append(doc.Nodes, flow.Node{ID: source, Kind: "input", Config: map[string]any{"name": name, "type": "json"}})
 			to := "n." + port
-			if k != nil && k.Collects != "" && k.Field(port) == nil {
+			if k != nil && k.OutputsField != "" && k.Field(port) == nil {
 				to = "out" + name + ".value"
 				doc.Nodes = append(doc.Nodes, flow.Node{ID: "out" + name, Kind: "output", Config: map[string]any{"name": port}})
 			}
@@ -236,7 +236,7 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 				w.heard()
 			}
 		}}
-	if _, err := e.Carry(t.Context(), engine.NewPlan(g, run, nil, nil), w.signals); err != nil {
+	if _, err := e.Execute(t.Context(), engine.NewPlan(g, run, nil, nil), w.signals); err != nil {
 		t.Fatalf("carry: %v", err)
 	}
 	j.ran.emitted = emitted.String()

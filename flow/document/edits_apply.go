@@ -33,19 +33,19 @@ func ApplyEdits(d *flow.Document, ops []Edit) (*Edited, error) {
 
 // editor carries out edits one after the other.
 type editor struct {
-	d       *flow.Document
-	before  *flow.Document  // as it was
-	kinds   *flow.Registry  // when known, literal secrets are lifted
-	lifter  *lifter         // nil unless kinds are known
-	moved   []Lifted        // secrets that were taken out of the document
-	index   map[string]int  // node ID to place; nil while it is out of date
-	owned   map[string]bool // nodes whose config is a copy already
-	apart   map[string]bool // nodes that could not be put back: their IDs are somebody else's now
-	op      int             // the place of the edit being carried out
-	done    []Edit
-	undo    [][]Edit // what takes back each thing done, in the order they were done
-	skipped []Skipped
-	refused *flow.Problem
+	d         *flow.Document
+	before    *flow.Document    // as it was
+	kinds     *flow.Registry    // when known, literal secrets are lifted
+	extractor *lifter           // nil unless kinds are known
+	moved     []ExtractedSecret // secrets that were taken out of the document
+	index     map[string]int    // node ID to place; nil while it is out of date
+	owned     map[string]bool   // nodes whose config is a copy already
+	apart     map[string]bool   // nodes that could not be put back: their IDs are somebody else's now
+	op        int               // the place of the edit being carried out
+	done      []Edit
+	undo      [][]Edit // what takes back each thing done, in the order they were done
+	skipped   []Skipped
+	refused   *flow.Problem
 }
 
 func newEditor(d *flow.Document) *editor {
@@ -157,7 +157,7 @@ func (b *editor) set(e *Edit) {
 	} else {
 		n.Config[e.Field] = e.Value
 	}
-	more := b.lift(n, e.Field)
+	more := b.extractSecrets(n, e.Field)
 	done := *e
 	done.Value = n.Config[e.Field]
 	b.did(done, Edit{Op: OpSet, Node: e.Node, Field: e.Field, Value: old, Unset: !had})

@@ -6,13 +6,13 @@ import (
 	"sluice/flow"
 )
 
-// ApplyAndLift is ApplyEdits for edits that come from outside: literal secrets
+// ApplyAndExtract is ApplyEdits for edits that come from outside: literal secrets
 // are taken out of the new document, of what was carried out and of what takes
 // it back. name chooses the credentials that they move to.
-func ApplyAndLift(d *flow.Document, ops []Edit, kinds *flow.Registry, name func(l *Lifted) string) (*Edited, []*Lifted, error) {
+func ApplyAndExtract(d *flow.Document, ops []Edit, kinds *flow.Registry, name func(l *ExtractedSecret) string) (*Edited, []*ExtractedSecret, error) {
 	b := newEditor(d)
 	b.kinds = kinds
-	b.lifter = &lifter{kinds: kinds, name: name, fed: b.d.IsFed}
+	b.extractor = &lifter{kinds: kinds, name: name, fed: b.d.IsFed}
 	if err := b.all(ops); err != nil {
 		return nil, nil, err
 	}
@@ -23,23 +23,23 @@ func ApplyAndLift(d *flow.Document, ops []Edit, kinds *flow.Registry, name func(
 	for i := range out.Inverse {
 		b.clean(&out.Inverse[i])
 	}
-	return out, b.lifter.list, nil
+	return out, b.extractor.list, nil
 }
 
-// lift takes the literal secrets out of a node whose config was written to.
+// extractSecrets takes the literal secrets out of a node whose config was written to.
 // One change can make a secret of another field, whose literal stood there
 // before; the edits that come back say so to others.
-func (b *editor) lift(n *flow.Node, written string) (more []Edit) {
-	if b.lifter == nil {
+func (b *editor) extractSecrets(n *flow.Node, written string) (more []Edit) {
+	if b.extractor == nil {
 		return nil
 	}
-	before := len(b.lifter.list)
-	changed := b.lifter.node(n)
+	before := len(b.extractor.list)
+	changed := b.extractor.node(n)
 	if len(changed) == 0 {
 		return nil
 	}
 	b.owned[n.ID] = true // the lifter made a copy
-	for _, l := range b.lifter.list[before:] {
+	for _, l := range b.extractor.list[before:] {
 		b.moved = append(b.moved, *l)
 	}
 	for _, f := range changed {
@@ -61,7 +61,7 @@ func (b *editor) clean(e *Edit) {
 		}
 		e.Value = b.replaceMoved(n.ID, e.Field, e.Value)
 		if k := b.kinds.For(n); k != nil && k.Field(e.Field) != nil {
-			e.Value = b.lifter.field(n, k, k.Field(e.Field), e.Value)
+			e.Value = b.extractor.field(n, k, k.Field(e.Field), e.Value)
 		}
 	case e.Op == OpAdd && e.New != nil:
 		n := *e.New
@@ -69,7 +69,7 @@ func (b *editor) clean(e *Edit) {
 		for name := range n.Config {
 			n.Config[name] = b.replaceMoved(n.ID, name, n.Config[name])
 		}
-		b.lifter.node(&n)
+		b.extractor.node(&n)
 		e.New = &n
 	}
 }
@@ -126,7 +126,7 @@ func eachValue(edits []Edit, visit func(e Edit)) {
 func (b *editor) replaceMoved(node, field string, v any) any {
 	for i := range b.moved {
 		if l := &b.moved[i]; l.Node == node {
-			v = replaceLiteral(v, l.Secret, b.lifter.name(l), "")
+			v = replaceLiteral(v, l.Secret, b.extractor.name(l), "")
 		}
 	}
 	return v

@@ -29,7 +29,7 @@ func (b *editor) insert(e *Edit) {
 	b.index = nil
 	delete(b.apart, n.ID)
 	b.owned[n.ID] = false
-	b.lift(&b.d.Nodes[i], "")
+	b.extractSecrets(&b.d.Nodes[i], "")
 	for _, in := range e.Groups {
 		b.join(n.ID, in)
 	}

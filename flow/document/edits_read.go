@@ -71,7 +71,7 @@ func EditsInvalid(problems []flow.Problem) error {
 func (r *reader) edits(v any, at string) []Edit {
 	list, isList := v.([]any)
 	if !isList {
-		r.problems = append(r.problems, flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted a list of edits, got " + flow.KindOf(v)})
+		r.problems = append(r.problems, flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted a list of edits, got " + flow.TypeOf(v)})
 		return nil
 	}
 	if len(list) > MaxEdits {

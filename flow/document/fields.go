@@ -26,7 +26,7 @@ type FormValue struct {
 // ControlFor is what shows a value of the field: the field's own type, or another
 // where the value is one that this cannot hold. Nil is no value.
 func ControlFor(f *flow.Field, value any) flow.FieldType {
-	kind := flow.KindOf(value)
+	kind := flow.TypeOf(value)
 	switch f.Type {
 	case flow.FieldJSON:
 		if f.Template && kind == "text" {
@@ -49,32 +49,32 @@ func ControlFor(f *flow.Field, value any) flow.FieldType {
 func controlHolds(f *flow.Field, value any) bool {
 	switch f.Type {
 	case flow.FieldNumber, flow.FieldInteger:
-		return flow.KindOf(value) == "number"
+		return flow.TypeOf(value) == "number"
 	case flow.FieldBoolean:
-		return flow.KindOf(value) == "boolean"
+		return flow.TypeOf(value) == "boolean"
 	case flow.FieldSelect:
-		return flow.KindOf(value) == "text" || optionIndex(f, flow.Text(value)) >= 0
+		return flow.TypeOf(value) == "text" || optionIndex(f, flow.Text(value)) >= 0
 	case flow.FieldSecret:
-		return flow.IsSecretRef(value) || flow.KindOf(value) == "text"
+		return flow.IsSecretRef(value) || flow.TypeOf(value) == "text"
 	case flow.FieldFile:
 		_, file := flow.FileID(value)
-		return file || flow.KindOf(value) == "text"
+		return file || flow.TypeOf(value) == "text"
 	case flow.FieldList:
 		items, ok := value.([]any)
 		return ok && !slices.ContainsFunc(items, func(item any) bool {
 			_, file := flow.FileID(item)
-			return !file && (flow.KindOf(item) != "text" || item == "")
+			return !file && (flow.TypeOf(item) != "text" || item == "")
 		})
 	case flow.FieldMap:
 		return holdsMap(value)
 	}
-	return flow.KindOf(value) == "text"
+	return flow.TypeOf(value) == "text"
 }
 
 func holdsMap(value any) bool {
 	named, ok := value.(map[string]any)
 	for name, item := range named {
-		ok = ok && name != "" && (flow.KindOf(item) == "text" || flow.IsSecretRef(item))
+		ok = ok && name != "" && (flow.TypeOf(item) == "text" || flow.IsSecretRef(item))
 	}
 	return ok
 }
@@ -126,7 +126,7 @@ func hasTemplate(f *flow.Field, v any) bool {
 
 func (v *FormValue) row(name string, value any) {
 	text, kept := flow.Text(value), ""
-	if flow.KindOf(value) == "file" || flow.IsSecretRef(value) {
+	if flow.TypeOf(value) == "file" || flow.IsSecretRef(value) {
 		text, kept = "", string(flow.EncodeJSON(value))
 	}
 	if v.As == flow.FieldMap {
@@ -164,7 +164,7 @@ func ParseForm(f *flow.Field, v FormValue) (any, error) {
 		return v.item(0)
 	case flow.FieldJSON:
 		return parseJSON(text)
-	case flow.FieldModel, flow.FieldKind:
+	case flow.FieldModel, flow.FieldValueType:
 		return textOrNil(strings.TrimSpace(text)), nil
 	default:
 		return textOrNil(text), nil // its spaces may be what it is about, as of a separator
@@ -198,7 +198,7 @@ func (v *FormValue) item(i int) (any, error) {
 		return nil, nil
 	}
 	value, err := flow.DecodeJSON([]byte(v.Kept[i]))
-	if err != nil || flow.KindOf(value) != "file" && !flow.IsSecretRef(value) {
+	if err != nil || flow.TypeOf(value) != "file" && !flow.IsSecretRef(value) {
 		return nil, errors.New("choose this anew; the form was not sent as it was shown")
 	}
 	return value, nil

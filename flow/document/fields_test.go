@@ -52,7 +52,7 @@ func TestFormRoundTrip(t *testing.T) {
 		"text as JSON":         {flow.Field{Type: flow.FieldJSON}, "12", flow.FieldJSON},
 		"template as JSON":     {flow.Field{Type: flow.FieldJSON, Template: true}, "12 {{x}}", flow.FieldArea},
 		"secret":               {flow.Field{Type: flow.FieldSecret}, ref, flow.FieldSecret},
-		"type":                 {flow.Field{Type: flow.FieldKind}, "number", flow.FieldKind},
+		"type":                 {flow.Field{Type: flow.FieldValueType}, "number", flow.FieldValueType},
 		"file":                 {flow.Field{Type: flow.FieldFile}, fileValue, flow.FieldFile},
 		"address of a file":    {flow.Field{Type: flow.FieldFile, Value: flow.TypeAny}, "https://example.com/a.pdf", flow.FieldFile},
 		"model":                {flow.Field{Type: flow.FieldModel}, "ollama/llama3.2", flow.FieldModel},
@@ -85,7 +85,7 @@ func TestFormRoundTrip(t *testing.T) {
 	}
 }
 
-var fieldTypes = []flow.FieldType{flow.FieldText, flow.FieldArea, flow.FieldNumber, flow.FieldInteger, flow.FieldBoolean, flow.FieldSelect, flow.FieldList, flow.FieldMap, flow.FieldJSON, flow.FieldSecret, flow.FieldKind, flow.FieldFile, flow.FieldModel}
+var fieldTypes = []flow.FieldType{flow.FieldText, flow.FieldArea, flow.FieldNumber, flow.FieldInteger, flow.FieldBoolean, flow.FieldSelect, flow.FieldList, flow.FieldMap, flow.FieldJSON, flow.FieldSecret, flow.FieldValueType, flow.FieldFile, flow.FieldModel}
 
 func TestFieldParse(t *testing.T) {
 	t.Parallel()

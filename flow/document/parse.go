@@ -123,7 +123,7 @@ func (r *reader) group(v any, at string) flow.Group {
 	for i, n := range o.list("nodes", true) {
 		s, ok := n.(string)
 		if !ok {
-			o.problem(fmt.Sprintf("nodes/%d", i), "wrong_type", "wanted the ID of a node as text, got "+flow.KindOf(n))
+			o.problem(fmt.Sprintf("nodes/%d", i), "wrong_type", "wanted the ID of a node as text, got "+flow.TypeOf(n))
 			continue
 		}
 		g.Nodes = append(g.Nodes, s)
@@ -147,7 +147,7 @@ type object struct {
 func (r *reader) object(v any, at string) *object {
 	m, ok := v.(map[string]any)
 	if !ok {
-		r.problems = append(r.problems, flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted an object, got " + flow.KindOf(v)})
+		r.problems = append(r.problems, flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)})
 		return nil
 	}
 	return &object{r: r, at: at, fields: m, seen: map[string]bool{}}
@@ -168,7 +168,7 @@ func (o *object) take(name string) (any, bool) {
 }
 
 func (o *object) want(name, want string, got any) {
-	o.problem(name, "wrong_type", fmt.Sprintf("wanted %s, got %s", want, flow.KindOf(got)))
+	o.problem(name, "wrong_type", fmt.Sprintf("wanted %s, got %s", want, flow.TypeOf(got)))
 }
 
 func (o *object) text(name string, required bool) string {

@@ -12,8 +12,8 @@ import (
 	"sluice/flow"
 )
 
-// Lifted is a literal secret taken out of a document.
-type Lifted struct {
+// ExtractedSecret is a literal secret taken out of a document.
+type ExtractedSecret struct {
 	Node, Field string // Field is the config field, or the name that the value stood under
 	Host        string // where its node sends it, when that is typed and fixed
 	Secret      string
@@ -24,16 +24,16 @@ type lifter struct {
 	kinds *flow.Registry
 	// name returns the credential that a secret moves to. It must give equal
 	// secrets of one field the same name.
-	name func(l *Lifted) string
+	name func(l *ExtractedSecret) string
 	// fed reports whether an edge arrives at a port of a node. It may be nil.
 	fed  func(node, port string) bool
-	list []*Lifted
+	list []*ExtractedSecret
 }
 
-// LiftSecrets takes every literal secret out of the document and puts
+// ExtractSecrets takes every literal secret out of the document and puts
 // references to credentials in its place, with the names that name chooses.
 // Secrets that are templates stay: their values come from the inputs of a run.
-func LiftSecrets(d *flow.Document, kinds *flow.Registry, name func(l *Lifted) string) []*Lifted {
+func ExtractSecrets(d *flow.Document, kinds *flow.Registry, name func(l *ExtractedSecret) string) []*ExtractedSecret {
 	lf := &lifter{kinds: kinds, name: name, fed: d.IsFed}
 	for i := range d.Nodes {
 		lf.node(&d.Nodes[i])
@@ -41,20 +41,20 @@ func LiftSecrets(d *flow.Document, kinds *flow.Registry, name func(l *Lifted) st
 	return lf.list
 }
 
-// HasLiteralSecrets reports whether LiftSecrets would take something out.
+// HasLiteralSecrets reports whether ExtractSecrets would take something out.
 func HasLiteralSecrets(d *flow.Document, kinds *flow.Registry) bool {
 	copied := *d
 	copied.Nodes = slices.Clone(d.Nodes)
-	return len(LiftSecrets(&copied, kinds, func(*Lifted) string { return "x" })) > 0
+	return len(ExtractSecrets(&copied, kinds, func(*ExtractedSecret) string { return "x" })) > 0
 }
 
-// RewriteLiteralSecrets returns edits that set one config field of each node
+// ExtractionEdits returns edits that set one config field of each node
 // with literal secrets to its present value. Applying edits extracts the
 // secrets of every node they touch.
-func RewriteLiteralSecrets(d *flow.Document, kinds *flow.Registry) (ops []Edit) {
+func ExtractionEdits(d *flow.Document, kinds *flow.Registry) (ops []Edit) {
 	for i := range d.Nodes {
 		n := d.Nodes[i]
-		lf := &lifter{kinds: kinds, name: func(*Lifted) string { return "x" }, fed: d.IsFed}
+		lf := &lifter{kinds: kinds, name: func(*ExtractedSecret) string { return "x" }, fed: d.IsFed}
 		if changed := lf.node(&n); len(changed) > 0 {
 			ops = append(ops, Edit{Op: OpSet, Node: n.ID, Field: changed[0], Value: d.Nodes[i].Config[changed[0]]})
 		}
@@ -158,7 +158,7 @@ func (at place) isLiteral(s string) bool {
 }
 
 func (lf *lifter) take(at place, field, secret string) (credential string) {
-	l := &Lifted{Node: at.n.ID, Field: strings.ToLower(field), Host: at.host, Secret: secret}
+	l := &ExtractedSecret{Node: at.n.ID, Field: strings.ToLower(field), Host: at.host, Secret: secret}
 	lf.list = append(lf.list, l)
 	return lf.name(l)
 }
@@ -363,6 +363,6 @@ func slug(s string) string {
 }
 
 // CredentialName is a readable name for a lifted secret: flow, node and field.
-func CredentialName(flowName string, l *Lifted) string {
+func CredentialName(flowName string, l *ExtractedSecret) string {
 	return strings.Trim(fmt.Sprintf("%.40s-%s-%.40s", slug(flowName), l.Node, slug(l.Field)), "-_")
 }

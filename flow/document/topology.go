@@ -10,10 +10,10 @@ func Collected(d *flow.Document, kinds *flow.Registry) []implicitEdge {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		k := kinds.Find(n.Kind)
-		if k == nil || k.Collects == "" {
+		if k == nil || k.OutputsField == "" {
 			continue
 		}
-		chosen := flow.TextSet(n.Config[k.Collects])
+		chosen := flow.TextSet(n.Config[k.OutputsField])
 		for _, o := range d.Outputs(kinds) {
 			if len(chosen) == 0 || chosen[o.Name] {
 				edges = append(edges, implicitEdge{From: o.Node, To: n.ID, Name: o.Name})

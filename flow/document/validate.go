@@ -199,14 +199,14 @@ func (v *validator) interfaceNames() {
 
 func (v *validator) chosenOutputs(i int, outputs map[string]string) {
 	n, k := &v.d.Nodes[i], v.shaped[i]
-	if k == nil || k.Collects == "" || n.Disabled {
+	if k == nil || k.OutputsField == "" || n.Disabled {
 		return
 	}
-	at := flow.Pointer("nodes", i, "config", k.Collects)
+	at := flow.Pointer("nodes", i, "config", k.OutputsField)
 	if len(outputs) == 0 {
 		v.add(at, "required", n.ID, "%s sends outputs, but the flow has no output node", n.ID)
 	}
-	list, _ := n.Config[k.Collects].([]any)
+	list, _ := n.Config[k.OutputsField].([]any)
 	for j, item := range list {
 		if name := flow.Text(item); outputs[name] == "" {
 			v.add(at+flow.Pointer(j), "unknown", n.ID, "there is no output %q%s", name, closestOf(v, name, outputs))

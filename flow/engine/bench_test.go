@@ -27,7 +27,7 @@ func carryAgain(b *testing.B, lines string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := NewPlan(g, run, nil, nil)
-		if outcome, err := e.Carry(context.Background(), p, Signals{}); outcome != Ended || err != nil || p.run.State != flow.RunSucceeded {
+		if outcome, err := e.Execute(context.Background(), p, Signals{}); outcome != Ended || err != nil || p.run.State != flow.RunSucceeded {
 			b.Fatal(outcome, err, p.run.Error)
 		}
 	}

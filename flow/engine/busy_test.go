@@ -46,7 +46,7 @@ func TestEngineMarksBusySteps(t *testing.T) {
 					return ctx
 				}}
 			run := &flow.Run{ID: "run_x", State: flow.RunQueued, Attempt: 1, Timeout: flow.RunTimeout}
-			if _, err := e.Carry(t.Context(), NewPlan(g, run, nil, nil), Signals{}); err != nil {
+			if _, err := e.Execute(t.Context(), NewPlan(g, run, nil, nil), Signals{}); err != nil {
 				t.Fatal(err)
 			}
 			if got := slices.Contains(<-inside, "run_x"); got != c.want {

@@ -58,8 +58,8 @@ type Signals struct {
 	Hold   <-chan struct{} // start nothing more and hand it back
 }
 
-// carrier is one run being carried out.
-type carrier struct {
+// execution is one run being carried out.
+type execution struct {
 	*Engine
 	plan    *Plan
 	sig     Signals
@@ -86,18 +86,18 @@ type result struct {
 	err  error
 }
 
-// Carry carries a run until it ends, suspends or must be handed back. When ctx
+// Execute carries a run until it ends, suspends or must be handed back. When ctx
 // ends, started steps are aborted and nothing more is recorded: what was not
 // recorded runs again elsewhere.
-func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, error) {
+func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, error) {
 	if ahead := p.newest.Sub(e.Now()); ahead > 0 && !p.newest.IsZero() {
 		e = e.ahead(ahead)
 	}
-	c := &carrier{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(p.run.ID)}
+	c := &execution{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(p.run.ID)}
 	defer c.mark.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer c.drain()
-	defer c.letGo()
+	defer c.failPendingSaves()
 	defer stop()
 	for {
 		if err := ctx.Err(); err != nil { // what steps say from here on is about their ctx
@@ -117,12 +117,12 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 				return HandedBack, err
 			}
 			p.Recorded()
-			c.tellSaved(nil)
+			c.resolvePendingSaves(nil)
 		case ActAbandon:
 			if err := c.record(ctx, p.Fence()); err != nil { // another worker may follow what would be given up
 				return HandedBack, err
 			}
-			c.abandon(ctx, a)
+			c.cleanup(ctx, a)
 		case ActWait:
 			if p.Held() {
 				return HandedBack, nil
@@ -147,7 +147,7 @@ func (e *Engine) ahead(d time.Duration) *Engine {
 
 // poll hears signals without waiting, so that a long chain of inline steps can
 // be canceled.
-func (c *carrier) poll() {
+func (c *execution) poll() {
 	select {
 	case <-c.sig.Cancel:
 		c.cancel()
@@ -157,10 +157,10 @@ func (c *carrier) poll() {
 	}
 }
 
-func (c *carrier) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
-func (c *carrier) hold()   { c.sig.Hold = nil; c.plan.Hold() }
+func (c *execution) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
+func (c *execution) hold()   { c.sig.Hold = nil; c.plan.Hold() }
 
-func (c *carrier) wait(ctx context.Context, until time.Time) {
+func (c *execution) wait(ctx context.Context, until time.Time) {
 	var timer <-chan time.Time
 	if !until.IsZero() {
 		t := time.NewTimer(until.Sub(c.Now()))
@@ -182,13 +182,13 @@ func (c *carrier) wait(ctx context.Context, until time.Time) {
 	}
 }
 
-func (c *carrier) finish(r result) {
+func (c *execution) finish(r result) {
 	c.aborts[r.node]()
 	delete(c.aborts, r.node)
 	c.plan.Finish(r.node, r.out, r.err, c.Now())
 }
 
-func (c *carrier) start(ctx context.Context, a Action) {
+func (c *execution) start(ctx context.Context, a Action) {
 	if c.results == nil {
 		c.results, c.aborts = make(chan result, flow.StepParallel), map[int]context.CancelFunc{}
 		c.saves = make(chan saving)
@@ -200,7 +200,7 @@ func (c *carrier) start(ctx context.Context, a Action) {
 	}()
 }
 
-func (c *carrier) abort(nodes []int) {
+func (c *execution) abort(nodes []int) {
 	for _, i := range nodes {
 		c.aborts[i]()
 	}
@@ -208,7 +208,7 @@ func (c *carrier) abort(nodes []int) {
 
 // drain waits for started steps, so that nothing of a run goes on after its
 // worker let go of it.
-func (c *carrier) drain() {
+func (c *execution) drain() {
 	for range c.aborts {
 		<-c.results
 	}
@@ -217,7 +217,7 @@ func (c *carrier) drain() {
 // record retries a write that failed for a transient reason (a full disk, a
 // busy database): paid results must not be lost. A permanent error is returned
 // after a few tries.
-func (c *carrier) record(ctx context.Context, w *flow.RunWrite) error {
+func (c *execution) record(ctx context.Context, w *flow.RunWrite) error {
 	permanent := 0
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := c.Journal.WriteRun(ctx, *w)
@@ -244,7 +244,7 @@ func (c *carrier) record(ctx context.Context, w *flow.RunWrite) error {
 // What the step reads of the store, such as credentials, budgets and files, is
 // read again until it succeeds: the run was accepted, so an outage of the
 // database must not fail it.
-func (c *carrier) run(ctx context.Context, a Action) (out flow.Out, err error) {
+func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error) {
 	n := &c.plan.g.nodes[a.Node]
 	defer func() {
 		if r := recover(); r != nil {
@@ -254,8 +254,8 @@ func (c *carrier) run(ctx context.Context, a Action) (out flow.Out, err error) {
 	}()
 	ctx, done := c.track(flow.OutlastOutages(ctx), n)
 	defer done()
-	secrets, spoken := c.equip(ctx, a)
-	if err = c.mayCost(ctx, n, a.In); err == nil {
+	secrets, spoken := c.bindCapabilities(ctx, a)
+	if err = c.checkBudget(ctx, n, a.In); err == nil {
 		out, err = n.kind.Run(ctx, a.In)
 	}
 	if err == nil {
@@ -281,7 +281,7 @@ func (c *carrier) run(ctx context.Context, a Action) (out flow.Out, err error) {
 // track marks the run busy while a step works in this process: an inline or
 // compute step throughout, an outside step once a response arrives. A step that
 // waits for a response cannot crash the process.
-func (c *carrier) track(ctx context.Context, n *graphNode) (_ context.Context, done func()) {
+func (c *execution) track(ctx context.Context, n *graphNode) (_ context.Context, done func()) {
 	if n.kind.Class != flow.Outside {
 		c.mark.Enter()
 		return ctx, c.mark.Leave
@@ -293,7 +293,7 @@ func (c *carrier) track(ctx context.Context, n *graphNode) (_ context.Context, d
 	return c.Calls(ctx, c.mayCall, a.set), a.end
 }
 
-func (c *carrier) mayCall(ctx context.Context) error {
+func (c *execution) mayCall(ctx context.Context) error {
 	if c.MayCall == nil {
 		return nil
 	}

@@ -14,14 +14,14 @@ import (
 	"sluice/flow/redaction"
 )
 
-// abandonPatience is how long a kind may take to tell the outside that a step
+// cleanupTimeout is how long a kind may take to tell the outside that a step
 // is not gone on with.
-const abandonPatience = 10 * time.Second
+const cleanupTimeout = 10 * time.Second
 
-// equip gives a step its ways to secrets, files and those who watch. It returns
+// bindCapabilities gives a step its ways to secrets, files and those who watch. It returns
 // the redactor that learns of every secret the step is given, and what passes
 // on the text that was held back because it might have been one.
-func (c *carrier) equip(ctx context.Context, a Action) (secrets *redaction.Redactor, spoken func()) {
+func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *redaction.Redactor, spoken func()) {
 	in, n := a.In, &c.plan.g.nodes[a.Node]
 	secrets = &redaction.Redactor{}
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
@@ -61,7 +61,7 @@ func (c *carrier) equip(ctx context.Context, a Action) (secrets *redaction.Redac
 	in.OpenFile = func(ctx context.Context, value any) (*flow.File, io.ReadSeekCloser, error) {
 		id, ok := flow.FileID(value)
 		if !ok {
-			return nil, nil, flow.Errorf(flow.CodeInputInvalid, "Wanted a file such as {\"file\": \"file_…\"}, got %s.", flow.KindOf(value))
+			return nil, nil, flow.Errorf(flow.CodeInputInvalid, "Wanted a file such as {\"file\": \"file_…\"}, got %s.", flow.TypeOf(value))
 		}
 		f, content, err := c.Files.OpenFile(ctx, in.WorkspaceID, id)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -79,10 +79,10 @@ func (c *carrier) equip(ctx context.Context, a Action) (secrets *redaction.Redac
 	return secrets, v.end
 }
 
-// mayCost refuses to begin a step that may cost money once a budget of the run
+// checkBudget refuses to begin a step that may cost money once a budget of the run
 // is used up. What a step before it has saved is being paid for already, so it
 // is gone on with.
-func (c *carrier) mayCost(ctx context.Context, n *graphNode, in *flow.In) error {
+func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) error {
 	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
 		return nil
 	}
@@ -96,9 +96,9 @@ func (c *carrier) mayCost(ctx context.Context, n *graphNode, in *flow.In) error 
 	return err
 }
 
-// errPerhapsSaved tells a step that the write of its state was answered with an
+// errUncertainSave tells a step that the write of its state was answered with an
 // error, which a write that was committed can be.
-var errPerhapsSaved = errors.New("nobody knows whether the state of the step is on disk")
+var errUncertainSave = errors.New("nobody knows whether the state of the step is on disk")
 
 // mayName refuses a credential that the node's own config does not name. What
 // comes by edges is data: of a caller, of a model, of whatever was asked. It
@@ -127,7 +127,7 @@ func (n *graphNode) deliveriesMayName(list []flow.NewDelivery) error {
 // save hands a state to the run's own goroutine and waits until it is on disk.
 // Once it is handed over, the end of ctx is no answer any more: the step must
 // know whether whoever goes on will find it.
-func (c *carrier) save(ctx context.Context, node int, state any) error {
+func (c *execution) save(ctx context.Context, node int, state any) error {
 	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
 	if err == nil && c.plan.g.nodes[node].kind.Class == flow.Inline {
 		err = errors.New("inline work runs on the goroutine that would have to record it")
@@ -144,32 +144,32 @@ func (c *carrier) save(ctx context.Context, node int, state any) error {
 	}
 }
 
-// letGo tells steps that wait for their state to be on disk that the worker
+// failPendingSaves tells steps that wait for their state to be on disk that the worker
 // does not wait for it any more.
-func (c *carrier) letGo() {
+func (c *execution) failPendingSaves() {
 	err := flow.ErrNotSaved
 	if c.doubtful {
-		err = errPerhapsSaved
+		err = errUncertainSave
 	}
-	c.tellSaved(err)
+	c.resolvePendingSaves(err)
 }
 
-func (c *carrier) tellSaved(err error) {
+func (c *execution) resolvePendingSaves(err error) {
 	for _, done := range c.unsaved {
 		done <- err
 	}
 	c.unsaved = nil
 }
 
-// abandon tells the outside of steps that are not gone on with. That it could
+// cleanup tells the outside of steps that are not gone on with. That it could
 // not be told does not keep the run from ending.
-func (c *carrier) abandon(ctx context.Context, a Action) {
-	ctx, cancel := context.WithTimeout(ctx, abandonPatience)
+func (c *execution) cleanup(ctx context.Context, a Action) {
+	ctx, cancel := context.WithTimeout(ctx, cleanupTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, in := range a.Abandoned {
 		all.Go(func() {
-			if err := c.abandonStep(ctx, in); err != nil {
+			if err := c.cleanupStep(ctx, in); err != nil {
 				c.Report(fmt.Errorf("abandon step %s: %w", in.Key, err))
 			}
 		})
@@ -177,15 +177,15 @@ func (c *carrier) abandon(ctx context.Context, a Action) {
 	all.Wait()
 }
 
-func (c *carrier) abandonStep(ctx context.Context, in *flow.In) (err error) {
+func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
 	i := c.plan.g.index[in.Node]
-	secrets, _ := c.equip(ctx, Action{Node: i, In: in})
-	return redactError(c.plan.g.nodes[i].kind.Abandon(ctx, in), secrets)
+	secrets, _ := c.bindCapabilities(ctx, Action{Node: i, In: in})
+	return redactError(c.plan.g.nodes[i].kind.Cleanup(ctx, in), secrets)
 }
 
 // redactOut is the result without the secrets that the step was given: what it

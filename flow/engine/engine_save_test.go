@@ -58,7 +58,7 @@ func (d *depot) ship() flow.Kind {
 		}
 		return flow.Out{Outputs: map[string]any{"text": flow.Text(in.State)}}, nil
 	}
-	k.Abandon = func(ctx context.Context, in *flow.In) error {
+	k.Cleanup = func(ctx context.Context, in *flow.In) error {
 		d.mu.Lock()
 		d.abandoned = append(d.abandoned, in.State)
 		d.mu.Unlock()
@@ -302,7 +302,7 @@ func TestEngineAbandonTrouble(t *testing.T) {
 	}{
 		{"it fails", func(context.Context) error { return errors.New("nobody answers") }, 0, "abandon step run_1:a: nobody answers"},
 		{"it panics", func(context.Context) error { panic("oops") }, 0, "panic: oops"},
-		{"it hangs", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, abandonPatience, "deadline"},
+		{"it hangs", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, cleanupTimeout, "deadline"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -358,12 +358,12 @@ func TestEngineRedacts(t *testing.T) {
 func shapedKind() flow.Kind {
 	k := flowtest.WorkKind("shaped", flow.Outside)
 	k.Fields = []flow.Field{{Name: "names", Title: "Names", Type: flow.FieldList, Typed: true}}
-	k.Shape = func(n *flow.Node) flow.Shape {
+	k.DynamicSchema = func(n *flow.Node) flow.DynamicSchema {
 		list, known := n.Config["names"].([]any)
 		if !known {
-			return flow.Shape{Open: "in."}
+			return flow.DynamicSchema{Open: "in."}
 		}
-		var s flow.Shape
+		var s flow.DynamicSchema
 		for _, name := range list {
 			s.Fields = append(s.Fields, flow.Field{Name: "in." + flow.Text(name), Type: flow.FieldText, Template: true})
 			s.Outputs = append(s.Outputs, flow.Port{Name: flow.Text(name), Type: flow.TypeAny})

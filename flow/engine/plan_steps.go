@@ -64,7 +64,7 @@ func (p *Plan) Save(i int, state any) {
 // with.
 func (p *Plan) abandon(i int) {
 	step := &p.nodes[i].step
-	if step.Saved == nil || p.g.nodes[i].kind.Abandon == nil {
+	if step.Saved == nil || p.g.nodes[i].kind.Cleanup == nil {
 		return
 	}
 	if in, err := p.resolve(i); err == nil {

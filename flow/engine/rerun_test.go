@@ -92,7 +92,7 @@ func TestRerun(t *testing.T) {
 				_, steps := parent.disk.claim()
 				run, _ := child.disk.claim()
 				reuse := NewReuse(child.g, steps, tt.from)
-				if outcome, err := child.engine.Carry(t.Context(), NewPlan(child.g, run, nil, reuse), Signals{}); outcome != Ended || err != nil {
+				if outcome, err := child.engine.Execute(t.Context(), NewPlan(child.g, run, nil, reuse), Signals{}); outcome != Ended || err != nil {
 					t.Fatal(outcome, err)
 				}
 				if child.wantStates(tt.states); !strings.Contains(tt.states, "succeeded") && !strings.Contains(tt.states, "failed") && child.writes != 1 {

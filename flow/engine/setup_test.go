@@ -85,7 +85,7 @@ func (s *station) carry(ctx context.Context, sig Signals) (Outcome, error) {
 	s.mu.Lock()
 	run, steps := s.disk.claim()
 	s.mu.Unlock()
-	return s.engine.Carry(ctx, NewPlan(s.g, run, steps, nil), sig)
+	return s.engine.Execute(ctx, NewPlan(s.g, run, steps, nil), sig)
 }
 
 // finish carries the run to its end and returns it.

@@ -190,7 +190,7 @@ func (w *world) checkEnd() error {
 		if row.step.State == flow.StepCanceled && run.State == flow.RunSucceeded {
 			return fmt.Errorf("the run succeeded and %s is canceled", n.ID)
 		}
-		if body, was := sent[n.ID]; was != (n.kind.Collects != "" && row.step.State == flow.StepSucceeded) {
+		if body, was := sent[n.ID]; was != (n.kind.OutputsField != "" && row.step.State == flow.StepSucceeded) {
 			return fmt.Errorf("%s is %s and sent %q", n.ID, row.step.State, body)
 		}
 		if v, given := outputsOf(row)["value"]; n.kind.Role == flow.RoleOutput && given && string(flow.EncodeJSON(run.Outputs[flow.NameOf(n.Node)])) != string(flow.EncodeJSON(v)) {

@@ -25,7 +25,7 @@ var Kinds = flow.NewRegistry(
 var InputKind = flow.Kind{
 	Name: "input", Title: "Input", Group: "Test", Summary: "Takes a value.", Role: flow.RoleInput,
 	Fields: []flow.Field{
-		{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldKind, Typed: true},
+		{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldValueType, Typed: true},
 		{Name: "default", Type: flow.FieldJSON, Typed: true}, {Name: "description", Type: flow.FieldText, Typed: true},
 		{Name: "example", Type: flow.FieldJSON, Typed: true}, {Name: "min", Type: flow.FieldNumber, Typed: true},
 		{Name: "max", Type: flow.FieldNumber, Typed: true}, {Name: "pattern", Type: flow.FieldText, Typed: true},
@@ -131,7 +131,7 @@ func firstKind(name string, class flow.Class) flow.Kind {
 
 func hookKind(name string, class flow.Class) flow.Kind {
 	return flow.Kind{
-		Name: name, Title: name, Group: "Test", Summary: "Sends outputs.", Class: class, Collects: "outputs",
+		Name: name, Title: name, Group: "Test", Summary: "Sends outputs.", Class: class, OutputsField: "outputs",
 		Fields: []flow.Field{
 			{Name: "url", Type: flow.FieldText, Required: true},
 			{Name: "outputs", Type: flow.FieldList, Typed: true},
@@ -192,7 +192,7 @@ var jobKind = func() flow.Kind {
 		in.State = nil
 		return work(ctx, &flow.In{Node: in.Node, Ports: in.Ports, Config: map[string]any{"text": in.Config["text"]}})
 	}
-	k.Abandon = func(context.Context, *flow.In) error { return nil }
+	k.Cleanup = func(context.Context, *flow.In) error { return nil }
 	return k
 }()
 

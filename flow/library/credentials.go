@@ -133,14 +133,14 @@ func coversOne(patterns, hosts []string) bool {
 	return false
 }
 
-// liftDraft moves literal secrets out of a draft from before the current rule,
+// extractDraftSecrets moves literal secrets out of a draft from before the current rule,
 // and returns the changed flow.
-func (l *Library) liftDraft(ctx context.Context, f *flow.Flow, by string) (*flow.Flow, error) {
+func (l *Library) extractDraftSecrets(ctx context.Context, f *flow.Flow, by string) (*flow.Flow, error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil || !document.HasLiteralSecrets(d, l.Kinds) {
 		return f, nil
 	}
-	ops := document.RewriteLiteralSecrets(d, l.Kinds)
+	ops := document.ExtractionEdits(d, l.Kinds)
 	if _, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by, document.EditRequest{Base: f.Rev, Tab: "publish", TxID: rand.Text(), Ops: ops}); err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Ed
 	}
 	// Always new names: a published version may use the previous ones.
 	names := &secretNamer{library: l, flow: f, title: d.Name}
-	out, lifted, err := document.ApplyAndLift(d, ops, l.Kinds, names.of(ctx))
+	out, lifted, err := document.ApplyAndExtract(d, ops, l.Kinds, names.of(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -286,12 +286,12 @@ func (d *desk) wantReplay(before string, r *document.EditResult) {
 var revealingKind = func() flow.Kind {
 	k := flowtest.WorkKind("shaped", flow.Inline)
 	k.Fields = []flow.Field{{Name: "secret", Type: flow.FieldText, Typed: true}}
-	k.Shape = func(n *flow.Node) flow.Shape {
+	k.DynamicSchema = func(n *flow.Node) flow.DynamicSchema {
 		typ := flow.FieldText
 		if n.Config["secret"] == "text" {
 			typ = flow.FieldSecret
 		}
-		return flow.Shape{Fields: []flow.Field{{Name: "text", Type: typ}}}
+		return flow.DynamicSchema{Fields: []flow.Field{{Name: "text", Type: typ}}}
 	}
 	return k
 }()

@@ -63,7 +63,7 @@ func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*
 		return nil, err
 	}
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
-	lifted := document.LiftSecrets(d, l.Kinds, names.of(ctx))
+	lifted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
 	if err := documentInvalid(flow.MergeProblems(problems, document.Validate(d, l.Kinds))); err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
 }
 
-// keepSecrets stores the secrets that LiftSecrets moves out, each under its own
+// keepSecrets stores the secrets that ExtractSecrets moves out, each under its own
 // name. A secret that was moved from the flow under the same name before is
 // replaced.
 func (l *Library) keepSecrets(ctx context.Context, f *flow.Flow, d *flow.Document) error {
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
-	return names.keep(ctx, document.LiftSecrets(d, l.Kinds, names.of(ctx)))
+	return names.keep(ctx, document.ExtractSecrets(d, l.Kinds, names.of(ctx)))
 }
 
 // secretNamer names and stores the credentials that secrets of a flow move to.
@@ -95,15 +95,15 @@ type secretNamer struct {
 	flow    *flow.Flow
 	title   string // of the flow
 	again   bool   // take over a name that a secret of this flow has already
-	names   map[document.Lifted]string
+	names   map[document.ExtractedSecret]string
 	taken   map[string]bool
 	err     error // the first that kept a name from being chosen
 }
 
 // of is the name function of a lifter. Equal secrets of a field share one name.
-func (s *secretNamer) of(ctx context.Context) func(l *document.Lifted) string {
-	s.names, s.taken = map[document.Lifted]string{}, map[string]bool{}
-	return func(l *document.Lifted) string {
+func (s *secretNamer) of(ctx context.Context) func(l *document.ExtractedSecret) string {
+	s.names, s.taken = map[document.ExtractedSecret]string{}, map[string]bool{}
+	return func(l *document.ExtractedSecret) string {
 		key := *l
 		key.Host = ""
 		if name, known := s.names[key]; known || s.err != nil {
@@ -117,7 +117,7 @@ func (s *secretNamer) of(ctx context.Context) func(l *document.Lifted) string {
 
 // keep stores the secrets, one per name. A secret is bound to the host that its
 // node sends it to if that host is fixed.
-func (s *secretNamer) keep(ctx context.Context, list []*document.Lifted) error {
+func (s *secretNamer) keep(ctx context.Context, list []*document.ExtractedSecret) error {
 	kept := map[string]bool{}
 	for _, l := range list {
 		key := *l
@@ -127,7 +127,7 @@ func (s *secretNamer) keep(ctx context.Context, list []*document.Lifted) error {
 			continue
 		}
 		kept[name] = true
-		c := flow.Credential{WorkspaceID: s.flow.WorkspaceID, Name: name, Provider: liftedFrom(s.flow), Overlap: flow.SigningOverlap}
+		c := flow.Credential{WorkspaceID: s.flow.WorkspaceID, Name: name, Provider: extractedFrom(s.flow), Overlap: flow.SigningOverlap}
 		if l.Host != "" {
 			c.Hosts = []string{l.Host}
 		}
@@ -138,9 +138,9 @@ func (s *secretNamer) keep(ctx context.Context, list []*document.Lifted) error {
 	return s.err
 }
 
-// liftedFrom marks a credential as taken out of a flow's document, so that
+// extractedFrom marks a credential as taken out of a flow's document, so that
 // importing the document again replaces it.
-func liftedFrom(f *flow.Flow) string { return flow.LiftedPrefix + f.ID }
+func extractedFrom(f *flow.Flow) string { return flow.ExtractedPrefix + f.ID }
 
 // free returns a name that no other credential has.
 func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
@@ -153,7 +153,7 @@ func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 			continue
 		}
 		c, err := s.library.Store.FindCredential(ctx, s.flow.WorkspaceID, name)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && s.again && c.Provider == liftedFrom(s.flow) {
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && s.again && c.Provider == extractedFrom(s.flow) {
 			return name, nil
 		}
 		if err != nil {
@@ -175,7 +175,7 @@ func (l *Library) PublishNoted(ctx context.Context, ws, flowID, by, note string)
 	if err != nil {
 		return flow.Version{}, false, err
 	}
-	if f, err = l.liftDraft(ctx, f, by); err != nil {
+	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
 		return flow.Version{}, false, err
 	}
 	d, err := l.CheckDraft(ctx, f)

@@ -47,7 +47,7 @@ func (l *Library) moveSecret(ctx context.Context, ws, flowID, user, node, field 
 		return "", gone
 	}
 	s := list[index]
-	secret := &document.Lifted{Node: n.ID, Field: strings.ToLower(s.Name), Secret: s.Secret}
+	secret := &document.ExtractedSecret{Node: n.ID, Field: strings.ToLower(s.Name), Secret: s.Secret}
 	if secret.Field == "" {
 		secret.Field = field
 	}
@@ -56,7 +56,7 @@ func (l *Library) moveSecret(ctx context.Context, ws, flowID, user, node, field 
 	}
 	names := &secretNamer{library: l, flow: f, title: d.Name}
 	name := names.of(ctx)(secret)
-	if err := names.keep(ctx, []*document.Lifted{secret}); err != nil {
+	if err := names.keep(ctx, []*document.ExtractedSecret{secret}); err != nil {
 		return "", err
 	}
 	edit := document.Edit{Op: document.OpSet, Node: n.ID, Field: field, Value: s.Replace(n.Config[field], name)}

@@ -101,7 +101,7 @@ func decodeObject(raw []byte) (map[string]any, error) {
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		refuse.Fields = []flow.Problem{{Code: "wrong_type", Detail: "wanted an object, got " + flow.KindOf(v)}}
+		refuse.Fields = []flow.Problem{{Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)}}
 		return nil, refuse
 	}
 	return object, nil

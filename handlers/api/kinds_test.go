@@ -57,7 +57,7 @@ func newKinds(g *gates) *flow.Registry {
 	return flow.NewRegistry(
 		flow.Kind{Name: "input", Title: "Input", Group: "Test", Summary: "Takes a value.", Role: flow.RoleInput, Run: pass, Outputs: out,
 			Fields: []flow.Field{
-				{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, typed("type", flow.FieldKind),
+				{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, typed("type", flow.FieldValueType),
 				typed("default", flow.FieldJSON), typed("description", flow.FieldText), typed("example", flow.FieldJSON),
 				typed("min", flow.FieldNumber), typed("max", flow.FieldNumber), typed("pattern", flow.FieldText), typed("enum", flow.FieldList),
 			}},

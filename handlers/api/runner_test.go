@@ -159,7 +159,7 @@ func (r *runner) execute(s flow.Start, g *engine.Graph, run flow.Run) {
 	r.mu.Unlock()
 	e := &engine.Engine{Journal: r, Emit: r.emit, Now: time.Now, Report: func(error) {}}
 	r.running.Go(func() {
-		if _, err := e.Carry(context.Background(), engine.NewPlan(g, &run, nil, nil), engine.Signals{Cancel: canceled.Done()}); err != nil {
+		if _, err := e.Execute(context.Background(), engine.NewPlan(g, &run, nil, nil), engine.Signals{Cancel: canceled.Done()}); err != nil {
 			panic(err)
 		}
 	})

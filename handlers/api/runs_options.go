@@ -43,7 +43,7 @@ func (r *optionsReader) problem(at, code, detail string) {
 func (r *optionsReader) object(v any, at string, options []flow.Input) (values map[string]any, ok bool) {
 	given, isObject := v.(map[string]any)
 	if !isObject {
-		r.problem(at, "wrong_type", "wanted an object, got "+flow.KindOf(v))
+		r.problem(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil, false
 	}
 	values, problems := flow.CheckInputs(options, given, false)
@@ -130,7 +130,7 @@ func validWebhookSecret(s string) bool {
 func (r *optionsReader) metadata(v any, at string) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok {
-		r.problem(at, "wrong_type", "wanted an object, got "+flow.KindOf(v))
+		r.problem(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil
 	}
 	if n := len(flow.EncodeJSON(m)); n > maxMetadata {

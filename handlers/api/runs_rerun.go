@@ -55,7 +55,7 @@ func readRerun(body map[string]any) (from string, inputs map[string]any, err err
 	if v := values["inputs"]; v != nil {
 		object, ok := v.(map[string]any)
 		if inputs = object; !ok {
-			problems = append(problems, flow.Problem{Pointer: "/inputs", Code: "wrong_type", Detail: "wanted an object, got " + flow.KindOf(v)})
+			problems = append(problems, flow.Problem{Pointer: "/inputs", Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)})
 		}
 	}
 	if len(problems) > 0 {

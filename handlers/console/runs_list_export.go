@@ -132,7 +132,7 @@ func (n *names) export(r *flow.RunRow) *exported {
 	e := &exported{
 		RunID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: n.flows[r.FlowID], Trigger: string(r.Trigger), KeyID: r.KeyID, Key: n.keys[r.KeyID],
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, TookMs: r.Took(r.EndedAt).Milliseconds(),
-		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.USD(), Error: string(r.ErrorCode), Input: r.Gist,
+		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.USD(), Error: string(r.ErrorCode), Input: r.InputSummary,
 	}
 	if !r.Draft {
 		e.Version = &r.Version

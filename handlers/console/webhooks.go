@@ -264,7 +264,7 @@ func (c *webhookCall) sendingNodes(d *flow.Document, from string) (list []sendin
 	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		if k := c.s.Kinds.For(n); k == nil || k.Collects == "" {
+		if k := c.s.Kinds.For(n); k == nil || k.OutputsField == "" {
 			continue
 		}
 		s := sendingNode{Node: n, from: from, url: d.FixedURL(n), host: d.WebhookHost(n)}

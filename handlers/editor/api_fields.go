@@ -168,7 +168,7 @@ func (t *fieldTable) webhooks() {
 
 func (t *fieldTable) sends(n *flow.Node) bool {
 	k := t.kinds.Find(n.Kind)
-	return k != nil && k.Collects != "" && !n.Disabled
+	return k != nil && k.OutputsField != "" && !n.Disabled
 }
 
 // webhookChange tells what publishing does to a webhook of the draft.

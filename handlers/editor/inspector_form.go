@@ -145,7 +145,7 @@ func same(field *flow.Field, typed, now document.FormValue) bool {
 		usual = field.Suggest
 	}
 	unset := strings.Join(now.Texts, "")+strings.Join(now.Kept, "") == ""
-	shown := field.Type == flow.FieldBoolean || field.Type == flow.FieldKind
+	shown := field.Type == flow.FieldBoolean || field.Type == flow.FieldValueType
 	return unset && shown && len(typed.Texts) == 1 && typed.Texts[0] == flow.Text(usual)
 }
 

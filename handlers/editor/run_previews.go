@@ -44,7 +44,7 @@ func (s *runStream) preview(step *flow.Step) *preview {
 		return nil
 	}
 	k := s.s.Kinds.For(n)
-	if k == nil || k.Collects != "" || len(k.Outputs) > 1 && k.Class == flow.Inline {
+	if k == nil || k.OutputsField != "" || len(k.Outputs) > 1 && k.Class == flow.Inline {
 		return nil // a branch says by its edges which one was taken
 	}
 	for _, p := range k.Outputs {

@@ -58,7 +58,7 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: ask.Until, From: ask.From, Parent: ask.Parent}
 	if n := d.Node(targetNode(ask)); n != nil {
 		k := c.s.Kinds.For(n)
-		form.Node, form.Sends = editorview.NodeTitle(n, k), k != nil && k.Collects != ""
+		form.Node, form.Sends = editorview.NodeTitle(n, k), k != nil && k.OutputsField != ""
 	}
 	form.Webhooks = c.webhooks(d)
 	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, ask.Until)
@@ -83,7 +83,7 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 // webhooks counts the nodes that would send something.
 func (c *call) webhooks(d *draft) (n int) {
 	for i := range d.Nodes {
-		if k := c.s.Kinds.Find(d.Nodes[i].Kind); k != nil && k.Collects != "" && !d.Nodes[i].Disabled {
+		if k := c.s.Kinds.Find(d.Nodes[i].Kind); k != nil && k.OutputsField != "" && !d.Nodes[i].Disabled {
 			n++
 		}
 	}
@@ -133,7 +133,7 @@ func (c *call) startRun(d *draft) error {
 func (c *call) tryDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 	s := flow.Start{
 		WorkspaceID: c.WorkspaceID(), FlowID: d.flow.ID, UserID: c.Member.UserID, Trigger: flow.TriggerBuilder,
-		Trial: &flow.Trial{Until: typed.Options.Until},
+		TestRun: &flow.TestRun{Until: typed.Options.Until},
 	}
 	if typed.Filled {
 		inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, typed.Options.Until)

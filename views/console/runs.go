@@ -40,17 +40,17 @@ type RunsFilter struct {
 
 // RunLine is a run as the list shows it.
 type RunLine struct {
-	ID, State     string
-	FlowID, Flow  string
-	Version       int // 0 for a draft
-	By            string
-	At            time.Time // when it was accepted
-	Took          time.Duration
-	Started       bool
-	Micros        int64 // cost in millionths of a US dollar
-	Tokens        int64
-	Gist, Failure string
-	Erased        bool
+	ID, State             string
+	FlowID, Flow          string
+	Version               int // 0 for a draft
+	By                    string
+	At                    time.Time // when it was accepted
+	Took                  time.Duration
+	Started               bool
+	Micros                int64 // cost in millionths of a US dollar
+	Tokens                int64
+	InputSummary, Failure string
+	Erased                bool
 }
 
 // Choices of the list that are the same everywhere.

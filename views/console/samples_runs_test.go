@@ -36,7 +36,7 @@ func sampleRuns() []RunLine {
 	line := func(id, state string, ago, took time.Duration) RunLine {
 		return RunLine{
 			ID: "run_01jd6v0q8z" + id, State: state, FlowID: "flow_1", Flow: "Route a support ticket", Version: 3, By: "production", At: viewtest.Noon.Add(-ago), Took: took, Started: true,
-			Tokens: 1204, Micros: 1_250, Gist: "I was charged twice for October and need the second payment back before the end of the month, or I will cancel",
+			Tokens: 1204, Micros: 1_250, InputSummary: "I was charged twice for October and need the second payment back before the end of the month, or I will cancel",
 		}
 	}
 	failed := line("c", "failed", 4*time.Minute, 6420*time.Millisecond)
@@ -46,7 +46,7 @@ func sampleRuns() []RunLine {
 	draft := line("e", "succeeded", 3*time.Hour, 14*time.Millisecond)
 	draft.Version, draft.By, draft.Flow, draft.Tokens, draft.Micros = 0, "Builder", "Answer from the handbook of everything that a support team may be asked", 0, 0
 	old := line("f", "succeeded", 40*24*time.Hour, time.Minute)
-	old.Erased, old.Gist = true, ""
+	old.Erased, old.InputSummary = true, ""
 	return []RunLine{
 		queued, line("b", "running", 2*time.Second, 2*time.Second), failed, line("d", "canceled", 50*time.Minute, time.Second),
 		line("w", "waiting", 2*time.Hour, 2*time.Hour), draft, old,

@@ -110,7 +110,7 @@ func (f *NodeField) on() bool { return cmp.Or(f.text(0), f.usual()) == "true" }
 // options are the choices, with one that is gone but still set.
 func (f *NodeField) options() []fieldOption {
 	names := f.Options
-	if f.Type == flow.FieldKind {
+	if f.Type == flow.FieldValueType {
 		for _, t := range flow.InputTypes {
 			names = append(names, string(t))
 		}

@@ -1799,7 +1799,7 @@ func control(f NodeField) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case flow.FieldSelect, flow.FieldKind:
+		case flow.FieldSelect, flow.FieldValueType:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 160, "<select class=\"select\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1812,7 +1812,7 @@ func control(f NodeField) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if f.Type != flow.FieldKind {
+			if f.Type != flow.FieldValueType {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 162, "<option value=\"\" data-json=\"\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

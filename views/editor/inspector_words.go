@@ -19,7 +19,7 @@ func (f *NodeField) attrs(part string) templ.Attributes {
 	if f.Error != "" || len(f.Problems) > 0 {
 		a["aria-invalid"] = "true"
 	}
-	if f.Form.As != flow.FieldBoolean && f.Form.As != flow.FieldSelect && f.Form.As != flow.FieldKind && f.placeholder() != "" && !f.takesURLNow() {
+	if f.Form.As != flow.FieldBoolean && f.Form.As != flow.FieldSelect && f.Form.As != flow.FieldValueType && f.placeholder() != "" && !f.takesURLNow() {
 		a["placeholder"] = f.placeholder()
 	}
 	return a
@@ -51,7 +51,7 @@ func (f *NodeField) empty() bool {
 // chose is the usual one.
 func (f *NodeField) chosen(option string) bool {
 	now := f.text(0)
-	if now == "" && f.Type == flow.FieldKind {
+	if now == "" && f.Type == flow.FieldValueType {
 		now = f.usual()
 	}
 	return now == option

@@ -95,7 +95,7 @@ func fieldsPane() NodePane {
 		{flow.Field{Name: "map", Type: flow.FieldMap, Secrets: flow.SecretsByName}, `{"Accept": "*/*", "Authorization": {"credential": "hooks"}}`},
 		{flow.Field{Name: "json", Type: flow.FieldJSON}, `{"a": [1, null]}`},
 		{flow.Field{Name: "secret", Type: flow.FieldSecret}, `{"credential": "gone"}`},
-		{flow.Field{Name: "type", Type: flow.FieldKind, Default: "text"}, `"number"`},
+		{flow.Field{Name: "type", Type: flow.FieldValueType, Default: "text"}, `"number"`},
 		{flow.Field{Name: "file", Type: flow.FieldFile, Value: flow.TypeAny, Accept: []string{"image/*", ".pdf"}}, file},
 		{flow.Field{Name: "model", Type: flow.FieldModel, Task: "chat"}, `"ollama/llama3.2"`},
 	}
@@ -201,7 +201,7 @@ func TestInspector_roundTrip(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if f.switched() && want == nil && form.As == flow.FieldBoolean || f.Type == flow.FieldKind && want == nil {
+				if f.switched() && want == nil && form.As == flow.FieldBoolean || f.Type == flow.FieldValueType && want == nil {
 					continue // shows the usual value
 				}
 				if form.As == flow.FieldBoolean && len(form.Texts) == 0 {
