@@ -11,7 +11,7 @@ const (
 	concurrencyRetryAfter = time.Second
 )
 
-// CheckQueueLength returns an error if a queue of n runs takes no more. A limit
+// CheckQueueLength returns an error if a queue of n runs is full. A limit
 // of 0 means no limit.
 func CheckQueueLength(n, limit int64) error {
 	if limit == 0 || n < limit {

@@ -12,7 +12,7 @@ type Attempt struct {
 	StartedAt time.Time `json:"started_at"`
 	EndedAt   time.Time `json:"ended_at,omitzero"` // zero while it runs, or when a crash cut it
 	Error     *Error    `json:"error,omitempty"`
-	Paused    bool      `json:"paused,omitempty"` // it ended because the step waits, and goes on later
+	Paused    bool      `json:"paused,omitempty"` // it ended because the step waits and continues later
 }
 
 // Tries are the attempts of a step that began, the newest MaxAttempts of them.

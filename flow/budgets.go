@@ -27,7 +27,7 @@ type Budget struct {
 	Limit, Used   int64
 }
 
-// UsedUp tells whether nothing is left of it.
+// UsedUp reports whether nothing is left of it.
 func (b *Budget) UsedUp() bool { return b.Used >= b.Limit }
 
 // Refusal says that the budget is used up, and until when.
@@ -48,7 +48,7 @@ func (b *Budget) Refusal(now time.Time) *Error {
 }
 
 // NextDay is when the UTC day after that of a time begins, and with it every
-// budget anew.
+// budget again.
 func NextDay(t time.Time) time.Time {
 	return t.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 }

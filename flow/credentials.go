@@ -45,7 +45,7 @@ type Access struct {
 	RefuseUnbound bool
 }
 
-// Plain tells whether the secret was not made for a provider: one for headers
+// Plain reports whether the secret was not made for a provider: one for headers
 // and the like, or one that was typed into a node.
 func (a *Access) Plain() bool {
 	return a.Provider == "" || strings.HasPrefix(a.Provider, ExtractedPrefix)
@@ -71,7 +71,7 @@ func (a *Access) Refusal(host string) *Error {
 		a.Name, shownHost(host), strings.Join(a.Hosts, ", "))
 }
 
-// ErrNoAccess says that there is no credential for a provider. Whoever asked
+// ErrNoAccess says that there is no credential for a provider. The caller
 // knows what the provider is called and words it.
 var ErrNoAccess = errors.New("there is no credential for this provider")
 

@@ -37,7 +37,7 @@ type Delivery struct {
 	Erased                  Code // why its content is gone; empty while it is there
 }
 
-// Test tells that somebody sent it to try a receiver out. It is sent once.
+// Test marks a message sent to test a receiver. It is sent once.
 func (d *Delivery) Test() bool { return d.RunID == "" }
 
 // Cause is what kind of failure an attempt ended with, for advice.
@@ -87,8 +87,8 @@ var deliveryPauses = []time.Duration{
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// DeliveryPause is the wait after the given number of failed attempts, or
-// false when there are no more. jitter in [0,1) lengthens it by up to a tenth.
+// DeliveryPause returns the wait after the given number of failed attempts, or
+// false after the last one. jitter in [0,1) lengthens it by up to a tenth.
 func DeliveryPause(failed int64, jitter float64) (time.Duration, bool) {
 	if failed < 1 || failed > int64(len(deliveryPauses)) {
 		return 0, false

@@ -36,7 +36,7 @@ type DeliveryRow struct {
 type DeliveryPage struct {
 	Rows []DeliveryRow
 	// Older and Newer are the positions at which the adjacent pages begin;
-	// empty where there is none.
+	// empty at the ends of the list.
 	Older, Newer string
 	// Looked is how many deliveries were compared with the URL, and More that
 	// there are others that were not.

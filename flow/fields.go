@@ -92,7 +92,7 @@ func (f *Field) wants() string {
 	return string(f.Type)
 }
 
-// IsSecretRef tells whether a value is {"credential": "name"}.
+// IsSecretRef reports whether a value is {"credential": "name"}.
 func IsSecretRef(value any) bool { _, ok := SecretRef(value); return ok }
 
 // SecretRefTo is {"credential": "name"}.

@@ -51,7 +51,7 @@ func Size(bytes int64) string {
 // FileUse is that a file belongs to runs of a flow that a key started.
 type FileUse struct{ FlowID, KeyID string }
 
-// MayUseFile tells whether a key may read a file or start a run with it: one
+// MayUseFile reports whether a key may read a file or start a run with it: one
 // that it uploaded, or one that it can see in a run. A key for all flows that
 // reads may use every file of its workspace. No key is a person, who may too.
 func MayUseFile(key *Key, f *File, uses []FileUse) bool {

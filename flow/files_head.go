@@ -38,7 +38,7 @@ func (f *File) Disposition() string {
 	return how + `; filename="` + plain + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(f.Name), "+", "%20")
 }
 
-// shown tells whether a browser may show the file in a page. The store believes
+// shown reports whether a browser may show the file in a page. The store believes
 // no claim to be a picture, sound or film that the content does not bear out.
 // Pictures in SVG are documents with scripts.
 func (f *File) shown() bool {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// FileLinks makes URLs at which whoever has one can fetch a file without a
+// FileLinks makes URLs that let their bearer download a file without a
 // key until it expires, and checks them. Nil makes none.
 type FileLinks struct {
 	Base string // scheme and host that the URLs begin with
@@ -30,7 +30,7 @@ func (l *FileLinks) URL(ws, id string, expires time.Time) string {
 	return l.Base + "/v1/files/" + id + "?expires=" + at + "&signature=" + l.sign(ws, id, at)
 }
 
-// Valid tells whether expires and signature, as they stand in a URL, belong to
+// Valid reports whether expires and signature, as they stand in a URL, belong to
 // the file and hold still. The workspace is part of what is signed: a run can
 // name a file of another workspace, but not lead to it.
 func (l *FileLinks) Valid(f *File, expires, signature string, now time.Time) bool {

@@ -40,18 +40,18 @@ func TestFileLinks(t *testing.T) {
 		now                time.Time
 		want               bool
 	}{
-		"as it was made":             {links, f, expires, signature, linkNow, true},
-		"in its last second":         {links, f, expires, signature, linkNow.Add(time.Hour - time.Second), true},
-		"once it has expired":        {links, f, expires, signature, linkNow.Add(time.Hour), false},
-		"with a later time":          {links, f, expires + "0", signature, linkNow, false},
-		"with the time written anew": {links, f, "0" + expires, signature, linkNow, false},
-		"with no time":               {links, f, "", signature, linkNow, false},
-		"with no signature":          {links, f, expires, "", linkNow, false},
-		"with another signature":     {links, f, expires, strings.Repeat("0", 64), linkNow, false},
-		"of another file":            {links, &File{ID: PrefixFile + strings.Repeat("b", 26), WorkspaceID: "ws"}, expires, signature, linkNow, false},
-		"of another workspace":       {links, &File{ID: linkFile, WorkspaceID: "ws_2"}, expires, signature, linkNow, false},
-		"under another secret":       {other, f, expires, signature, linkNow, false},
-		"where links are off":        {nil, f, expires, signature, linkNow, false},
+		"as it was made":                    {links, f, expires, signature, linkNow, true},
+		"in its last second":                {links, f, expires, signature, linkNow.Add(time.Hour - time.Second), true},
+		"once it has expired":               {links, f, expires, signature, linkNow.Add(time.Hour), false},
+		"with a later time":                 {links, f, expires + "0", signature, linkNow, false},
+		"with the time written differently": {links, f, "0" + expires, signature, linkNow, false},
+		"with no time":                      {links, f, "", signature, linkNow, false},
+		"with no signature":                 {links, f, expires, "", linkNow, false},
+		"with another signature":            {links, f, expires, strings.Repeat("0", 64), linkNow, false},
+		"of another file":                   {links, &File{ID: PrefixFile + strings.Repeat("b", 26), WorkspaceID: "ws"}, expires, signature, linkNow, false},
+		"of another workspace":              {links, &File{ID: linkFile, WorkspaceID: "ws_2"}, expires, signature, linkNow, false},
+		"under another secret":              {other, f, expires, signature, linkNow, false},
+		"where links are off":               {nil, f, expires, signature, linkNow, false},
 	} {
 		if got := c.links.Valid(c.file, c.expires, c.signature, c.now); got != c.want {
 			t.Errorf("%s: valid is %v", name, got)
@@ -81,7 +81,7 @@ func TestFileLinksInValues(t *testing.T) {
 	}
 	off := (*FileLinks)(nil).Values("ws", map[string]any{"f": file}, linkNow)["f"].(map[string]any)
 	if _, has := off["url"]; has {
-		t.Error("somebody's url leaves as if it were ours")
+		t.Error("a caller's URL is sent as if it were Sluice's")
 	}
 }
 

@@ -57,14 +57,14 @@ func (s *FormSettings) Changed(before *FormSettings) (names []string) {
 // FormDay is the day of a moment, counted in UTC since 1970.
 func FormDay(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
-// UsedUp tells whether the form has started all runs that it may on a day.
+// UsedUp reports whether the form has started all runs that it may on a day.
 func (f *Form) UsedUp(now time.Time) bool { return f.Day == FormDay(now) && f.Taken >= f.PerDay }
 
 // FormSeals signs what visitors of forms are given: tickets to their own runs,
 // and passes where there is a password.
 type FormSeals struct{ Key []byte }
 
-// Ticket stands in an address. Whoever has it may follow and cancel this one
+// Ticket is part of a URL. Its bearer may follow and cancel this one
 // run of the form until it expires.
 func (s *FormSeals) Ticket(flowID, runID string, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 36)
@@ -90,7 +90,7 @@ func (s *FormSeals) Pass(f *Form, expires time.Time) string {
 	return at + "." + s.sign("pass", f.FlowID, f.PasswordHash, at)
 }
 
-// Passes tells whether a pass lets in.
+// Passes reports whether a pass lets in.
 func (s *FormSeals) Passes(f *Form, pass string, now time.Time) bool {
 	at, signature, _ := strings.Cut(pass, ".")
 	expires, ok := sealTime(at)

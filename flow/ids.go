@@ -63,7 +63,7 @@ func DeliveryID(runID, path string, n int) string {
 	return PrefixDelivery + strings.ToLower(id.String())
 }
 
-// ValidID tells whether s has the form of an ID with this prefix. It is
+// ValidID reports whether s has the form of an ID with this prefix. It is
 // checked before the store is asked, so malformed and unknown look the same.
 func ValidID(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix)

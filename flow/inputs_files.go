@@ -11,7 +11,7 @@ import (
 // names.
 var acceptable = regexp.MustCompile(`(?i)^([a-z]+/(\*|[a-z0-9.+_-]+)|\*/\*|\.[a-z0-9]{1,10})$`)
 
-// Accepts tells whether the input takes the file.
+// Accepts reports whether the input takes the file.
 func (in *Input) Accepts(f *File) bool {
 	for _, a := range in.Accept {
 		family, all := strings.CutSuffix(strings.ToLower(a), "*")

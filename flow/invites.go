@@ -35,7 +35,7 @@ type Invite struct {
 // nowhere but as its Hash.
 func NewLinkToken() string { return rand.Text() }
 
-// MayResetPassword tells whether a person may hand out a new password for
+// MayResetPassword reports whether a person may hand out a new password for
 // another: who sets a password can act as that person, so they must own every
 // workspace that the other is in.
 func MayResetPassword(own, theirs []Member) bool {

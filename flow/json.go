@@ -44,7 +44,7 @@ func DecodeJSON(data []byte) (any, error) {
 // failing to encode is a programming error and panics.
 func EncodeJSON(v any) []byte { return appendJSON(make([]byte, 0, 128), v) }
 
-// appendJSON writes what values mostly are by itself, since every step is
+// appendJSON writes the most common values directly, since every step is
 // encoded to be hashed, and leaves the rest to encoding/json.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
@@ -107,7 +107,7 @@ func appendObject(b []byte, m map[string]any) []byte {
 	return append(b, '}')
 }
 
-// isPlain tells whether a text stands in JSON as it is.
+// isPlain reports whether a text stands in JSON as it is.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {

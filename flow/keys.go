@@ -41,15 +41,15 @@ type Key struct {
 	Uses            int64
 	Trigger         Trigger // what runs started with it are triggered by; empty means api
 
-	// Borne is the hash of the text that a caller showed: Hash or
+	// Presented is the hash of the secret that the caller sent: Hash or
 	// Previous.Hash. It is empty where nobody did.
-	Borne string
-	// Recent tells that the key was remembered from an earlier request, so that
+	Presented string
+	// Recent reports that the key was remembered from an earlier request, so that
 	// it may have changed since.
 	Recent bool
 }
 
-// Opens tells whether a remembered key allows the same as this one, which has
+// Opens reports whether a remembered key allows the same as this one, which has
 // just been read.
 func (k *Key) Opens(remembered *Key) bool {
 	r := remembered
@@ -69,7 +69,7 @@ type KeyText struct {
 	Uses         int64 // since it was replaced
 }
 
-// KeyMaker is a person who made keys. Member tells that they still belong to the
+// KeyMaker is a person who created keys. Member reports whether they still belong to the
 // workspace.
 type KeyMaker struct {
 	Name   string
@@ -107,12 +107,12 @@ func (k *Key) State(now time.Time) KeyState {
 	return KeyActive
 }
 
-// EndsSoon tells that the key works, and will expire while the warning lasts.
+// EndsSoon reports whether the key works and expires within the warning period.
 func (k *Key) EndsSoon(now time.Time) bool {
 	return k.State(now) == KeyActive && !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) <= KeyWarning
 }
 
-// Overlaps tells that the text before the present one still works.
+// Overlaps reports whether the previous secret still works.
 func (k *Key) Overlaps(now time.Time) bool {
 	return k.State(now) == KeyActive && k.Previous.Prefix != "" && now.Before(k.Previous.Until)
 }
@@ -125,16 +125,16 @@ func (k *Key) Refusal(now time.Time) error {
 	case KeyExpired:
 		return Errorf(CodeKeyExpired, "This key has expired.")
 	}
-	if k.Borne != "" && k.Borne == k.Previous.Hash && !k.Overlaps(now) {
+	if k.Presented != "" && k.Presented == k.Previous.Hash && !k.Overlaps(now) {
 		return Errorf(CodeKeyRevoked, "This key was replaced by a new one. Use that.")
 	}
 	return nil
 }
 
-// Has tells whether the key has the scope.
+// Has reports whether the key has the scope.
 func (k *Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }
 
-// Allows tells whether the key may call the flow.
+// Allows reports whether the key may call the flow.
 func (k *Key) Allows(flowID string) bool {
 	return len(k.Flows) == 0 || slices.Contains(k.Flows, flowID)
 }
@@ -163,7 +163,7 @@ func NewKeyText() string {
 	return b.String() + checksum(b.String()[len(keyPrefix):])
 }
 
-// ValidKeyText tells whether the text has a key's form and checksum. It says
+// ValidKeyText reports whether the text has a key's form and checksum. It says
 // nothing about whether such a key exists.
 func ValidKeyText(s string) bool {
 	rest, ok := strings.CutPrefix(s, keyPrefix)

@@ -26,7 +26,7 @@ func CheckKeyName(name string) string {
 	return CheckName(name, maxKeyName)
 }
 
-// keyLike tells that a word is a key, pasted where it would be shown.
+// keyLike reports whether a word looks like a key that was pasted where it would be shown.
 func keyLike(text string) bool {
 	return slices.ContainsFunc(strings.Fields(text), ValidKeyText)
 }

@@ -77,7 +77,7 @@ type Kind struct {
 	Charge func(config map[string]any) (c Charge, paid bool)
 	// Cleanup tells the outside that a step which saved a State (see In.Save and
 	// Suspension) failed or was canceled and is not gone on with, so that nothing
-	// goes on being paid for. In.State is what was saved. It has ten seconds; the
+	// keeps costing money. In.State is what was saved. It has ten seconds; the
 	// end of the step is recorded after it.
 	Cleanup func(ctx context.Context, in *In) error
 }
@@ -185,7 +185,7 @@ type In struct {
 	Clock func() time.Time
 	// Save records what the step must not forget, such as the ID of something
 	// that is being paid for. When it returns nil, that is on disk, and In.State
-	// of whoever goes on after a crash. Saving nil forgets it.
+	// of the worker that continues after a crash. Saving nil deletes it.
 	Save func(ctx context.Context, state any) error
 	// Emit passes on text of the answer as it comes. It is shown to those who
 	// watch and kept nowhere.
@@ -289,7 +289,7 @@ func (r *Registry) For(n *Node) *Kind {
 	return &own
 }
 
-// TakesAny tells whether an input port is taken although nobody declared it.
+// TakesAny reports whether an input port is taken although nobody declared it.
 func (k *Kind) TakesAny(port string) bool {
 	return k.Open != "" && strings.HasPrefix(port, k.Open) && len(port) > len(k.Open)
 }

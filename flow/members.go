@@ -16,7 +16,7 @@ const (
 // memberRanks orders the roles; an unknown one may nothing.
 var memberRanks = map[MemberRole]int{MemberViewer: 1, MemberEditor: 2, MemberOwner: 3}
 
-// AtLeast tells whether the role may do what another may.
+// AtLeast reports whether the role may do what another may.
 func (r MemberRole) AtLeast(other MemberRole) bool {
 	return memberRanks[r] > 0 && memberRanks[r] >= memberRanks[other]
 }

@@ -24,6 +24,6 @@ func (p *Pin) Check() error {
 	return nil
 }
 
-// CanPin tells whether outputs can be pinned to nodes of a kind. An input has
+// CanPin reports whether outputs can be pinned to nodes of a kind. An input has
 // the value that the run is started with, and an output passes on what it gets.
 func (k *Kind) CanPin() bool { return k.Role == RoleNode && len(k.Outputs) > 0 }

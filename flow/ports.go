@@ -42,7 +42,7 @@ func InputPorts(n *Node, k *Kind) []Port {
 	return ports
 }
 
-// HasValue tells whether a field has a value of its own; an empty text is none
+// HasValue reports whether a field has a value of its own; an empty text does not count
 // where a value is required.
 func (n *Node) HasValue(f *Field) bool {
 	v, ok := n.Config[f.Name]

@@ -38,15 +38,15 @@ var runMoves = map[RunState][]RunState{
 	RunWaiting: {RunRunning, RunFailed, RunCanceled},
 }
 
-// Ended tells whether the state is final.
+// Ended reports whether the state is final.
 func (s RunState) Ended() bool {
 	return s == RunSucceeded || s == RunFailed || s == RunCanceled
 }
 
-// Known tells whether there is such a state.
+// Known reports whether there is such a state.
 func (s RunState) Known() bool { return s.Ended() || runMoves[s] != nil }
 
-// CanBecome tells whether the state table allows the move.
+// CanBecome reports whether the state table allows the move.
 func (s RunState) CanBecome(next RunState) bool { return slices.Contains(runMoves[s], next) }
 
 // StepState is where a step stands.
@@ -64,7 +64,7 @@ const (
 	StepCanceled  StepState = "canceled"
 )
 
-// Ended tells whether the state is final.
+// Ended reports whether the state is final.
 func (s StepState) Ended() bool {
 	switch s {
 	case StepSucceeded, StepReused, StepSkipped, StepFailed, StepCanceled:
@@ -153,7 +153,7 @@ type Run struct {
 	// error under "". The store maintains them while the run is worked on; nil
 	// means not loaded.
 	Sizes map[string]int64
-	// NoWebhook tells that no webhook of its own speaks of its end. It is false
+	// NoWebhook reports that no webhook of its own announces its end. It is false
 	// where that was not loaded.
 	NoWebhook bool
 }
@@ -183,14 +183,14 @@ type Step struct {
 // RunWrite is one step of progress of a run, written in one transaction. It is
 // refused with ErrFenced when the run's attempt is no longer Run.Attempt.
 type RunWrite struct {
-	Run        *Run // the row as it shall be
+	Run        *Run // the new row
 	Steps      []Step
 	Deliveries []NewDelivery
 	Durable    bool      // must be synced to disk before Write returns
-	Progressed bool      // something ended: the crash count starts anew
+	Progressed bool      // something ended: the crash count is reset
 	Busy       bool      // the run works inside the process after this write, as opposed to waiting
 	End        bool      // the run's state is final
-	WakeAt     time.Time // when a waiting run goes on; zero unless Run.State is waiting
+	WakeAt     time.Time // when a waiting run continues; zero unless Run.State is waiting
 }
 
 // NewDelivery is a webhook message to be sent once its transaction is durable.

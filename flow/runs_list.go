@@ -54,8 +54,8 @@ func (r *RunRow) Took(now time.Time) time.Duration {
 // RunPage is a page of a list, newest first.
 type RunPage struct {
 	Rows []RunRow
-	// Older and Newer are the IDs where the pages beside it go on; empty where
-	// there is none.
+	// Older and Newer are the IDs where the adjacent pages begin; empty at the
+	// ends of the list.
 	Older, Newer string
 	// Looked is how many runs were read for the text, and More that there are
 	// others that were not: the text may be in them too.

@@ -82,7 +82,7 @@ func (s SecretText) String() string {
 func (s SecretText) MarshalJSON() ([]byte, error) { return EncodeJSON(s.String()), nil }
 
 // ParseSecretText parses a text that is not a template: only references to
-// credentials are recognized. It returns nil if there are none.
+// credentials are recognized. Without references it returns nil.
 func ParseSecretText(s string) SecretText {
 	var out SecretText
 	for rest := s; ; {

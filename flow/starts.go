@@ -92,7 +92,7 @@ type RunFilter struct {
 // KeyUse is that a key was used.
 type KeyUse struct {
 	KeyID, IP string
-	Previous  string // hash of the key's previous text, where that was borne
+	Previous  string // hash of the key's previous secret, if that one was presented
 	At        time.Time
 	Count     int64
 }

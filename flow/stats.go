@@ -16,12 +16,11 @@ type Day struct {
 // Hour is one of them.
 type Hour struct{ Runs, Failed int64 }
 
-// Success is the share that succeeded of what succeeded or failed, from 0 to
-// 1: a run that somebody canceled says nothing about its flow. It is 1 when
-// there is none.
+// Success returns the share of runs that succeeded, from 0 to 1. Canceled runs do
+// not count: they say nothing about the flow. Without runs it is 1.
 func (d *Day) Success() float64 { return SuccessShare(d.Succeeded, d.Failed) }
 
-// SuccessShare is the share of succeeded runs, 1 when there is none.
+// SuccessShare is the share of runs that succeeded, 1 if there were no runs.
 func SuccessShare(succeeded, failed int64) float64 {
 	if succeeded+failed == 0 {
 		return 1

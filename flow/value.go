@@ -132,7 +132,7 @@ func TypeOf(v any) string {
 	return "unknown"
 }
 
-// Is tells whether v is a value of the type as it stands, without coercion.
+// Is reports whether v is a value of the type as it stands, without coercion.
 func (t Type) Is(v any) bool {
 	switch t {
 	case TypeAny, TypeJSON:
@@ -210,7 +210,7 @@ func scalarText(v any) (string, bool) {
 	return "", false
 }
 
-// IsNumber tells whether s is a number as JSON writes it.
+// IsNumber reports whether s is a number as JSON writes it.
 func IsNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	if len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' {

@@ -15,7 +15,7 @@ type Delta struct {
 // Peer is another instance on the same database.
 type Peer struct {
 	Instance string
-	Addr     string // IP:PORT; empty where there is none
+	Addr     string // IP:PORT; empty if it has no address
 }
 
 // PeerText is a piece of what one instance passes to another about a run that it

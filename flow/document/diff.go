@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// Diff is what a newer document changes, in plain sentences and by itself.
+// Diff is what a newer document changes, as sentences and as data.
 type Diff struct {
 	About    []string     // name and description
 	Nodes    []NodeChange // added, changed and removed ones, in this order
@@ -76,7 +76,7 @@ func Compare(old, now *flow.Document, kinds *flow.Registry) *Diff {
 	return c.diff
 }
 
-// Empty tells whether nothing changed that a run could notice or a person wrote.
+// Empty reports whether nothing changed that a run could notice or a person wrote.
 func (d *Diff) Empty() bool {
 	return len(d.About)+len(d.Nodes)+len(d.Added)+len(d.Removed)+len(d.API) == 0
 }

@@ -84,7 +84,7 @@ func narrowed(was, in flow.Input) (rules []string) {
 	return rules
 }
 
-// containsAll tells whether a list has every item of another.
+// containsAll reports whether a list has every item of another.
 func containsAll[T any](list, items []T) bool {
 	return !slices.ContainsFunc(items, func(item T) bool {
 		return !slices.ContainsFunc(list, func(other T) bool { return sameValue(item, other) })

@@ -268,7 +268,7 @@ func (o *object) place(name string, most float64) *int {
 	return &n
 }
 
-// nestsDeeper tells whether a value has more levels of lists and objects.
+// nestsDeeper reports whether a value has more levels of lists and objects.
 func nestsDeeper(v any, levels int) bool {
 	deeper := func(item any) bool { return nestsDeeper(item, levels-1) }
 	switch v := v.(type) {

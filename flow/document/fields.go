@@ -44,7 +44,7 @@ func ControlFor(f *flow.Field, value any) flow.FieldType {
 	return flow.FieldJSON
 }
 
-// controlHolds tells whether the usual control of the field's type shows a value and
+// controlHolds reports whether the usual control of the field's type shows a value and
 // gives back the same.
 func controlHolds(f *flow.Field, value any) bool {
 	switch f.Type {
@@ -118,7 +118,7 @@ func FormOf(f *flow.Field, value any) FormValue {
 	return v
 }
 
-// hasTemplate tells whether a text takes its secret from the inputs of a run.
+// hasTemplate reports whether a text takes its secret from the inputs of a run.
 func hasTemplate(f *flow.Field, v any) bool {
 	s, _ := v.(string)
 	return f.Template && strings.Contains(s, "{{")
@@ -147,7 +147,7 @@ func indented(value any) string {
 }
 
 // ParseForm reads what a form says of the field. Nil is no value: what was there is
-// to be taken out. The error is a sentence for whoever typed it.
+// to be taken out. The error is a sentence for the person who typed it.
 func ParseForm(f *flow.Field, v FormValue) (any, error) {
 	switch text := v.text(0); v.As {
 	case flow.FieldNumber, flow.FieldInteger:
@@ -199,7 +199,7 @@ func (v *FormValue) item(i int) (any, error) {
 	}
 	value, err := flow.DecodeJSON([]byte(v.Kept[i]))
 	if err != nil || flow.TypeOf(value) != "file" && !flow.IsSecretRef(value) {
-		return nil, errors.New("choose this anew; the form was not sent as it was shown")
+		return nil, errors.New("choose this again; the form was not sent as it was shown")
 	}
 	return value, nil
 }
@@ -302,7 +302,7 @@ func parseJSON(text string) (any, error) {
 	return value, err
 }
 
-// Equal tells whether two forms say the same, so that a control nobody touched
+// Equal reports whether two forms say the same, so that a control nobody touched
 // changes nothing.
 func (v FormValue) Equal(w FormValue) bool {
 	return v.As == w.As && slices.Equal(v.lines(v.Names), w.lines(w.Names)) && slices.Equal(v.lines(v.Texts), w.lines(w.Texts)) && slices.Equal(v.Kept, w.Kept)

@@ -109,7 +109,7 @@ func TestFieldParse(t *testing.T) {
 		"a name that is twice":     {flow.Field{Type: flow.FieldMap}, FormValue{As: flow.FieldMap, Names: []string{"a", "a "}, Texts: []string{"1", "2"}}, nil, `the name "a" is there twice`},
 		"a secret that is typed":   {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{" s3cret\n"}, Kept: []string{acme}}, "s3cret", ""},
 		"a credential":             {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{""}, Kept: []string{acme}}, map[string]any{"credential": "acme"}, ""},
-		"what was never kept":      {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{""}, Kept: []string{`["x"]`}}, nil, "choose this anew; the form was not sent as it was shown"},
+		"what was never kept":      {flow.Field{Type: flow.FieldSecret}, FormValue{As: flow.FieldSecret, Texts: []string{""}, Kept: []string{`["x"]`}}, nil, "choose this again; the form was not sent as it was shown"},
 		"nothing at all":           {flow.Field{Type: flow.FieldText}, FormValue{As: flow.FieldText}, nil, ""},
 	}
 	for name, c := range cases {

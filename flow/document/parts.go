@@ -59,7 +59,7 @@ func subset(d *flow.Document, kept map[string]bool) *flow.Document {
 	return part
 }
 
-// Covers tells whether all that another document runs is in this one, equal to
+// Covers reports whether all that another document runs is in this one, equal to
 // the letter: what it ran can be shown on this one. Places, names and colours
 // on the canvas do not count.
 func Covers(d *flow.Document, part *flow.Document) bool {

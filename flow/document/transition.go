@@ -8,8 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// EditsBetween are the edits that make one document the other, byte for byte;
-// false when there are none within the limits of a transaction.
+// EditsBetween returns the edits that turn one document into the other, byte for
+// byte, or false if they exceed the limits of a transaction.
 func EditsBetween(from, to *flow.Document) ([]Edit, bool) {
 	t := transition{from: nodesByID(from), to: nodesByID(to)}
 	t.leave(from)
@@ -33,7 +33,7 @@ type transition struct {
 
 func (t *transition) do(e Edit) { t.ops = append(t.ops, e) }
 
-// stays tells whether a node is in both documents; of another kind, it is
+// stays reports whether a node is in both documents; of another kind, it is
 // another node.
 func (t *transition) stays(id string) bool {
 	was, now := t.from[id], t.to[id]
@@ -117,7 +117,7 @@ func (t *transition) groups(from, to *flow.Document) {
 	}
 }
 
-// regrouped tells whether a group lost a node that comes back.
+// regrouped reports whether a group lost a node that comes back.
 func (t *transition) regrouped(from *flow.Document) bool {
 	return slices.ContainsFunc(from.Groups, func(g flow.Group) bool {
 		return slices.ContainsFunc(g.Nodes, func(id string) bool { return !t.stays(id) })

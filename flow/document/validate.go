@@ -161,7 +161,7 @@ func (v *validator) feed(i int, e flow.Edge, to flow.Port) {
 	v.fed[id][port] = true
 }
 
-// Fits tells whether an edge between ports of these types can ever work.
+// Fits reports whether an edge between ports of these types can ever work.
 func Fits(from, to flow.Type) bool { return convertible(from, to) }
 
 func convertible(from, to flow.Type) bool {

@@ -7,7 +7,7 @@ import (
 )
 
 // beginAttempt opens an attempt after the first. A step that only paused for a moment,
-// as one that asks after a prediction does, goes on with the one before.
+// such as a step that polls a prediction, continues the one before.
 func beginAttempt(s *flow.Step, now time.Time) {
 	if len(s.Attempts) == 0 { // a crash cut the first
 		s.Attempts = []flow.Attempt{{Number: s.Attempt - 1, StartedAt: s.StartedAt}}

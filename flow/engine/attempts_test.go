@@ -39,7 +39,7 @@ func TestAttempts(t *testing.T) {
 		}, 2, []flow.Attempt{{Number: 1, StartedAt: at(0), EndedAt: at(1), Error: refused}, {Number: 2, StartedAt: at(3), EndedAt: at(4)}}},
 		{"a crash leaves no end", func(s *flow.Step) { begin(s, 0); begin(s, 9); end(s, 10, nil) }, 2,
 			[]flow.Attempt{{Number: 1, StartedAt: at(0)}, {Number: 2, StartedAt: at(9), EndedAt: at(10)}}},
-		{"a short pause goes on", func(s *flow.Step) {
+		{"a short pause continues", func(s *flow.Step) {
 			begin(s, 0)
 			for i := range 50 {
 				endAttempt(s, at(2*i+1), nil, true)

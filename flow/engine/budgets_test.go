@@ -152,7 +152,7 @@ func TestBudgetStopKeepsTheTimeLimit(t *testing.T) {
 	})
 }
 
-// A step that waits for what it is paying for goes on with it.
+// A step that waits for what it is paying for continues with it.
 func TestBudgetDoesNotCutWhatIsPaidFor(t *testing.T) {
 	bubble(t, func(t *testing.T, _ func() time.Duration) {
 		s, p := budgeted(t, 7, "a paid {\"pauses\": 2, \"pause_s\": 5}")

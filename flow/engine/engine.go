@@ -47,7 +47,7 @@ type Engine struct {
 	// MayCall returns an error if the worker may have lost the run, so that it
 	// must not call an external service; nil allows all calls.
 	MayCall func(ctx context.Context, runID string, attempt int64) error
-	// Report is told of errors that are nobody's input: panics of kinds, writes
+	// Report receives errors that no input caused: panics of kinds, writes
 	// that had to be repeated.
 	Report func(err error)
 }
@@ -206,7 +206,7 @@ func (c *execution) abort(nodes []int) {
 	}
 }
 
-// drain waits for started steps, so that nothing of a run goes on after its
+// drain waits for started steps, so that nothing of a run continues after its
 // worker let go of it.
 func (c *execution) drain() {
 	for range c.aborts {

@@ -89,7 +89,7 @@ func TestEngineCancelsAnInlineChain(t *testing.T) {
 	})
 }
 
-// chain is a run of so many inline steps, one of which calls do.
+// chain is a run of n inline steps; one of them calls do.
 func chain(t *testing.T, length, at int, do func()) (*station, *int) {
 	ran := new(int)
 	k := flowtest.WorkKind("link", flow.Inline)

@@ -125,8 +125,8 @@ func (n *graphNode) deliveriesMayName(list []flow.NewDelivery) error {
 }
 
 // save hands a state to the run's own goroutine and waits until it is on disk.
-// Once it is handed over, the end of ctx is no answer any more: the step must
-// know whether whoever goes on will find it.
+// Once it is handed over, it waits even after ctx has ended: the step must
+// know whether the next worker will find it.
 func (c *execution) save(ctx context.Context, node int, state any) error {
 	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
 	if err == nil && c.plan.g.nodes[node].kind.Class == flow.Inline {

@@ -29,7 +29,7 @@ func (d *depot) told() []any {
 }
 
 // ship is a kind that has one thing done in so many seconds. It saves the
-// number of what it began, and goes on with that after a crash or a failure.
+// number of what it began, and continues that after a crash or a failure.
 func (d *depot) ship() flow.Kind {
 	k := flowtest.WorkKind("ship", flow.Outside)
 	k.Fields = append(k.Fields, flow.Field{Name: "fail", Type: flow.FieldText, Typed: true})
@@ -87,7 +87,7 @@ func TestEngineSave(t *testing.T) {
 		{"is kept until the step succeeds", `a ship {"takes_s": 9}`, 1, 1},
 		{"is handed to the next attempt", `a ship {"takes_s": 9} {"timeout_s": 5, "retry": {"attempts": 3, "backoff_s": 1}}`, 1, 1},
 		{"is handed to the next attempt that fails", `a ship {"fail": "yes"} {"retry": {"attempts": 3}}`, 1, 1},
-		{"may be forgotten, so that the next attempt begins anew", `a ship {"fail": "forgotten"} {"retry": {"attempts": 3}}`, 3, 6},
+		{"may be forgotten, so that the next attempt starts over", `a ship {"fail": "forgotten"} {"retry": {"attempts": 3}}`, 3, 6},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -124,7 +124,7 @@ func parseTemplates(n *flow.Node, k *flow.Kind) map[string]any {
 	return m
 }
 
-// Has tells whether a node takes part in runs.
+// Has reports whether a node takes part in runs.
 func (g *Graph) Has(id string) bool { _, ok := g.index[id]; return ok }
 
 // EmptyGraph has no nodes; a plan over it can only end.

@@ -45,7 +45,7 @@ func TestTrial(t *testing.T) {
 			name: "without pins runs everything", flow: trialFlow, sent: 1,
 			states: "x succeeded, y succeeded, a succeeded, b succeeded, oa succeeded, c succeeded, h succeeded, oc succeeded, late succeeded",
 		}, {
-			name: "does not run what is pinned, and goes on from there", flow: trialFlow, sent: 1, pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
+			name: "does not run what is pinned, and continues from there", flow: trialFlow, sent: 1, pins: []flow.Pin{{Node: "b", Outputs: text("pinned")}},
 			states: "x succeeded, y succeeded, a succeeded, b reused, oa succeeded, c succeeded, h succeeded, oc succeeded, late succeeded",
 		}, {
 			name: "to a node runs it and what it depends on", flow: trialFlow, until: "b", nodes: "x a b",
@@ -73,7 +73,7 @@ func TestTrial(t *testing.T) {
 			name: "a disabled node is skipped, pinned or not", flow: "a call {} {\"disabled\": true}\n b call\n a.text -> b.values", pins: []flow.Pin{{Node: "a", Outputs: text("t")}},
 			states: "a skipped, b skipped",
 		}, {
-			name:   "a pinned node goes on although its branch is not taken",
+			name:   "a pinned node continues although its branch is not taken",
 			flow:   "x input {\"name\": \"x\"}\n g gate {\"take\": \"no\"}\n a call\n b call\n x.value -> g.value\n g.yes -> a.values\n a.text -> b.values",
 			pins:   []flow.Pin{{Node: "a", Outputs: text("t")}},
 			states: "x succeeded, g succeeded, a reused, b succeeded",

@@ -199,7 +199,7 @@ func (p *Plan) Next(now time.Time) Action {
 		if p.running == 0 && !(p.held && p.stop == nil && p.open > 0) && p.idle(now) {
 			continue
 		}
-		if len(p.dirty) > 0 { // whoever watches the run need not wait with us
+		if len(p.dirty) > 0 { // watchers of the run see it at once
 			p.buildWrite()
 			continue
 		}
@@ -328,7 +328,7 @@ func (p *Plan) nextStart() Action {
 	return Action{Kind: ActStart, Node: i, In: p.nodes[i].in}
 }
 
-// mustRecord tells whether something waits for a write before it can go on.
+// mustRecord reports whether something waits for a write before it can go on.
 // When nothing is left to do, the write of the end takes it all.
 func (p *Plan) mustRecord() bool {
 	if p.open == 0 || p.stop != nil && p.running == 0 {
@@ -360,7 +360,7 @@ func (p *Plan) halt(err *flow.Error, as flow.RunState) {
 // running steps have finished.
 func (p *Plan) Hold() { p.held = true }
 
-// Held tells whether the run is held and nothing of it is running. When Next
+// Held reports whether the run is held and nothing of it is running. When Next
 // says wait as well, everything is recorded and the run can be handed back.
 func (p *Plan) Held() bool { return p.held && p.running == len(p.start) && p.write == nil }
 

@@ -20,7 +20,7 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	switch {
 	case err != nil && p.stop != nil && !p.gentle:
 		// Aborted: its row says canceled once the run's end does, so that a
-		// crash in between does not leave it canceled in a run that goes on.
+		// crash in between does not leave it canceled in a run that continues.
 		p.mark(i)
 	case err != nil:
 		p.failed(i, flow.AsError(err), now)
@@ -75,7 +75,7 @@ func (p *Plan) abandon(i int) {
 }
 
 // abandonOpen is abandon for all steps that a stopping run leaves behind. It
-// tells whether there are any.
+// reports whether there are any.
 func (p *Plan) abandonOpen() bool {
 	for i := range p.nodes {
 		if !p.nodes[i].step.State.Ended() {
@@ -191,7 +191,7 @@ func (p *Plan) skip(i int) {
 	p.close(i)
 }
 
-// firstDecided tells whether the node waits for one value only, and the first
+// firstDecided reports whether the node waits for one value only, and the first
 // edge that is not skipped has it although later edges are open.
 func (p *Plan) firstDecided(i int) bool {
 	n := &p.g.nodes[i]
@@ -206,7 +206,7 @@ func (p *Plan) firstDecided(i int) bool {
 	return false
 }
 
-// isDead tells whether a node must be skipped: none of its edges brings a
+// isDead reports whether a node must be skipped: none of its edges brings a
 // value, or a port that needs one gets none, or all outputs that it collects
 // were skipped, or one of them could not be produced.
 func (p *Plan) isDead(i int) bool {
@@ -236,7 +236,7 @@ func (p *Plan) isDead(i int) bool {
 	return !alive
 }
 
-// missed tells whether no value has come to a port so far.
+// missed reports whether no value has come to a port so far.
 func missed(missing map[string]bool, port string) bool {
 	is, seen := missing[port]
 	return is || !seen

@@ -76,7 +76,7 @@ func (p *Plan) row(i int) flow.Step {
 	return n.step
 }
 
-// Recorded tells that the write of the last ActRecord is on disk.
+// Recorded reports that the write of the last ActRecord is on disk.
 func (p *Plan) Recorded() {
 	end := p.write.End
 	p.write = nil

@@ -147,7 +147,7 @@ func TestPlanRestores(t *testing.T) {
 		{"canceled while waiting", flow.Run{State: flow.RunWaiting, CancelRequested: true}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(time.Hour)}}, ActRecord, flow.RunCanceled, ""},
 		{"woken too early it waits again", flow.Run{State: flow.RunWaiting, WaitingSince: now.Add(-time.Minute)}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(time.Hour)}}, ActRecord, flow.RunWaiting, ""},
 		{"a short pause is waited for", flow.Run{State: flow.RunRunning}, []flow.Step{{Path: "a", State: flow.StepRetrying, WaitUntil: now.Add(time.Second)}}, ActWait, flow.RunRunning, ""},
-		{"a pause that is over goes on", flow.Run{State: flow.RunWaiting}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(-time.Second)}}, ActRecord, flow.RunRunning, ""},
+		{"a pause that is over continues", flow.Run{State: flow.RunWaiting}, []flow.Step{{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(-time.Second)}}, ActRecord, flow.RunRunning, ""},
 		{"an ended run has nothing to do", flow.Run{State: flow.RunCanceled}, []flow.Step{{Path: "a", State: flow.StepCanceled}}, ActEnd, flow.RunCanceled, ""},
 		{"over its time limit it fails", flow.Run{State: flow.RunRunning, DeadlineAt: now}, []flow.Step{done}, ActRecord, flow.RunFailed, flow.CodeRunTimeout},
 		{"but not when all has ended", flow.Run{State: flow.RunRunning, DeadlineAt: now}, []flow.Step{done, {Path: "b", State: flow.StepSucceeded}}, ActRecord, flow.RunSucceeded, ""},
@@ -161,7 +161,7 @@ func TestPlanRestores(t *testing.T) {
 				t.Errorf("action %d, run %s %v; want %d, %s %s", a.Kind, p.Run().State, p.Run().Error, tt.want, tt.state, tt.code)
 			}
 			if tt.state == flow.RunWaiting && p.Run().WaitingSince != now.Add(-time.Minute) {
-				t.Errorf("the wait began anew at %s", p.Run().WaitingSince)
+				t.Errorf("the wait began again at %s", p.Run().WaitingSince)
 			}
 		})
 	}

@@ -204,7 +204,7 @@ func (w *world) checkEnd() error {
 		return fmt.Errorf("the run is %s with error %v, ended at %s", run.State, run.Error, run.EndedAt)
 	}
 	if w.chaos == (chaos{}) && run.Error != nil && run.Error.Code != flow.CodeProviderUnavailable {
-		return fmt.Errorf("the run failed by itself: %v", run.Error)
+		return fmt.Errorf("the run failed on its own: %v", run.Error)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (d *fakeDisk) lose(n int) {
 	}
 }
 
-// ended tells whether a recorded step is over, and whether for ever.
+// ended reports whether a recorded step is over, and whether permanently.
 func (d *fakeDisk) ended(path string) (is, synced bool) {
 	r, ok := d.rows[path]
 	is = ok && r.step.State.Ended()

@@ -12,7 +12,7 @@ import (
 type simJob struct {
 	step     string
 	known    bool // its name is, or was, on disk
-	over     bool // done, or failed by itself
+	over     bool // done, or failed on its own
 	canceled bool
 }
 
@@ -32,7 +32,7 @@ func (w *world) moveJob(a *Action) (moved bool, err error) {
 	if n.Config["forgets"] != true || w.plan.nodes[a.Node].step.Failures >= int(fails) || pauses < a.In.Int("pauses") {
 		return false, nil
 	}
-	w.say("job %s failed by itself", name)
+	w.say("job %s failed on its own", name)
 	w.jobs[name].over = true
 	w.forgot[a.Node], w.saving[a.Node] = true, true
 	w.plan.Save(a.Node, flowtest.JobState("", pauses)) // the pauses are no part of the job
@@ -119,7 +119,7 @@ func (w *world) running(path string) bool {
 func (w *world) checkJobs() error {
 	for name, job := range w.jobs {
 		if job.known && !job.over && !job.canceled {
-			return fmt.Errorf("the run is %s and its job %s goes on", w.disk.run.State, name)
+			return fmt.Errorf("the run is %s and its job %s continues", w.disk.run.State, name)
 		}
 	}
 	return nil

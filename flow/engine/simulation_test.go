@@ -69,7 +69,7 @@ type chaos struct {
 	poor                                                         int  // the action from which on nothing that costs may begin; 0: never
 }
 
-// comparable tells whether the run must end as one that nothing happened to.
+// comparable reports whether the run must end as one that nothing happened to.
 func (c chaos) comparable() bool { return c.cancel == 0 && !c.deadline && c.poor == 0 }
 
 func drawChaos(rng *rand.Rand) chaos {

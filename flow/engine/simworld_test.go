@@ -117,7 +117,7 @@ func (w *world) act() error {
 	return nil
 }
 
-// costs tells whether what begins now costs money: a job that is begun does already.
+// costs reports whether what begins now costs money: a job that is begun does already.
 func (w *world) costs(a Action) bool {
 	kind := w.g.nodes[a.Node].Kind
 	return (kind == "call" || kind == "job") && a.In.State == nil
@@ -146,7 +146,7 @@ func (w *world) fault() bool {
 	case w.happens(w.chaos.machineCrash):
 		w.crash(true)
 	case w.happens(w.chaos.handOver):
-		w.say("hand over, the old worker goes on")
+		w.say("hand over, the old worker continues")
 		w.stale, w.plan = w.plan, nil
 	case w.happens(w.chaos.cancel):
 		w.say("cancel")
@@ -184,7 +184,7 @@ func (w *world) actStale() error {
 			return fmt.Errorf("a stale write was not refused: %v", err)
 		}
 		w.stale = nil
-	case ActStart, ActAbort: // goes on under its own attempt, which nobody listens to
+	case ActStart, ActAbort: // continues under its own attempt, whose result is ignored
 	default:
 		w.stale = nil
 	}

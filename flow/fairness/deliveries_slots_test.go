@@ -40,7 +40,7 @@ func TestDeliveryShares(t *testing.T) {
 		{"an endpoint gets five", [][]EndpointLoad{endpointsOf("a", 1, quick)}, 5, 5},
 		{"a failing endpoint gets one", [][]EndpointLoad{endpointsOf("a", 1, failing)}, 1, 1},
 		{"a paused endpoint gets none", [][]EndpointLoad{endpointsOf("a", 1, func(e *EndpointLoad) { e.PausedUntil = now.Add(time.Second) })}, 0, 0},
-		{"a pause that is over is none", [][]EndpointLoad{endpointsOf("a", 1, func(e *EndpointLoad) { e.PausedUntil = now })}, 5, 5},
+		{"a pause that is over does not count", [][]EndpointLoad{endpointsOf("a", 1, func(e *EndpointLoad) { e.PausedUntil = now })}, 5, 5},
 		{"a workspace gets a quarter", [][]EndpointLoad{endpointsOf("a", 100, quick)}, DeliverySlots / 4, 1},
 		{"unknown endpoints of a workspace get a sixteenth", [][]EndpointLoad{endpointsOf("a", 100, unknown)}, DeliverySlots / 16, 1},
 		{"slow endpoints of a workspace get a sixteenth", [][]EndpointLoad{endpointsOf("a", 100, func(e *EndpointLoad) { e.Proven, e.Slow = true, true })}, DeliverySlots / 16, 1},

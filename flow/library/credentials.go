@@ -88,7 +88,7 @@ func (l *Library) CredentialProblems(ctx context.Context, ws string, d *flow.Doc
 	return list, nil
 }
 
-// credential finds a credential and caches it; nil if there is none.
+// credential finds a credential and caches it. It returns nil if it does not exist.
 func (l *Library) credential(ctx context.Context, ws, name string, known map[string]*flow.Credential) (*flow.Credential, error) {
 	if c, ok := known[name]; ok {
 		return c, nil

@@ -16,7 +16,7 @@ type Restored struct {
 	Replaced bool                 // tabs that show the draft have to load it again
 }
 
-// restoreTries is how often a restore begins anew because others were faster.
+// restoreTries bounds how often a restore starts over because other edits were faster.
 const restoreTries = 5
 
 // RestoreVersion makes the draft equal to a version. It does so by a

@@ -158,7 +158,7 @@ func (r *Redactor) Held(s string) int {
 	return most
 }
 
-// Empty tells whether there is nothing to look for.
+// Empty reports whether there is nothing to look for.
 func (r *Redactor) Empty() bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -39,8 +39,8 @@ func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	previous := ""
-	if key.Borne == key.Previous.Hash {
-		previous = key.Borne
+	if key.Presented == key.Previous.Hash {
+		previous = key.Presented
 	}
 	by := key.ID + " " + previous
 	use := u.byKey[by]

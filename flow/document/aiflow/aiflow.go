@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// Recognize tells whether data is a file of AI-Flow: a list of nodes that say
+// Recognize reports whether data is a file of AI-Flow: a list of nodes that say
 // what they are.
 func Recognize(data []byte) bool {
 	for _, v := range entries(data) {
@@ -126,7 +126,7 @@ func (c *conversion) chosen() {
 	}
 }
 
-// leadsOn tells whether any node takes what this one gives.
+// leadsOn reports whether any node takes what this one gives.
 func (c *conversion) leadsOn(s *source) bool {
 	for _, other := range c.sources {
 		for _, l := range other.links {

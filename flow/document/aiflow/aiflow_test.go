@@ -99,7 +99,7 @@ func accounted(t *testing.T, data []byte, d *flow.Document, report []aiflow.Note
 		}
 	}
 	if open := len(document.Validate(d, kinds)); open > todo {
-		t.Errorf("%d problems, of which %d are told of: %v", open, todo, document.Validate(d, kinds))
+		t.Errorf("%d problems, %d of them reported: %v", open, todo, document.Validate(d, kinds))
 	}
 	for _, s := range sources(data) {
 		if len(nodes[s.name]) == 0 {
@@ -115,7 +115,7 @@ func accounted(t *testing.T, data []byte, d *flow.Document, report []aiflow.Note
 	}
 }
 
-// kept tells whether an edge is there, or leads through a node that is passed.
+// kept reports whether an edge is there, or leads through a node that is passed.
 func kept(nodes map[string][]string, d *flow.Document, to, from string) bool {
 	for _, b := range nodes[to] {
 		for _, a := range nodes[from] {

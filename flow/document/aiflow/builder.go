@@ -312,7 +312,7 @@ func mergePrompt(b *builder) {
 	}
 }
 
-// joins tells whether the end of a text would be read as part of the place that
+// joins reports whether the end of a text would be read as part of the place that
 // follows: a single { or a backslash.
 func joins(literal string) bool {
 	braces := len(literal) - len(strings.TrimRight(literal, "{"))

@@ -24,10 +24,10 @@ type rule struct {
 
 type pair struct{ from, to string }
 
-// typed tells whether a setting can only be typed.
+// typed reports whether a setting can only be typed.
 func (p pair) typed() bool { return strings.HasSuffix(p.to, "°") }
 
-// field is the config field of ours.
+// field is Sluice's config field.
 func (p pair) field() string { return strings.TrimSuffix(p.to, "°") }
 
 func types(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }

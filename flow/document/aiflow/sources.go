@@ -78,7 +78,7 @@ func position(m map[string]any) *flow.Position {
 	return &flow.Position{X: math.Round(x), Y: math.Round(y)}
 }
 
-// blank tells whether a value says nothing.
+// blank reports whether a value says nothing.
 func blank(v any) bool {
 	s, isText := v.(string)
 	return v == nil || isText && strings.TrimSpace(s) == ""

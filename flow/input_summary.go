@@ -77,7 +77,7 @@ func oneLine(text string) string {
 	return cutText(strings.Join(strings.Fields(text), " "), summarySize)
 }
 
-// cutText shortens a text to so many characters, the last of which then says so.
+// cutText shortens a text to n characters; the last one is then an ellipsis.
 func cutText(text string, size int) string {
 	letters := []rune(text)
 	if len(letters) <= size {
