@@ -38,7 +38,7 @@ check: format vet vuln drift types ## check a change: format, vet, staticcheck, 
 	go run ./e2e/all -shuffle=on
 	go run ./e2e/all -race -short -shuffle=on $(CONCURRENT)
 
-check-slow: ## run what takes long: crashes, faults in fleets, upgrades, snippets in every language, judges, races in the whole server
+check-slow: ## run what takes long: crashes, faults in fleets, upgrades, snippets in every language, validators of pages, races in the whole server
 	SLUICE_TEST_SLOW=1 go run ./e2e/all -run '$(SLOW)' ./e2e
 	go run ./e2e/all -run '^TestCrash$$' ./e2e -rounds=20
 	go run ./e2e/all -race -run '$(WIRED)' ./e2e
