@@ -10,9 +10,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time that was used up to a moment. Rates mean little
-// without it if other programs use the same cores. Where there is no /proc, the
-// times stay zero.
+// cpuTime reads the processor time of the machine, the server and this process.
 type cpuTime struct {
 	at                    time.Time
 	machine, server, self time.Duration

@@ -26,8 +26,11 @@ func node(id, kind string, config object) object {
 	return object{"id": id, "kind": kind, "config": config}
 }
 
+// nameInput returns the text input of all flows. Callers give a different name in each run,
+// so that a response can be matched with its request.
 func nameInput() object { return node("name", "input", object{"name": "name", "type": "text"}) }
 
+// textOutput returns the text output of all flows.
 func textOutput() object { return node("out", "output", object{"name": "text"}) }
 
 // greeting returns the smallest useful flow: input, template, output.

@@ -111,6 +111,7 @@ func unexpected(status int, body []byte, err error) error {
 	return fmt.Errorf("status %d: %.500s", status, body)
 }
 
+// rate returns the correct responses per second.
 func (l *load) rate() float64 { return float64(len(l.times)) / l.took.Seconds() }
 
 // percentile returns the time within which a share of the calls completed.

@@ -30,6 +30,7 @@ type model struct {
 	text       string               // of a complete response
 }
 
+// newModel starts a model on a free port of this machine.
 func newModel() (*model, error) {
 	m := &model{firstSent: map[string]time.Time{}}
 	for i := range tokens {
@@ -40,6 +41,7 @@ func newModel() (*model, error) {
 	return m, err
 }
 
+// url returns the base URL for a credential.
 func (m *model) url() string { return "http://" + m.Addr().String() + "/v1" }
 
 // token returns a token of typical length.

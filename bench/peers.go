@@ -33,11 +33,7 @@ func (b *benchmark) peerCandidates() []candidate {
 	}
 	if slices.ContainsFunc(b.on, func(p platform) bool { return p.postgres }) {
 		list = append(list, candidate{"DBOS, PostgreSQL", "PostgreSQL", func(w workload) (*subject, error) {
-			url, err := b.database()
-			if err != nil {
-				return nil, err
-			}
-			return b.startDBOS("DBOS, PostgreSQL", url, b.postgres.PID(), w)
+			return b.startDBOS("DBOS, PostgreSQL", b.database(), b.postgres.PID(), w)
 		}})
 	}
 	return list
@@ -114,6 +110,8 @@ func (b *benchmark) nodeRED(w workload) (*subject, error) {
 	})
 }
 
+// nodeREDFlow returns a workload in the format of Node-RED: nodes that name their
+// successors in wires.
 func nodeREDFlow(w workload) []object {
 	begin := object{"id": "in", "z": "tab", "type": "http in", "url": "/run", "method": "post", "wires": [][]string{{"middle"}}}
 	answer := object{"id": "out", "z": "tab", "type": "http response", "statusCode": "200", "headers": object{"content-type": "application/json"}, "wires": []any{}}

@@ -60,7 +60,7 @@ func (b *benchmark) compare(group []candidate, w workload, callers int) (_ [][]*
 	subjects := make([]*subject, len(group))
 	defer func() {
 		for _, s := range subjects {
-			if s != nil && err != nil {
+			if s != nil { // not stopped, because of an error
 				s.kill()
 			}
 		}

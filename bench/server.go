@@ -136,6 +136,7 @@ func (s *server) publish(document []byte) (string, error) {
 	return s.command(document, "flow", "import", "--publish", "-")
 }
 
+// key creates an API key.
 func (s *server) key() (string, error) { return s.command(nil, "key", "create", "--name", "bench") }
 
 // output collects what a process prints. It is safe for concurrent use.

@@ -32,6 +32,7 @@ func serveRequests(respond func(conn net.Conn, body []byte) error) (net.Listener
 	return l, nil
 }
 
+// serveConn serves one connection until an error.
 func serveConn(conn net.Conn, respond func(conn net.Conn, body []byte) error) {
 	defer conn.Close()
 	for r := bufio.NewReader(conn); ; {

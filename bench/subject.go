@@ -24,6 +24,7 @@ type platform struct {
 	postgres  bool
 }
 
+// platforms are the databases on which Sluice is measured, with the names of -on.
 var platforms = []platform{{"sqlite", 1, false}, {"postgres", 1, true}, {"postgres3", 3, true}}
 
 // title names a platform in tables.
@@ -52,7 +53,7 @@ type subject struct {
 
 // sluice starts a binary on a platform with an empty database and publishes
 // the workload's flow.
-func (b *benchmark) sluice(name, binary string, on platform, w workload) (_ *subject, err error) {
+func (b *benchmark) sluice(name, binary string, on platform, w workload) (*subject, error) {
 	s := &subject{name: name}
 	var servers []*server
 	s.kill = func() {
@@ -67,16 +68,13 @@ func (b *benchmark) sluice(name, binary string, on platform, w workload) (_ *sub
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if s.do == nil { // an error came before
 			s.kill()
 		}
 	}()
 	env := w.env
 	if on.postgres {
-		url, err := b.database()
-		if err != nil {
-			return nil, err
-		}
+		url := b.database()
 		s.postmaster = b.postgres.PID()
 		env = append([]string{"DATABASE_URL=" + url, "SLUICE_MASTER_KEY=" + masterKey}, env...)
 	}
@@ -89,10 +87,7 @@ func (b *benchmark) sluice(name, binary string, on platform, w workload) (_ *sub
 		s.addrs, s.pids = append(s.addrs, server.addr), append(s.pids, server.cmd.Process.Pid)
 	}
 	s.profile = func(f func()) { b.profiling(servers[0], f) }
-	id, key, err := servers[0].prepare(w.document)
-	if err != nil {
-		return nil, err
-	}
+	id, key := servers[0].prepare(w.document)
 	s.do = waiting(id, key, w.want)
 	return s, nil
 }

@@ -51,7 +51,7 @@ func TestSecretsRotate(t *testing.T) {
 	c := s.client(s.key())
 	secret := func() string { return string(c.want(200, "GET", "/v1/webhook-secret", nil).body) }
 	before := secret()
-	if out := s.fails("secrets", "rotate"); !strings.Contains(out, "stop it first") {
+	if out := s.fails("secrets", "rotate"); !strings.Contains(out, "stop all servers first") {
 		t.Errorf("beside a server it said %q", out)
 	}
 	s.stop()

@@ -45,6 +45,7 @@ func (c *apiClient) start(ctx context.Context, flowID string, given map[string]a
 	return c.run(ctx, http.MethodPost, "/v1/flow/"+flowID+"/run", flow.EncodeJSON(given))
 }
 
+// get reads a run; self is its URL from the run object.
 func (c *apiClient) get(ctx context.Context, self string) (*runObject, error) {
 	return c.run(ctx, http.MethodGet, c.path(self), nil)
 }
@@ -69,6 +70,7 @@ func (c *apiClient) path(absolute string) string {
 	return u.Path
 }
 
+// run sends a request whose response is a run object.
 func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (*runObject, error) {
 	raw, err := c.call(ctx, method, path, body)
 	if err != nil {
@@ -112,6 +114,7 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 	return types, nil
 }
 
+// call sends a request and returns the body of the response.
 func (c *apiClient) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	resp, err := c.do(ctx, method, path, "application/json", body)
 	if err != nil {

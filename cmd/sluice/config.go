@@ -99,6 +99,7 @@ func (s *size) UnmarshalText(text []byte) error {
 // days is a duration that may also be written in days, such as 90d.
 type days time.Duration
 
+// daysForm matches a number of days. Go's own durations end at hours.
 var daysForm = regexp.MustCompile(`^([0-9]{1,5})d$`)
 
 // UnmarshalText reads "90d" or a Go duration such as "36h".

@@ -320,6 +320,8 @@ func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams
 	return nil
 }
 
+// orDash returns "-" for an empty cell of a table, which would otherwise look like a
+// missing column.
 func orDash(s string) string {
 	if s == "" {
 		return "-"

@@ -37,6 +37,7 @@ type finding struct {
 // findings are the results so far.
 type findings []finding
 
+// add adds a finding. The advice says how to fix it and may be empty.
 func (f *findings) add(name string, state verdict, advice, format string, args ...any) {
 	*f = append(*f, finding{name, state, fmt.Sprintf(format, args...), advice})
 }
@@ -72,6 +73,7 @@ func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return err
 }
 
+// print prints the settings and the findings as two tables.
 func (f findings) print(out io.Writer, settings []setting) error {
 	fmt.Fprintf(out, "Sluice %s, %s\n\nSettings\n", version(), platform())
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
@@ -92,4 +94,5 @@ func (f findings) print(out io.Writer, settings []setting) error {
 	return w.Flush()
 }
 
+// sign returns the verdict as it is shown in the table.
 func sign(v verdict) string { return strings.ToUpper(string(v)) }

@@ -38,6 +38,7 @@ func (c *Config) settings() []setting {
 	return list
 }
 
+// isDefault reports whether a value equals the default in the tag of its field.
 func isDefault(text string, value any) bool {
 	switch v := value.(type) {
 	case days:
@@ -78,6 +79,8 @@ func shown(name string, value any) string {
 	return text
 }
 
+// withoutPassword returns a database URL without its password, for terminals and bug
+// reports.
 func withoutPassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -200,6 +200,8 @@ func (c flowListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s 
 	})
 }
 
+// flowJSON returns a flow as JSON. The version is null for a flow that was never
+// published.
 func flowJSON(f *flow.Flow) map[string]any {
 	return map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": positiveOrNil(f.LiveVersion), "updated_at": timeOrNil(f.UpdatedAt)}
 }
@@ -252,6 +254,7 @@ func (c flowValidateCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	return nil
 }
 
+// printCheck prints the result for one document.
 func printCheck(s *streams, name string, err error) {
 	if err == nil {
 		fmt.Fprintf(s.out, "%s: fine\n", name)

@@ -36,6 +36,7 @@ type gcTuner struct{ percent int }
 // its finalizer. Go has no other callback after a collection.
 type sentinel struct{ _ [16]byte }
 
+// arm makes the next collection call tune.
 func (g *gcTuner) arm() {
 	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
 		g.tune()
@@ -43,6 +44,7 @@ func (g *gcTuner) arm() {
 	})
 }
 
+// tune sets GOGC for the current live heap. It ignores changes of less than a tenth.
 func (g *gcTuner) tune() {
 	samples := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	runtimemetrics.Read(samples)

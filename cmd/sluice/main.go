@@ -160,6 +160,7 @@ func report(w io.Writer, err error) int {
 // usageError is an error in how a command was called.
 type usageError string
 
+// Error implements error.
 func (e usageError) Error() string { return string(e) }
 
 // selfCommand returns how this program was started, for printed commands.

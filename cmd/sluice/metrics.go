@@ -105,6 +105,7 @@ func (m *metrics) serve(addr string, failed chan<- error) error {
 	return nil
 }
 
+// close stops serving metrics, if it was started.
 func (m *metrics) close() {
 	if m.server != nil {
 		_ = m.server.Close() // nothing is lost with it

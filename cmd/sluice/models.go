@@ -95,6 +95,7 @@ func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	})
 }
 
+// find searches by words, lists a category, or lists all featured models.
 func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing, err error) {
 	query := strings.Join(c.Query, " ")
 	if query != "" {
@@ -200,6 +201,7 @@ func modelJSON(m *hosted.Model, n *flow.Node) map[string]any {
 		"official": m.Official, "runs": m.Runs, "inputs": inputs, "outputs": outputs}
 }
 
+// pointee returns the number, or an untyped nil that JSON omits.
 func pointee(f *float64) any {
 	if f == nil {
 		return nil

@@ -57,6 +57,7 @@ func (p *instances) serve(pass peers.StreamFunc, failed chan<- error) {
 	}
 }
 
+// close closes all connections and the listener. It may be called before serve.
 func (p *instances) close() {
 	if p != nil {
 		p.Close()

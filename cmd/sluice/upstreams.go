@@ -29,6 +29,8 @@ type upstreams struct {
 // read into memory has smaller limits.
 const apiLimit = 64 << 20
 
+// newUpstreams creates the clients. A URL of the hosting platform from the settings is
+// trusted and may be private; all other requests to the platform are guarded.
 func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	client, err := cfg.outbound()
 	if err != nil {

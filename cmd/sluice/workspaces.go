@@ -181,6 +181,7 @@ type quotaObject struct {
 	Default bool   `json:"default"` // the server's default applies
 }
 
+// newStorageObject converts the storage of a workspace for JSON.
 func newStorageObject(ws *flow.WorkspaceStorage) storageObject {
 	quota := func(k flow.QuotaKind) quotaObject {
 		o := quotaObject{Used: ws.Used.Get(k), Default: ws.Own.Get(k) == flow.DefaultQuota}

@@ -96,6 +96,7 @@ func (c *Command) declare(v reflect.Value) {
 	}
 }
 
+// addCommand adds a command and, recursively, its own flags and commands.
 func (c *Command) addCommand(field reflect.StructField, target reflect.Value) {
 	child := &Command{Name: nameOf(field), Help: field.Tag.Get("help"), Parent: c, aliases: list(field.Tag.Get("aliases")), target: target}
 	if _, ok := field.Tag.Lookup("default"); ok {
@@ -105,6 +106,8 @@ func (c *Command) addCommand(field reflect.StructField, target reflect.Value) {
 	c.Children = append(c.Children, child)
 }
 
+// newFlag reads the tags of a field. It panics for a type that cannot be read, so that a
+// wrong declaration is found by the first test that starts the program.
 func newFlag(field reflect.StructField, target reflect.Value, positional bool) *Flag {
 	tag := field.Tag
 	has := func(name string) bool { _, ok := tag.Lookup(name); return ok }
@@ -130,6 +133,7 @@ func list(text string) []string {
 	return strings.Split(text, ",")
 }
 
+// wordBoundary matches between the words of a field's name: MaxFile, RPMLimit.
 var wordBoundary = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 
 // nameOf returns the tag name, or the field's name in kebab case.
