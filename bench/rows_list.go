@@ -117,7 +117,7 @@ func (s *filled) measure(l list) (*load, error) {
 	call := func(w *httpConn, _, _ int) error {
 		status, body, err := w.get(request)
 		if err != nil || status != http.StatusOK || !bytes.Contains(body, []byte(l.has)) {
-			return fmt.Errorf("status %d, %d bytes without %q: %w", status, len(body), l.has, err)
+			return cmp.Or(err, fmt.Errorf("status %d, %d bytes without %q", status, len(body), l.has))
 		}
 		return nil
 	}
@@ -148,8 +148,9 @@ const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // listFlow returns the ID of the nth flow, in the order of activity: 0 is the busiest.
 func listFlow(n int) string { return fmt.Sprintf("flow_0%013d000000000000", n) }
+
 // listKey returns the ID of the nth key.
-func listKey(n int) string  { return fmt.Sprintf("key_000000000000000000000000%02d", n) }
+func listKey(n int) string { return fmt.Sprintf("key_000000000000000000000000%02d", n) }
 
 // lists returns lists that users commonly request, and lists that are expensive:
 // filters with few or no matches, and pages far down.
@@ -160,7 +161,7 @@ func (s *filled) lists() []list {
 		const form = "2006-01-02T15:04"
 		return "&time=custom&from=" + s.end.Add(-from).UTC().Format(form) + "&until=" + s.end.Add(-until).UTC().Format(form)
 	}
-	none := "No run fits"
+	none := "No runs match"
 	some := `href="/runs/run_`
 	var all []list
 	page := func(name, query, has string) {
