@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// build builds the binary of the working tree with the flags of a release.
+// build builds the binary of the working tree with the flags of a release. A profiled build
+// has one more source file; see profileOverlay.
 func build(dir string, profiled bool) (string, error) {
 	binary := filepath.Join(dir, "sluice")
 	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary}

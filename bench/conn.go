@@ -62,7 +62,8 @@ func (w *httpConn) get(head []byte) (status int, response []byte, err error) {
 	return w.exchange()
 }
 
-// exchange sends what is in w.out and reads the response.
+// exchange sends what is in w.out and reads the response. A response that does not arrive
+// within two minutes is an error.
 func (w *httpConn) exchange() (int, []byte, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		return 0, nil, err

@@ -39,7 +39,8 @@ func greeting() []byte {
 		"name.value", "greet.name", "greet.text", "out.value")
 }
 
-// calling returns the flow input, HTTP request, output.
+// calling returns the flow input, HTTP request, output. Its time limit is long because the
+// row queue calls a service that never responds.
 func calling(url string) []byte {
 	call := node("call", "http_request", object{"method": "POST", "url": url, "body": object{"name": "{{name}}"}})
 	call["timeout_s"] = 3600
@@ -47,7 +48,8 @@ func calling(url string) []byte {
 		"name.value", "call.name", "call.body", "out.value")
 }
 
-// chain returns a flow that passes the name through templates one after the other.
+// chain returns a flow that passes the name through templates one after the other, so each
+// step waits for the one before it.
 func chain(templates int) []byte {
 	nodes, edges := []object{nameInput(), textOutput()}, []string{}
 	from := "name.value"
@@ -60,7 +62,8 @@ func chain(templates int) []byte {
 	return document("Chain", nodes, append(edges, from, "out.value")...)
 }
 
-// fan returns a flow that passes the name to templates in parallel.
+// fan returns a flow that passes the name to templates in parallel, and the first result
+// to the output. All steps become ready at once.
 func fan(templates int) []byte {
 	nodes, edges := []object{nameInput(), textOutput(), node("first", "first_of", object{})}, []string{}
 	for i := range templates {

@@ -128,7 +128,8 @@ func emptyRequests(s *server, callers int, limit time.Duration) *load {
 	}))
 }
 
-// machineLimit describes both limits for a number of callers.
+// machineLimit describes both limits for a number of callers. It is measured right before
+// the row, on the server that the row uses.
 func (b *benchmark) machineLimit(s *server, callers int) string {
 	commits, empty := b.sqliteCommits(callers, 2*time.Second), emptyRequests(s, callers, 2*time.Second)
 	return fmt.Sprintf("%s synced one-row commits/s, grouped; %s GET /livez/s", count(commits.rate()), count(empty.rate()))

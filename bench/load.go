@@ -65,7 +65,8 @@ func timed(f func() error) (time.Duration, error) {
 
 // drive lets callers make calls, each on a connection of its own, until the
 // limit has passed or, if maxCalls is not 0, so many calls were made by all. The
-// callers share the addresses evenly.
+// callers share the addresses evenly. All connections are opened before the first call,
+// so that connecting is not measured.
 func drive(addrs []string, callers int, limit time.Duration, maxCalls int, do call) (*load, error) {
 	conns, closeAll, err := dialAll(addrs, callers)
 	if err != nil {
@@ -103,7 +104,8 @@ func requireCorrect(l *load, err error) (*load, error) {
 	return l, err
 }
 
-// unexpected describes a response with an unexpected status.
+// unexpected describes a response with an unexpected status. The body usually has a
+// problem document that explains it.
 func unexpected(status int, body []byte, err error) error {
 	if err != nil {
 		return err

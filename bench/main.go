@@ -17,6 +17,27 @@
 // This package owns what is measured and how. It uses the API and the command line,
 // and must not know the packages behind them.
 //
+// # Method
+//
+// Callers are closed-loop: each sends its next request after the previous response. A
+// stall therefore delays only as many requests as there are callers, and percentiles
+// understate what independent users would see; the rows burst and queue, which do not
+// wait for runs, show that side.
+//
+// Server and callers share the cores, so rates are lower bounds. Callers use a minimal
+// HTTP client to take little of the time, and the table has the processor time per run of
+// server, database and callers, which does not depend on who else uses the cores.
+//
+// Durability is never traded for speed: SQLite and PostgreSQL sync every commit that a
+// response depends on, as in production. A response only counts if its content is right,
+// and a single incorrect one makes the whole program fail.
+//
+// To judge a change, use -against with the commit before it: both builds run at the same
+// time and are measured alternately, so what disturbs one disturbs the other too. A ratio
+// whose lowest and highest round lie on both sides of 1 shows no difference.
+//
+// # Layout
+//
 // A row of the table is a function in rows_*.go. The parts that rows share are
 //
 //	server.go   a Sluice process            subject.go  any program that is compared

@@ -21,7 +21,8 @@ const (
 )
 
 // model is a server with OpenAI's API that streams the same response to every
-// prompt. It records when it sent the first token of each response.
+// prompt. It records when it sent the first token of each response; both ends of the
+// measured path are in this process, so one clock times them.
 type model struct {
 	net.Listener
 	mu         sync.Mutex

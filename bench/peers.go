@@ -16,7 +16,7 @@ import (
 // peersDir holds the other programs, relative to the repository.
 const peersDir = "bench/peers"
 
-// buildPeers installs and builds the other programs.
+// buildPeers installs and builds the other programs, in the versions of the lock files.
 func (b *benchmark) buildPeers() error {
 	if err := command(peersDir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
 		return err
@@ -66,7 +66,8 @@ func (b *benchmark) startDBOS(name, url string, postmaster int, w workload) (*su
 }
 
 // nodeRED starts Node-RED with a flow like the workload's: HTTP in, template or
-// HTTP request, HTTP response. It records nothing.
+// HTTP request, HTTP response. It records nothing, so it shows what the bare work costs;
+// a program that can lose no run is compared with DBOS.
 func (b *benchmark) nodeRED(w workload) (*subject, error) {
 	dir, err := os.MkdirTemp(b.dir, "node-red-")
 	if err != nil {

@@ -100,7 +100,8 @@ func (u *burst) verify() (wrong int) {
 	}
 }
 
-// burstRow measures how fast runs are accepted and when the last of them has ended.
+// burstRow measures how fast runs are accepted and when the last of them has ended. The
+// workers compete with accepting, as in production.
 func (b *benchmark) burstRow(s *server) {
 	u := newBurst(s, greeting())
 	limit := b.machineLimit(s, parallel)
@@ -116,8 +117,9 @@ func (b *benchmark) burstRow(s *server) {
 			count(l.rate()), ms(l.percentile(.5)), ms(l.percentile(.99)), all.Seconds(), count(float64(b.burst)/all.Seconds()), l.errors+wrong), "≥ 3,000 accepted/s", limit)
 }
 
-// queueRow fills the queue while all workers are busy. The server is killed at the
-// end: an orderly shutdown would wait for the hanging steps.
+// queueRow fills the queue while all workers are busy. Neither the rate nor the memory may
+// depend on the length of the queue, and a start with a long queue must be as fast as any.
+// The server is killed at the end: an orderly shutdown would wait for the hanging steps.
 func (b *benchmark) queueRow() {
 	const workers = 256 // the default
 	service := must(newHangingService())

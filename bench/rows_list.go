@@ -27,7 +27,9 @@ const (
 	listLimit    = 100 * time.Millisecond // p95 of each
 )
 
-// listRow measures lists of runs on a server with very many of them.
+// listRow measures lists of runs on a server with very many of them. Filters combine
+// freely, so no set of indexes serves all of them; the row finds combinations for which the
+// database would read the whole table.
 func (b *benchmark) listRow() {
 	for _, on := range b.on {
 		if on.instances == 1 {
@@ -245,8 +247,8 @@ func (s *filled) lists() []list {
 //go:embed list_fill.sql
 var listFill string
 
-// fillChunk is the number of runs that one transaction inserts. The server waits
-// for each of them.
+// fillChunk is the number of runs that one transaction inserts. SQLite has one writer, so
+// the server waits for each transaction.
 const fillChunk = 50_000
 
 // fill creates a user, flows, keys and runs.

@@ -69,7 +69,9 @@ func (b *benchmark) httpRow() {
 	})
 }
 
-// rate measures a workload with each number of callers on each platform.
+// rate measures a workload with each number of callers on each platform. One caller shows
+// the latency of a run, many show the throughput, and more than there are workers shows
+// what queueing costs.
 func (b *benchmark) rate(w workload) {
 	b.measureMachine()
 	if len(b.callers) > 0 {
@@ -87,7 +89,7 @@ func (b *benchmark) rate(w workload) {
 }
 
 // addRate adds a row with the medians of all rounds. Medians ignore a round that was
-// disturbed by another program.
+// disturbed by another program; the last columns show how much others took.
 func (b *benchmark) addRate(w workload, callers int, name string, samples []*sample) {
 	of := func(f func(*sample) float64) float64 { return median(samples, f) }
 	duration := func(f func(*sample) time.Duration) string {

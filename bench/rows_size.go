@@ -11,7 +11,9 @@ import (
 // and first_of: a flow has at most 1,000 nodes.
 const templates = 997
 
-// nodesRow measures the cost of each additional node in a run.
+// nodesRow measures the cost of each additional node in a run, as the difference between
+// the largest flow and one with a single node. A chain has as many steps one after the
+// other; a fan makes them ready at once and joins them.
 func (b *benchmark) nodesRow(s *server) {
 	key := must(s.key())
 	one := b.alone(s, key, chain(1))
@@ -35,7 +37,8 @@ func (b *benchmark) alone(s *server, key string, document []byte) time.Duration 
 	return l.percentile(.5)
 }
 
-// startRow measures restarts, the memory of the idle server and the binary's size.
+// startRow measures restarts, the memory of the idle server and the binary's size. The
+// first start is left out: it creates the database.
 func (b *benchmark) startRow(s *server) {
 	var starts []time.Duration
 	for range 5 {

@@ -109,7 +109,8 @@ func sampleEvery(interval time.Duration, f func()) (stop func()) {
 }
 
 // streamRow compares how long first tokens take through Sluice and directly from the
-// model.
+// model. Only the first token is timed: later ones are sent in batches on purpose, so that
+// thousands of streams cost little.
 func (b *benchmark) streamRow(s *server) {
 	m := must(newModel())
 	defer m.Close()

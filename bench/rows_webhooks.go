@@ -85,8 +85,9 @@ func (r *receivers) times(started map[string]time.Time) (list []time.Duration, a
 }
 
 // webhooksRow sends webhooks to a healthy receiver while 400 are due at one that
-// hangs. It lasts longer than the time limit of an attempt, so that attempts time out
-// and start meanwhile. The server is killed at the end.
+// hangs. One slow receiver must not delay the others: each host gets a few slots. The row
+// lasts longer than the time limit of an attempt, so that attempts time out and start
+// meanwhile. The server is killed at the end.
 func (b *benchmark) webhooksRow() {
 	r := newReceivers()
 	defer r.Close()

@@ -58,7 +58,8 @@ func newEchoService(delay time.Duration) (service, error) {
 	return service{l}, err
 }
 
-// newHangingService starts responses that never end.
+// newHangingService starts responses that never end, which keeps the steps that wait for
+// them at work until the server is killed.
 func newHangingService() (service, error) {
 	l, err := serveRequests(func(conn net.Conn, _ []byte) error {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nx")

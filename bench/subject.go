@@ -39,7 +39,8 @@ func (p platform) title() string {
 }
 
 // subject is a running program under a workload: Sluice in one or more processes, or
-// another program.
+// another program. All subjects of a comparison run at the same time on the same machine,
+// so each of them also suffers from whatever disturbs it.
 type subject struct {
 	name       string
 	addrs      []string
@@ -52,7 +53,8 @@ type subject struct {
 }
 
 // sluice starts a binary on a platform with an empty database and publishes
-// the workload's flow.
+// the workload's flow. On PostgreSQL it may start several processes on one database, among
+// which the callers are divided.
 func (b *benchmark) sluice(name, binary string, on platform, w workload) (*subject, error) {
 	s := &subject{name: name}
 	var servers []*server

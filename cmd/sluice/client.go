@@ -15,7 +15,9 @@ import (
 	"sluice/flow"
 )
 
-// apiClient calls the API of the server on this machine. It authenticates with the
+// apiClient calls the API of the server on this machine, for "sluice flow run". It
+// implements only what that needs, with the same paths and rules as any client, which
+// makes the command a check of the API from outside. It authenticates with the
 // token that the server keeps for the command line beside its lock file, so it needs
 // no API key.
 type apiClient struct {
@@ -50,7 +52,8 @@ func (c *apiClient) get(ctx context.Context, self string) (*runObject, error) {
 	return c.run(ctx, http.MethodGet, c.path(self), nil)
 }
 
-// await polls until the run has ended.
+// await polls until the run has ended. Each request waits up to a minute at the server,
+// so there is no delay and little traffic.
 func (c *apiClient) await(ctx context.Context, self string) (*runObject, error) {
 	for {
 		run, err := c.run(ctx, http.MethodGet, c.path(self)+"?wait=60", nil)
@@ -153,7 +156,7 @@ func (c *apiClient) send(req *http.Request) (*http.Response, error) {
 }
 
 // problem returns the error that a response describes: an RFC 9457 problem document,
-// or else its status.
+// or else its status. A proxy in between may send anything, hence the limit on its size.
 func problem(resp *http.Response) error {
 	var p struct {
 		Detail string         `json:"detail"`

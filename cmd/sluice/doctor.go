@@ -17,7 +17,7 @@ type doctorCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// verdict is the severity of a finding.
+// verdict is the severity of a finding. Its values are part of the JSON output.
 type verdict string
 
 const (

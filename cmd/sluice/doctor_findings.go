@@ -167,7 +167,8 @@ func (c *Config) examineAddress(ctx context.Context, f *findings) {
 }
 
 // unopened reports why the database cannot be opened. Drivers print a line for
-// each address they tried; the last one has the cause.
+// each address they tried; the last one has the cause. The URL is never part of it, since
+// it contains the password.
 func (f *findings) unopened(err error) {
 	if errors.Is(err, db.ErrPooler) {
 		f.add("pooler", wrong, "Point DATABASE_URL at PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// setting is the effective value of a field of Config.
+// setting is the effective value of a field of Config. Its JSON form is what support
+// requests should include.
 type setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`

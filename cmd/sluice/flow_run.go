@@ -30,7 +30,9 @@ type flowRunCmd struct {
 // errRunEnded is returned after the error of a failed run has been printed.
 var errRunEnded = errors.New("the run did not succeed")
 
-// Run runs a flow on the running server or, without one, in this process.
+// Run runs a flow on the running server or, without one, in this process. It always goes
+// through the API, so that a run from the command line behaves like any other: it is
+// listed, counted and limited.
 func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	api, flowID, done, err := c.open(ctx, cfg, s)
 	if err != nil {
@@ -81,7 +83,8 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams) (api *api
 }
 
 // openFile publishes the document in a temporary database, which is deleted
-// after the run.
+// after the run. The real database is only read: trying out a file must not leave a
+// trace in it.
 func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api *apiClient, flowID string, done func(), err error) {
 	data, err := readDocument(s, c.Flow)
 	if err != nil {

@@ -42,7 +42,8 @@ type flowImportCmd struct {
 	JSON    bool     `help:"Print as JSON."`
 }
 
-// Run imports all files, or none of them if one is refused.
+// Run imports all files, or none of them if one is rejected. All files are read before
+// the database is changed.
 func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")

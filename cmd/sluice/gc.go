@@ -19,7 +19,8 @@ const (
 	largeHeap     = 48 << 20 // bytes
 )
 
-// tuneGC adjusts GOGC after each collection, unless the operator has set it.
+// tuneGC adjusts GOGC after each collection, unless the operator has set it. Only the
+// server calls it: other commands end before their garbage matters.
 func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return

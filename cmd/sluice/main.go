@@ -128,7 +128,7 @@ func sentence(err error) string {
 	return err.Error() + "."
 }
 
-// helpHint says which help to read after a usage error. Plain sluice is serve,
+// helpHint returns which help to read after a usage error. Plain sluice is serve,
 // so an unknown command counts as an argument of it.
 func helpHint(selected *command.Command, args []string) string {
 	if selected.Parent == nil || selected.Name == "serve" && !slices.Contains(args, "serve") {
@@ -137,7 +137,8 @@ func helpHint(selected *command.Command, args []string) string {
 	return fmt.Sprintf("Run '%s --help' for usage.", selected.Path())
 }
 
-// report prints an error as one sentence and returns the exit code.
+// report prints an error as one sentence and returns the exit code. An error with a code
+// is printed without the text that packages wrapped around it, which is for logs.
 func report(w io.Writer, err error) int {
 	var usage usageError
 	switch {

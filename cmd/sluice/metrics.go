@@ -83,7 +83,8 @@ func (m *metrics) observe(o jobs.Observation) {
 }
 
 // serve serves /metrics and Go's profiles on a separate listener, which only
-// operators should reach. An empty address disables it.
+// operators should reach: it has no authentication, and profiles reveal internals. An
+// empty address disables it.
 func (m *metrics) serve(addr string, failed chan<- error) error {
 	if addr == "" {
 		return nil

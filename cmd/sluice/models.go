@@ -21,7 +21,8 @@ type modelCmd struct {
 	Compare modelCompareCmd `cmd:"" help:"Compare two versions of a hosted model."`
 }
 
-// host is the hosting platform and the secret for it, which may be empty.
+// host is the hosting platform and the secret for it, which may be empty: the featured
+// models can be shown without one.
 type host struct {
 	directory *hosted.Directory
 	secret    string
@@ -72,7 +73,7 @@ type modelListCmd struct {
 }
 
 // Run lists models. If the platform cannot be reached, it lists the featured
-// ones and prints a warning.
+// ones and prints a warning: a list without network access is better than none.
 func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	h, err := openHost(ctx, cfg, s)
 	if err != nil {
@@ -170,7 +171,8 @@ func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return printModel(s, m, n)
 }
 
-// modelFields returns the fields and ports that the model adds to its node.
+// modelFields returns the fields and ports that the model adds to its node. They are
+// derived from its JSON Schema in the same way as in the editor.
 func modelFields(n *flow.Node) (fields []flow.Field, outputs []flow.Port) {
 	k := nodes.New(nodes.Deps{}).For(n)
 	for _, f := range k.Fields {

@@ -29,7 +29,8 @@ type priceSetCmd struct {
 	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
 }
 
-// nanoPerUSD converts dollars to the unit of the store.
+// nanoPerUSD converts dollars to the unit of the store. Prices per token are far below a
+// cent, and sums of integers have no rounding errors.
 const nanoPerUSD = 1e9
 
 // Run sets a price for future runs.

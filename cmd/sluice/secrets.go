@@ -20,7 +20,8 @@ type secretsRotateCmd struct {
 	JSON       bool   `help:"Print what was done as JSON."`
 }
 
-// Run rotates the master key. After an interruption it continues.
+// Run rotates the master key. It can be repeated after an interruption: secrets that are
+// already encrypted with the new key are left as they are.
 func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err

@@ -44,7 +44,8 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 }
 
 // printWelcome prints the address, the set-up link if there is no owner yet and, if
-// there are no keys yet, how to call a flow.
+// there are no keys yet, how to call a flow. The link contains a one-time token, since
+// the first person to open it becomes the owner.
 func (a *app) printWelcome(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
 	token := flow.NewLinkToken()

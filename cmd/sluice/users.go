@@ -33,7 +33,8 @@ type userAddCmd struct {
 	Workspace     string `default:"default" help:"ID of the workspace, as its settings show it." placeholder:"ID"`
 }
 
-// Run adds a person. An existing account keeps its password.
+// Run adds a person. An existing account keeps its password and name; only its
+// membership is added.
 func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	address, err := mail.ParseAddress(c.Email)
 	if err != nil || address.Address != c.Email {

@@ -19,7 +19,22 @@
 //	type         "path" makes a path absolute; an "existingfile" must exist as well
 //	hidden       not in the help
 //
-// Flags of the outermost struct are settings: every command takes them.
+// Flags of the outermost struct are settings: every command takes them. For example
+//
+//	var root struct {
+//		Addr string   `env:"APP_ADDR" default:":80" help:"Address to listen on."`
+//		List struct{} `cmd:"" help:"List everything."`
+//		Key  struct {
+//			Create keyCreate `cmd:"" help:"Create a key."`
+//		} `cmd:"" help:"API keys."`
+//	}
+//
+// declares the commands "list" and "key create", which both take --addr. Parse returns the
+// selected one with its fields filled in; the caller then calls a method of its struct.
+//
+// A value comes from the command line, else from the variable, else from the default.
+// Types that implement encoding.TextUnmarshaler read their own values, and their errors
+// become usage errors that name the flag or the variable.
 //
 // The package exists because libraries that find methods by name through
 // reflection, as kong does, make the linker keep every exported method of every

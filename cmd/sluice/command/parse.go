@@ -90,7 +90,8 @@ func (c *Command) allFlags() []*Flag {
 	return append(append([]*Flag(nil), c.Flags...), c.settings()...)
 }
 
-// plainError rewords the errors of package pflag.
+// plainError rewords the errors of package pflag, which name the program's internals, such
+// as "flag: help requested".
 func plainError(err error, names []string) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := "--" + e.GetSpecifiedName()
@@ -164,7 +165,8 @@ func (f *Flag) complete() error {
 	return nil
 }
 
-// didYouMean proposes names that are similar to a mistyped one.
+// didYouMean proposes names that are similar to a mistyped one: those that it begins, and
+// those that differ in at most two letters.
 func didYouMean(name string, known []string) string {
 	var similar []string
 	for _, k := range known {
