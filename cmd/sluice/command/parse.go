@@ -90,8 +90,7 @@ func (c *Command) allFlags() []*Flag {
 	return append(append([]*Flag(nil), c.Flags...), c.settings()...)
 }
 
-// plainError rewords the errors of package pflag, which name the program's internals, such
-// as "flag: help requested".
+// plainError rewords the errors of package pflag in the style of all other usage errors.
 func plainError(err error, names []string) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := "--" + e.GetSpecifiedName()
