@@ -75,9 +75,9 @@ assets: static/node_modules ## bundle scripts and styles into static/dist
 types: static/node_modules ## type-check the TypeScript
 	cd static && npx --no-install tsc --noEmit
 
-preview: ROOM ?= console
-preview: ## serve the views of ROOM (console, editor, account ...) with sample data on http://127.0.0.1:8099
-	go test ./views/$(ROOM) -timeout 0 -preview 127.0.0.1:8099
+preview: VIEWS ?= console
+preview: ## serve the pages of the package VIEWS (console, editor, account ...) with sample data on http://127.0.0.1:8099
+	go test ./views/$(VIEWS) -timeout 0 -preview 127.0.0.1:8099
 
 screenshots: ## take the screenshots of README and docs again, from a seeded instance
 	go test ./e2e -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/images"

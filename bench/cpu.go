@@ -38,7 +38,8 @@ func processTime(pid int) time.Duration {
 }
 
 // familyTime returns the time of a process, of its children, and of children that
-// have ended. PostgreSQL has a process for each connection.
+// have ended. PostgreSQL has a process for each connection, and the kernel adds the time
+// of ended ones to their parent's.
 func familyTime(pid int) (sum time.Duration) {
 	parent := strconv.Itoa(pid)
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")

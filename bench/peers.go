@@ -146,7 +146,8 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// startPeer starts a program that the kernel ends together with this one.
+// startPeer starts a program that the kernel ends together with this one. Its output is
+// kept, because that is where it prints its address and its errors.
 func startPeer(name string, cmd *exec.Cmd) (*subject, *output, error) {
 	out := &output{}
 	cmd.Stdout, cmd.Stderr = out, out

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// profiled is a source file that is added to profiled builds: releases cannot write
-// CPU profiles to a file.
+// profiled is a source file that is added to profiled builds: releases serve profiles only
+// on the metrics address and cannot write them to a file.
 //
 //go:embed profiled.go.txt
 var profiled []byte

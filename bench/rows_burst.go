@@ -72,7 +72,7 @@ func (u *burst) get(w *httpConn, path string) []byte {
 }
 
 // verify lists all runs. It returns how many are missing, duplicate or have the wrong
-// output.
+// output: a fast server that loses runs is not fast.
 func (u *burst) verify() (wrong int) {
 	w := must(dial(u.addr))
 	defer w.close()
@@ -130,7 +130,8 @@ func (b *benchmark) queueRow() {
 	b.fill(s, newBurst(s, greeting()))
 }
 
-// fill queues runs and measures the first and the last tenth of them.
+// fill queues runs and measures the first and the last tenth of them, between which the
+// queue has grown tenfold. At last it kills the server and measures how long a start takes.
 func (b *benchmark) fill(s *server, u *burst) {
 	limit := b.machineLimit(s, parallel)
 	tenth := b.queued / 10

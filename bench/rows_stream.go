@@ -58,7 +58,7 @@ func (b *benchmark) stream(addr string, m *model, request requestFunc) *load {
 }
 
 // receive receives one response, checks it and returns the time that its first token
-// took.
+// took. The text must be complete: a delta may replace what came before it (reset).
 func (m *model) receive(w *httpConn, name string, request requestFunc) (time.Duration, error) {
 	head, body := request(name)
 	var first time.Time
@@ -89,7 +89,8 @@ func (m *model) receive(w *httpConn, name string, request requestFunc) (time.Dur
 	return first.Sub(sent), nil
 }
 
-// sampleEvery calls f at an interval until it is stopped.
+// sampleEvery calls f at an interval until it is stopped. stop returns after the last call,
+// so what f changes can be read without a lock.
 func sampleEvery(interval time.Duration, f func()) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -27,7 +27,7 @@ type platform struct {
 // platforms are the databases on which Sluice is measured, with the names of -on.
 var platforms = []platform{{"sqlite", 1, false}, {"postgres", 1, true}, {"postgres3", 3, true}}
 
-// title names a platform in tables.
+// title returns the name of a platform in tables.
 func (p platform) title() string {
 	switch {
 	case !p.postgres:
@@ -104,7 +104,8 @@ type candidate struct {
 	start func(w workload) (*subject, error)
 }
 
-// groups returns the candidates in groups. The members of a group run at the same time
+// groups returns what is measured together. Without -against and -peers each platform is a
+// group of its own. The members of a group run at the same time
 // and are measured alternately. Members of this build come first and are compared with
 // each of the others.
 func (b *benchmark) groups() (list [][]candidate) {

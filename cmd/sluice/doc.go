@@ -29,7 +29,7 @@
 // server: SQLite allows other processes beside the one that executes runs, and a
 // file lock keeps it to one. Changes are visible to the server immediately, because
 // it caches nothing that it does not revalidate. Only "flow run" goes through the
-// API of the running server, and starts a server of its own if there is none.
+// API of the running server, and starts a server of its own if none is running.
 //
 // # The server
 //

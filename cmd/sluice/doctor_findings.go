@@ -85,7 +85,8 @@ func (c *Config) examine(ctx context.Context) findings {
 // almostFull is the fraction of a quota at which doctor warns.
 const almostFull = 0.9
 
-// quotas reports the workspaces that have used most of a quota, fullest first.
+// quotas reports the workspaces that have used most of a quota, fullest first, at most
+// five of them: a server with open sign-up can have thousands.
 func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	list, err := allStorage(ctx, store)
 	if err != nil {
@@ -133,7 +134,8 @@ func (c *Config) warnOfKeyFile(log *slog.Logger) {
 	}
 }
 
-// examineAddress checks the public URL and the listening address.
+// examineAddress checks the public URL and the listening address, which together decide
+// who can connect and whether passwords and keys are encrypted in transit.
 func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
@@ -184,7 +186,8 @@ func (f *findings) unopened(err error) {
 	f.add("database", wrong, advice, "%s", text)
 }
 
-// answers returns an error unless a URL that needs no key responds.
+// answers returns an error unless a URL that needs no key responds. A slow response counts
+// as none, so that doctor never takes long.
 func answers(ctx context.Context, base, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -235,7 +238,8 @@ func (f *findings) database(e db.Examination) {
 	}
 }
 
-// work reports runs and deliveries in progress and those that need attention.
+// work reports runs and deliveries in progress and those that need attention. Open runs
+// without a running server are worth a warning: nothing else would tell the operator.
 func (f *findings) work(e db.Examination, running bool) {
 	if !e.Owned {
 		f.add("owner", notice, "Open the set-up link that the server prints, or use 'sluice user add'.", "There is no account yet.")

@@ -156,7 +156,8 @@ func ownApp(ctx context.Context, cfg Config, secrets *db.Store) (*apiClient, fun
 	return &apiClient{base: a.local, token: a.token, temporary: true}, func() { _ = a.stop() }, nil
 }
 
-// inputs parses --input by the types that the flow declares.
+// inputs parses --input by the types that the flow declares: "7" is a number for a number
+// input and a text for a text input.
 func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (map[string]any, error) {
 	types, err := api.inputTypes(ctx, flowID)
 	if err != nil {
@@ -182,7 +183,8 @@ func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (
 	return given, nil
 }
 
-// follow prints the progress of each step if standard error is a terminal.
+// follow prints the progress of each step if standard error is a terminal. In scripts only
+// the result matters, so it just waits for the end.
 func (c flowRunCmd) follow(ctx context.Context, api *apiClient, run *runObject, s *streams) error {
 	if !isTerminal(s.err) {
 		_, err := api.await(ctx, run.URLs["self"])
@@ -220,7 +222,8 @@ func mark(state string) string {
 	return "✗"
 }
 
-// show prints the outputs. It returns an error if the run did not succeed.
+// show prints the outputs. It returns an error if the run did not succeed; outputs that
+// were produced before the failure are printed anyway.
 func (c flowRunCmd) show(run *runObject, text func(any) string, s *streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if c.JSON {

@@ -178,7 +178,7 @@ func joinScopes(k *flow.Key) string {
 }
 
 // keyState returns the state of a key and, after a rotation, until when the
-// previous secret works.
+// previous secret works: a key in its overlap must not be taken for rotated everywhere.
 func keyState(k *flow.Key) string {
 	now := time.Now()
 	if k.Overlaps(now) {

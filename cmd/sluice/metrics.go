@@ -64,7 +64,8 @@ func newMetrics(store *db.Store) *metrics {
 	return m
 }
 
-// observe counts an event of package jobs.
+// observe counts an event of package jobs. It is called on the path of every run, so it
+// only changes counters in memory.
 func (m *metrics) observe(o jobs.Observation) {
 	switch {
 	case o.Rejected != "":

@@ -43,8 +43,8 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 	return &host{directory: hosted.NewDirectory(models.host), secret: secret, close: models.client.Close}, nil
 }
 
-// hostSecret returns the secret that a run would use, or "" if there is none or it
-// may not be sent to the platform. The database need not exist.
+// hostSecret returns the secret that a run would use, or "" without one that may be sent
+// to the platform. The database need not exist.
 func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
 	if cfg.needDatabase() != nil {
 		return models.resolver(nil).Environment["replicate"].Secret, nil // resolver has bound it to the platform's host
@@ -250,7 +250,7 @@ func modelType(f flow.Field) string {
 }
 
 // oneLine returns the start of a text on one line, up to a number of
-// characters.
+// characters. Descriptions come from the platform and may have any length.
 func oneLine(text string, most int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= most {
