@@ -208,7 +208,7 @@ type audit struct {
 // is what Core Web Vitals call good.
 func checkWeight(t *testing.T, address string, audits map[string]audit) {
 	t.Helper()
-	for name, most := range map[string]float64{"total-byte-weight": 600 << 10, "cumulative-layout-shift": 0.1} {
+	for name, most := range map[string]float64{"total-byte-weight": 200 << 10, "cumulative-layout-shift": 0.1} {
 		a, found := audits[name]
 		if t.Logf("%s: %s %.3f", address, name, a.NumericValue); !found || a.NumericValue > most {
 			t.Errorf("%s: %s is %.3f, wanted at most %.3f", address, name, a.NumericValue, most)
