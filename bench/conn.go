@@ -84,7 +84,8 @@ func (w *httpConn) exchange() (int, []byte, error) {
 	return status, w.body, err
 }
 
-// header reads up to the empty line. A length of -1 means a chunked body.
+// header reads up to the empty line. A length of -1 means a chunked body. Header names are
+// compared as Go's server writes them, not case-insensitively as HTTP requires.
 func (w *httpConn) header() (status, length int, err error) {
 	line, err := w.r.ReadSlice('\n')
 	if err != nil {

@@ -81,7 +81,7 @@ func insert(db *sql.DB, rows int) error {
 }
 
 // postgresCommits measures synced commits of one row on PostgreSQL, each caller on a
-// connection of its own.
+// connection of its own. PostgreSQL syncs concurrent commits together.
 func (b *benchmark) postgresCommits(callers int, limit time.Duration) *load {
 	url := b.database()
 	ctx := context.Background()

@@ -59,7 +59,8 @@ import (
 	"sluice/db/dbtest/pgserver"
 )
 
-// row is one or more lines of the table.
+// row is one or more lines of the table. Rows are independent: each starts servers of its
+// own, so that -rows can select any of them.
 type row struct {
 	name    string
 	measure func(*benchmark)

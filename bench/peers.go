@@ -165,7 +165,7 @@ func startPeer(name string, cmd *exec.Cmd) (*subject, *output, error) {
 }
 
 // await waits until a peer accepts connections. addr returns its address, or "" while
-// it is not ready.
+// it is not ready. A program that ends early is reported after a minute with its output.
 func (s *subject) await(out *output, addr func() string) error {
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
 		if a := addr(); a != "" {

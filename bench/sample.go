@@ -105,7 +105,7 @@ func (b *benchmark) compare(group []candidate, w workload, callers int) (_ [][]*
 	return samples, nil
 }
 
-// median returns the median of f over all samples.
+// median returns the median of f over all samples, the upper one of an even number.
 func median(samples []*sample, f func(*sample) float64) float64 {
 	values := make([]float64, len(samples))
 	for i, m := range samples {

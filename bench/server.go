@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// server is a `sluice serve` process on a data directory.
+// server is a `sluice serve` process on a data directory. It can be stopped or killed and
+// started again on the same data.
 type server struct {
 	binary, dir string
 	env         []string

@@ -43,7 +43,7 @@ func serveConn(conn net.Conn, respond func(conn net.Conn, body []byte) error) {
 	}
 }
 
-// service is a server that flows call.
+// service is a server that flows call. Flows may call it because of allowLoopback.
 type service struct{ net.Listener }
 
 func (s service) url() string { return "http://" + s.Addr().String() + "/" }

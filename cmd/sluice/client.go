@@ -25,7 +25,8 @@ type apiClient struct {
 	temporary   bool // the server ends with this command, so its URLs must not be shown
 }
 
-// runObject has the fields of the API's run object that commands show.
+// runObject has the fields of the API's run object that commands show. raw is the response
+// as received, for --json: decoding and encoding it again could change numbers.
 type runObject struct {
 	ID      string            `json:"run_id"`
 	Status  string            `json:"status"`
@@ -91,7 +92,8 @@ func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (
 	return run, nil
 }
 
-// inputTypes are the flow's inputs by name, from its JSON Schema.
+// inputTypes returns the types of the flow's inputs by name, from its JSON Schema. An
+// input that accepts any JSON value has no type there.
 func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]flow.Type, error) {
 	raw, err := c.call(ctx, http.MethodGet, "/v1/flow/"+flowID, nil)
 	if err != nil {

@@ -26,7 +26,8 @@ const (
 	wrong  verdict = "bad"  // it does not work, or soon will not
 )
 
-// finding is the result of one check.
+// finding is the result of one check. Text is the fact, Advice the fix; both are sentences
+// for an operator who does not know the code.
 type finding struct {
 	Name   string  `json:"name"`
 	State  verdict `json:"state"`
@@ -53,7 +54,8 @@ func (f findings) worst() verdict {
 	return worst
 }
 
-// errFoundProblems is returned after all findings have been printed.
+// errFoundProblems is returned after all findings have been printed. It only sets the exit
+// code.
 var errFoundProblems = errors.New("something is wrong; see above")
 
 // Run shows settings and findings. It changes nothing, except that opening the

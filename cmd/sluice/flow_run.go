@@ -27,7 +27,8 @@ type flowRunCmd struct {
 	JSON  bool     `help:"Print the run object as JSON."`
 }
 
-// errRunEnded is returned after the error of a failed run has been printed.
+// errRunEnded is returned after the error of a failed run has been printed. It only sets
+// the exit code.
 var errRunEnded = errors.New("the run did not succeed")
 
 // Run runs a flow on the running server or, without one, in this process. It always goes

@@ -28,7 +28,8 @@ type flowCmd struct {
 }
 
 // library returns a library of flows for commands that work on the database
-// directly.
+// directly. Its kinds have no clients: commands check and publish flows, but only a server
+// runs them.
 func (c *Config) library(store *db.Store) *library.Library {
 	return &library.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
 }
@@ -110,8 +111,8 @@ func (c flowImportCmd) show(s *streams, list []library.Imported) error {
 	return nil
 }
 
-// readDocument reads a file, or standard input for "-", up to what a document
-// may have.
+// readDocument reads a file, or standard input for "-". It reads one byte more than a
+// document may have, so that the parser reports a document that is too large.
 func readDocument(s *streams, name string) ([]byte, error) {
 	in := s.in
 	if name != "-" {
@@ -156,7 +157,8 @@ func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	return nil
 }
 
-// notFound replaces a missing row's error by what to do about it.
+// notFound replaces the error of a missing row by a sentence that names the command which
+// lists what exists.
 func notFound(err error, sentence string) error {
 	if flow.AsError(err).Code == flow.CodeNotFound {
 		return fmt.Errorf("%s", sentence)

@@ -74,7 +74,8 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 	return k, nil
 }
 
-// keyring returns the same keyring that the dashboard uses.
+// keyring returns the same keyring that the dashboard uses, so that both apply the same
+// rules and write the same audit entries.
 func keyring(store *db.Store) *library.Keyring {
 	return &library.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
 }

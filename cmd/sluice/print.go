@@ -57,7 +57,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// timeOrNil returns a time as the API formats it, or nil for the zero time.
+// timeOrNil returns a time as the API formats it, or nil for the zero time: a missing time
+// is null in JSON, not the year 1.
 func timeOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil

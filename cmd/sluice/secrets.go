@@ -8,7 +8,8 @@ import (
 	"sluice/db"
 )
 
-// secretsCmd groups the commands for the master key.
+// secretsCmd groups the commands for the master key, which encrypts the secrets in the
+// database. A stolen database alone therefore reveals none of them.
 type secretsCmd struct {
 	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets with a new master key. The server must be stopped."`
 }

@@ -85,7 +85,8 @@ type Flag struct {
 }
 
 // New returns the program that root, a pointer to a struct, declares. Parsing
-// fills in root. New panics if the declaration is malformed.
+// fills in root, so a program parses once. New panics if the declaration is malformed,
+// which is a mistake of the programmer and not of the user.
 func New(name, help string, root any) *Command {
 	c := &Command{Name: name, Help: help, target: reflect.ValueOf(root).Elem()}
 	c.declare(c.target)
@@ -181,7 +182,7 @@ func (c *Command) Leaves() []*Command {
 }
 
 // Target returns a copy of the struct that declares the command, with its flags
-// and arguments filled in.
+// and arguments filled in. The caller asserts an interface of its own on it.
 func (c *Command) Target() any { return c.target.Interface() }
 
 // settings returns the flags that every command takes.

@@ -126,7 +126,8 @@ func settingRows(settings []*Flag) [][2]string {
 	return rows
 }
 
-// table writes a title and two columns.
+// table writes a title and two columns. An entry that is too long for the left column
+// has a line of its own, so that it does not squeeze the other rows.
 func (h *helpText) table(title string, rows [][2]string) {
 	if len(rows) == 0 {
 		return

@@ -63,7 +63,8 @@ func (c *Command) names() []string {
 }
 
 // parseFlags reads flags up to the first word, or, if interspersed, among all
-// words. It returns the words and what follows them.
+// words. It returns the words and what follows them. Settings may therefore stand before
+// and after the name of a command.
 func (c *Command) parseFlags(args []string, interspersed bool, help *bool) ([]string, error) {
 	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
