@@ -40,7 +40,8 @@ func buildCommit(dir, commit string) (string, error) {
 	return binary, command(source, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/sluice")
 }
 
-// command runs a program in a directory. An error contains its output.
+// command runs a program in a directory. An error contains its output, since a failed build
+// cannot be understood without it.
 func command(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

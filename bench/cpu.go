@@ -53,7 +53,8 @@ func familyTime(pid int) (sum time.Duration) {
 }
 
 // machineTime returns the time of all programs: user, nice, system, interrupts and
-// the time that the hypervisor gave to other machines.
+// the time that the hypervisor gave to other machines (steal). Idle time and waiting for
+// disks are left out.
 func machineTime() time.Duration {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")

@@ -8,7 +8,8 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// document returns a flow document. Edges are given in pairs, from and to.
+// document returns a flow document. Edges are given in pairs, from and to, each as
+// node.port.
 func document(name string, nodes []object, edges ...string) []byte {
 	list := []object{}
 	for i := 0; i < len(edges); i += 2 {

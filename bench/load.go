@@ -21,7 +21,8 @@ type load struct {
 // call makes the nth request of a caller and checks the response.
 type call func(c *httpConn, caller, n int) error
 
-// maxErrors is the number of errors after which a caller gives up.
+// maxErrors is the number of errors after which a caller gives up: a server that rejects
+// everything would otherwise seem fast.
 const maxErrors = 100
 
 // repeat lets concurrent callers call f again and again until limit has passed or,
@@ -56,7 +57,7 @@ func repeat(callers int, limit time.Duration, maxCalls int, f func(caller, n int
 	return l
 }
 
-// timed returns the time that f takes.
+// timed returns the time that f takes, measured with the monotonic clock.
 func timed(f func() error) (time.Duration, error) {
 	start := time.Now()
 	err := f()

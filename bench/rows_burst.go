@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// burst starts many runs at once without waiting for their ends.
+// burst starts many runs at once without waiting for their ends. It remembers just enough
+// to know when all have ended and whether all are there.
 type burst struct {
 	*server
 	flowID, key string

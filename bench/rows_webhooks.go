@@ -24,7 +24,8 @@ func notifying(url string) []byte {
 }
 
 // receivers are two receivers of webhooks: one never responds, the other records when
-// each message arrived.
+// each message arrived. They share an address and are two endpoints anyway: an endpoint is
+// a webhook node, or the webhooks of a flow's runs, on one host.
 type receivers struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -85,7 +86,7 @@ func (r *receivers) times(started map[string]time.Time) (list []time.Duration, a
 }
 
 // webhooksRow sends webhooks to a healthy receiver while 400 are due at one that
-// hangs. One slow receiver must not delay the others: each host gets a few slots. The row
+// hangs. One slow receiver must not delay the others: each endpoint gets a few slots. The row
 // lasts longer than the time limit of an attempt, so that attempts time out and start
 // meanwhile. The server is killed at the end.
 func (b *benchmark) webhooksRow() {

@@ -215,7 +215,8 @@ func exposed(bound net.Addr) bool {
 }
 
 // instanceName returns a name that is unique among processes: host, process ID and a
-// random part, since containers may share both.
+// random part, since containers may share both. It changes with every start, so a new
+// process never inherits the work of an earlier one without a recovery.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -17,7 +17,8 @@ type instances struct {
 	listener net.Listener
 }
 
-// listenForPeers listens on SLUICE_PEER_ADDR and has the store announce where.
+// listenForPeers listens on SLUICE_PEER_ADDR and has the store announce where. The store
+// writes the address into the instance's row with each heartbeat.
 func (a *app) listenForPeers(instance string) (*instances, error) {
 	if a.cfg.PeerAddr == "" {
 		return nil, nil

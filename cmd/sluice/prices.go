@@ -83,7 +83,7 @@ type priceListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// Run lists the prices in dollars.
+// Run lists the prices in dollars, as text in JSON too: a number could lose digits.
 func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := store.ListPrices(ctx, flow.DefaultWorkspace)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"sluice/db"
 )
 
-// readyCmd checks whether the server on this data directory accepts requests.
+// readyCmd checks whether the server on this data directory accepts requests. A server
+// that shuts down, or whose database is unavailable, is not ready.
 type readyCmd struct{}
 
 // Run requests /readyz. Container images without curl use it as their health

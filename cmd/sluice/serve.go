@@ -123,7 +123,8 @@ func (c *Config) otherTerminal() (from, variables string) {
 	return "from the same directory", variables
 }
 
-// exampleBody returns a request body with the examples of the flow's inputs.
+// exampleBody returns a request body with the examples of the flow's inputs, quoted for a
+// shell.
 func (a *app) exampleBody(f flow.Flow) string {
 	d, _ := document.ParseDocument(f.Draft)
 	body := map[string]any{}

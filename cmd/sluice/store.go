@@ -86,7 +86,7 @@ func (c *Config) existing(log *slog.Logger) db.Config {
 }
 
 // needDatabase returns an error if the SQLite file is missing. Missing tables
-// in PostgreSQL are found only when the database is opened.
+// in PostgreSQL are found only when the database is opened, which may take seconds.
 func (c *Config) needDatabase() error {
 	if _, err := os.Stat(filepath.Join(c.DataDir, db.DatabaseFile)); c.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
 		return c.noDatabase()

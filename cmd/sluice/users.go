@@ -83,7 +83,8 @@ func (c userAddCmd) addAgain(ctx context.Context, store *db.Store, u *flow.User)
 	return err
 }
 
-// password reads a password and applies the same rules as the sign-up page.
+// password reads a password and applies the same rules as the sign-up page: a minimum
+// length and a list of common passwords.
 func (c userAddCmd) password(s *streams) (string, error) {
 	text, err := c.read(s)
 	if err != nil {
