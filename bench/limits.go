@@ -109,7 +109,7 @@ func (b *benchmark) database() (url string) {
 	b.databases++
 	name := fmt.Sprintf("bench%d", b.databases)
 	ctx := context.Background()
-	conn := must(b.postgres.Connect(ctx))
+	conn := must(pgx.Connect(ctx, b.postgres.URL("postgres")))
 	defer conn.Close(ctx)
 	must(conn.Exec(ctx, "CREATE DATABASE "+name))
 	return b.postgres.URL(name)
