@@ -38,7 +38,7 @@ check: format vet vuln drift types ## check a change: format, vet, staticcheck, 
 	go run ./e2e/all -shuffle=on
 	go run ./e2e/all -race -short -shuffle=on $(CONCURRENT)
 
-check-slow: ## run what takes long: crashes, faults in fleets, upgrades, snippets in every language, judges, races in the whole server
+check-slow: ## run what takes long: crashes, faults in fleets, upgrades, snippets in every language, validators of pages, races in the whole server
 	SLUICE_TEST_SLOW=1 go run ./e2e/all -run '$(SLOW)' ./e2e
 	go run ./e2e/all -run '^TestCrash$$' ./e2e -rounds=20
 	go run ./e2e/all -race -run '$(WIRED)' ./e2e
@@ -75,9 +75,9 @@ assets: static/node_modules ## bundle scripts and styles into static/dist
 types: static/node_modules ## type-check the TypeScript
 	cd static && npx --no-install tsc --noEmit
 
-preview: ROOM ?= console
-preview: ## serve the views of ROOM (console, editor, account ...) with sample data on http://127.0.0.1:8099
-	go test ./views/$(ROOM) -timeout 0 -preview 127.0.0.1:8099
+preview: VIEWS ?= console
+preview: ## serve the pages of the package VIEWS (console, editor, account ...) with sample data on http://127.0.0.1:8099
+	go test ./views/$(VIEWS) -timeout 0 -preview 127.0.0.1:8099
 
 screenshots: ## take the screenshots of README and docs again, from a seeded instance
 	go test ./e2e -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/images"

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// build builds the binary of the working tree with the flags of a release.
+// build builds the binary of the working tree with the flags of a release. A profiled build
+// has one more source file; see profileOverlay.
 func build(dir string, profiled bool) (string, error) {
 	binary := filepath.Join(dir, "sluice")
 	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary}
@@ -39,7 +40,8 @@ func buildCommit(dir, commit string) (string, error) {
 	return binary, command(source, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/sluice")
 }
 
-// command runs a program in a directory. An error contains its output.
+// command runs a program in a directory. An error contains its output, since a failed build
+// cannot be understood without it.
 func command(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

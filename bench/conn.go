@@ -21,6 +21,7 @@ type httpConn struct {
 	body []byte
 }
 
+// dial opens a connection. Its buffers are reused, so a request allocates almost nothing.
 func dial(addr string) (*httpConn, error) {
 	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
@@ -29,6 +30,7 @@ func dial(addr string) (*httpConn, error) {
 	return &httpConn{conn: conn, r: bufio.NewReaderSize(conn, 16<<10)}, nil
 }
 
+// close closes the connection. Errors do not matter: all responses have been read.
 func (w *httpConn) close() { _ = w.conn.Close() }
 
 // head returns the beginning of a request, up to the value of Content-Length. It is
@@ -60,7 +62,8 @@ func (w *httpConn) get(head []byte) (status int, response []byte, err error) {
 	return w.exchange()
 }
 
-// exchange sends what is in w.out and reads the response.
+// exchange sends what is in w.out and reads the response. A response that does not arrive
+// within two minutes is an error.
 func (w *httpConn) exchange() (int, []byte, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		return 0, nil, err
@@ -81,7 +84,8 @@ func (w *httpConn) exchange() (int, []byte, error) {
 	return status, w.body, err
 }
 
-// header reads up to the empty line. A length of -1 means a chunked body.
+// header reads up to the empty line. A length of -1 means a chunked body. Header names are
+// compared as Go's server writes them, not case-insensitively as HTTP requires.
 func (w *httpConn) header() (status, length int, err error) {
 	line, err := w.r.ReadSlice('\n')
 	if err != nil {

@@ -10,9 +10,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time that was used up to a moment. Rates mean little
-// without it if other programs use the same cores. Where there is no /proc, the
-// times stay zero.
+// cpuTime reads the processor time of the machine, the server and this process.
 type cpuTime struct {
 	at                    time.Time
 	machine, server, self time.Duration
@@ -40,7 +38,8 @@ func processTime(pid int) time.Duration {
 }
 
 // familyTime returns the time of a process, of its children, and of children that
-// have ended. PostgreSQL has a process for each connection.
+// have ended. PostgreSQL has a process for each connection, and the kernel adds the time
+// of ended ones to their parent's.
 func familyTime(pid int) (sum time.Duration) {
 	parent := strconv.Itoa(pid)
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -54,7 +53,8 @@ func familyTime(pid int) (sum time.Duration) {
 }
 
 // machineTime returns the time of all programs: user, nice, system, interrupts and
-// the time that the hypervisor gave to other machines.
+// the time that the hypervisor gave to other machines (steal). Idle time and waiting for
+// disks are left out.
 func machineTime() time.Duration {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")

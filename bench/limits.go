@@ -26,28 +26,20 @@ const rowText = "a row of about the length of a run's record"
 
 // sqliteCommits measures synced commits of one row on SQLite. Callers that wait at
 // the same time share a transaction (group commit).
-func (b *benchmark) sqliteCommits(callers int, limit time.Duration) (*load, error) {
-	dir, err := os.MkdirTemp(b.dir, "raw-")
-	if err != nil {
-		return nil, err
-	}
+func (b *benchmark) sqliteCommits(callers int, limit time.Duration) *load {
+	dir := must(os.MkdirTemp(b.dir, "raw-"))
 	defer os.RemoveAll(dir)
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(dir, "raw.db")+rawDSN)
-	if err != nil {
-		return nil, err
-	}
+	db := must(sql.Open("sqlite3", "file:"+filepath.Join(dir, "raw.db")+rawDSN))
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec("CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"); err != nil {
-		return nil, err
-	}
+	must(db.Exec("CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"))
 	waiting := make(chan chan error, callers)
 	defer close(waiting)
 	go commitGroups(db, waiting)
 	return repeat(callers, limit, 0, func(int, int) (time.Duration, error) {
 		done := make(chan error, 1)
 		return timed(func() error { waiting <- done; return <-done })
-	}), nil
+	})
 }
 
 // commitGroups inserts a row for every waiting caller in one transaction, until the
@@ -73,6 +65,7 @@ func commitGroups(db *sql.DB, waiting <-chan chan error) {
 	}
 }
 
+// insert inserts rows in one transaction.
 func insert(db *sql.DB, rows int) error {
 	tx, err := db.Begin()
 	if err != nil {
@@ -88,74 +81,56 @@ func insert(db *sql.DB, rows int) error {
 }
 
 // postgresCommits measures synced commits of one row on PostgreSQL, each caller on a
-// connection of its own.
-func (b *benchmark) postgresCommits(callers int, limit time.Duration) (*load, error) {
-	url, err := b.database()
-	if err != nil {
-		return nil, err
-	}
+// connection of its own. PostgreSQL syncs concurrent commits together.
+func (b *benchmark) postgresCommits(callers int, limit time.Duration) *load {
+	url := b.database()
 	ctx := context.Background()
 	conns := make([]*pgx.Conn, callers)
 	for i := range conns {
-		if conns[i], err = pgx.Connect(ctx, url); err != nil {
-			return nil, err
-		}
+		conns[i] = must(pgx.Connect(ctx, url))
 		defer conns[i].Close(ctx)
 	}
-	if _, err := conns[0].Exec(ctx, "CREATE TABLE rows (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body TEXT NOT NULL)"); err != nil {
-		return nil, err
-	}
+	must(conns[0].Exec(ctx, "CREATE TABLE rows (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body TEXT NOT NULL)"))
 	return repeat(callers, limit, 0, func(i, _ int) (time.Duration, error) {
 		return timed(func() error {
 			_, err := conns[i].Exec(ctx, "INSERT INTO rows (body) VALUES ($1)", rowText)
 			return err
 		})
-	}), nil
+	})
 }
 
 // database creates an empty database on a private PostgreSQL server, which the
 // first call starts with its default, durable settings.
-func (b *benchmark) database() (url string, err error) {
+func (b *benchmark) database() (url string) {
 	if b.postgres == nil {
 		// The default of 100 connections is too small for several programs at once.
-		if b.postgres, err = pgserver.Start("max_connections=300", "shared_preload_libraries='pg_stat_statements'", "pg_stat_statements.track=none"); err != nil {
-			return "", err
-		}
+		b.postgres = must(pgserver.Start("max_connections=300", "shared_preload_libraries='pg_stat_statements'", "pg_stat_statements.track=none"))
 	}
 	b.databases++
 	name := fmt.Sprintf("bench%d", b.databases)
 	ctx := context.Background()
-	conn, err := b.postgres.Connect(ctx)
-	if err != nil {
-		return "", err
-	}
+	conn := must(pgx.Connect(ctx, b.postgres.URL("postgres")))
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, "CREATE DATABASE "+name)
-	return b.postgres.URL(name), err
+	must(conn.Exec(ctx, "CREATE DATABASE "+name))
+	return b.postgres.URL(name)
 }
 
 // emptyRequests measures requests without any work: the cost of HTTP at server and
 // callers together.
-func emptyRequests(s *server, callers int, limit time.Duration) (*load, error) {
+func emptyRequests(s *server, callers int, limit time.Duration) *load {
 	request := head("GET", "/livez", "none")
-	return drive([]string{s.addr}, callers, limit, 0, func(c *httpConn, _, _ int) error {
+	return must(drive([]string{s.addr}, callers, limit, 0, func(c *httpConn, _, _ int) error {
 		status, body, err := c.get(request)
 		if err != nil || status != 200 {
 			return unexpected(status, body, err)
 		}
 		return nil
-	})
+	}))
 }
 
-// machineLimit describes both limits for a number of callers.
-func (b *benchmark) machineLimit(s *server, callers int) (string, error) {
-	commits, err := b.sqliteCommits(callers, 2*time.Second)
-	if err != nil {
-		return "", err
-	}
-	empty, err := emptyRequests(s, callers, 2*time.Second)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s synced one-row commits/s, grouped; %s GET /livez/s", count(commits.rate()), count(empty.rate())), nil
+// machineLimit describes both limits for a number of callers. It is measured right before
+// the row, on the server that the row uses.
+func (b *benchmark) machineLimit(s *server, callers int) string {
+	commits, empty := b.sqliteCommits(callers, 2*time.Second), emptyRequests(s, callers, 2*time.Second)
+	return fmt.Sprintf("%s synced one-row commits/s, grouped; %s GET /livez/s", count(commits.rate()), count(empty.rate()))
 }

@@ -21,7 +21,8 @@ type load struct {
 // call makes the nth request of a caller and checks the response.
 type call func(c *httpConn, caller, n int) error
 
-// maxErrors is the number of errors after which a caller gives up.
+// maxErrors is the number of errors after which a caller gives up: a server that rejects
+// everything would otherwise seem fast.
 const maxErrors = 100
 
 // repeat lets concurrent callers call f again and again until limit has passed or,
@@ -56,7 +57,7 @@ func repeat(callers int, limit time.Duration, maxCalls int, f func(caller, n int
 	return l
 }
 
-// timed returns the time that f takes.
+// timed returns the time that f takes, measured with the monotonic clock.
 func timed(f func() error) (time.Duration, error) {
 	start := time.Now()
 	err := f()
@@ -65,7 +66,8 @@ func timed(f func() error) (time.Duration, error) {
 
 // drive lets callers make calls, each on a connection of its own, until the
 // limit has passed or, if maxCalls is not 0, so many calls were made by all. The
-// callers share the addresses evenly.
+// callers share the addresses evenly. All connections are opened before the first call,
+// so that connecting is not measured.
 func drive(addrs []string, callers int, limit time.Duration, maxCalls int, do call) (*load, error) {
 	conns, closeAll, err := dialAll(addrs, callers)
 	if err != nil {
@@ -103,7 +105,8 @@ func requireCorrect(l *load, err error) (*load, error) {
 	return l, err
 }
 
-// unexpected describes a response with an unexpected status.
+// unexpected describes a response with an unexpected status. The body usually has a
+// problem document that explains it.
 func unexpected(status int, body []byte, err error) error {
 	if err != nil {
 		return err
@@ -111,6 +114,7 @@ func unexpected(status int, body []byte, err error) error {
 	return fmt.Errorf("status %d: %.500s", status, body)
 }
 
+// rate returns the correct responses per second.
 func (l *load) rate() float64 { return float64(len(l.times)) / l.took.Seconds() }
 
 // percentile returns the time within which a share of the calls completed.

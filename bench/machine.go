@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// machine describes where and when the figures were measured.
+// machine describes where and when the figures were measured. Figures without this line
+// cannot be compared with others.
 func machine(dir string) string {
 	return fmt.Sprintf("%s, %d cores, %s, data on %s; %s; Sluice %s; %s. Server and callers share the cores.",
 		cpu(), runtime.NumCPU(), runtime.GOOS+"/"+runtime.GOARCH, filesystem(dir), runtime.Version(), revision(), time.Now().UTC().Format("2006-01-02"))

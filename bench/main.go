@@ -17,6 +17,27 @@
 // This package owns what is measured and how. It uses the API and the command line,
 // and must not know the packages behind them.
 //
+// # Method
+//
+// Callers are closed-loop: each sends its next request after the previous response. A
+// stall therefore delays only as many requests as there are callers, and percentiles
+// understate what independent users would see; the rows burst and queue, which do not
+// wait for runs, show that side.
+//
+// Server and callers share the cores, so rates are lower bounds. Callers use a minimal
+// HTTP client to take little of the time, and the table has the processor time per run of
+// server, database and callers, which does not depend on who else uses the cores.
+//
+// Durability is never traded for speed: SQLite and PostgreSQL sync every commit that a
+// response depends on, as in production. A response only counts if its content is right,
+// and a single incorrect one makes the whole program fail.
+//
+// To judge a change, use -against with the commit before it: both builds run at the same
+// time and are measured alternately, so what disturbs one disturbs the other too. A ratio
+// whose lowest and highest round lie on both sides of 1 shows no difference.
+//
+// # Layout
+//
 // A row of the table is a function in rows_*.go. The parts that rows share are
 //
 //	server.go   a Sluice process            subject.go  any program that is compared
@@ -38,10 +59,11 @@ import (
 	"sluice/db/dbtest/pgserver"
 )
 
-// row is one or more lines of the table.
+// row is one or more lines of the table. Rows are independent: each starts servers of its
+// own, so that -rows can select any of them.
 type row struct {
 	name    string
-	measure func(*benchmark) error
+	measure func(*benchmark)
 }
 
 // rows in the order of the table.
@@ -58,18 +80,46 @@ const allowLoopback = "SLUICE_ALLOW_PRIVATE=127.0.0.0/8"
 
 // onServer returns a row that is measured on a new server. The row fails if the
 // server does not shut down cleanly afterwards.
-func onServer(measure func(*benchmark, *server) error, env ...string) func(*benchmark) error {
-	return func(b *benchmark) error {
-		s, err := b.newServer(env...)
-		if err != nil {
-			return err
-		}
+func onServer(measure func(*benchmark, *server), env ...string) func(*benchmark) {
+	return func(b *benchmark) {
+		s := must(b.newServer(env...))
 		defer s.kill()
-		if err := measure(b, s); err != nil {
-			return err
-		}
-		return s.stop()
+		measure(b, s)
+		check(s.stop())
 	}
+}
+
+// failure is the panic with which check ends a row.
+type failure struct{ error }
+
+// check ends the current row if err is not nil, as testing.B.Fatal ends a benchmark.
+// A row is a sequence of steps that cannot continue after an error. Callers run in
+// goroutines, where a panic would end the process, so they return errors instead.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must returns a result without an error, or ends the current row.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// run measures a row and returns the error that ended it.
+func (r row) run(b *benchmark) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("row %s: %w", r.name, p.error)
+		default:
+			panic(p)
+		}
+	}()
+	r.measure(b)
+	return nil
 }
 
 // parallel is the number of callers in rows that do not vary it.
@@ -116,6 +166,8 @@ func main() {
 	}
 }
 
+// run reads the flags, builds what is needed and measures the selected rows in order. The
+// temporary directory and the PostgreSQL server are removed at the end.
 func run() (err error) {
 	b := &benchmark{}
 	chosen := flag.String("rows", "", "rows to measure, separated by commas: "+names())
@@ -139,7 +191,7 @@ func run() (err error) {
 	defer os.RemoveAll(b.dir)
 	defer func() {
 		if b.postgres != nil {
-			b.postgres.Close()
+			b.postgres.Stop()
 		}
 	}()
 	if err := b.choose(*on, *callers); err != nil {
@@ -165,8 +217,8 @@ func run() (err error) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s …\n", r.name)
-		if err := r.measure(b); err != nil {
-			return fmt.Errorf("row %s: %w", r.name, err)
+		if err := r.run(b); err != nil {
+			return err
 		}
 	}
 	return b.print()
@@ -196,6 +248,7 @@ func (b *benchmark) choose(on, callers string) error {
 	return nil
 }
 
+// names returns the names of the rows for the help.
 func names() string {
 	var list []string
 	for _, r := range rows {
@@ -204,6 +257,8 @@ func names() string {
 	return strings.Join(list, ", ")
 }
 
+// add adds a line to the table of single figures and prints it as progress. The target is
+// the figure that docs/benchmarks.md promises.
 func (b *benchmark) add(what, measured, target, limit string) {
 	b.lines = append(b.lines, line{what, measured, target, limit})
 	fmt.Fprintf(os.Stderr, "  %s: %s\n", what, measured)

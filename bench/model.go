@@ -21,7 +21,8 @@ const (
 )
 
 // model is a server with OpenAI's API that streams the same response to every
-// prompt. It records when it sent the first token of each response.
+// prompt. It records when it sent the first token of each response; both ends of the
+// measured path are in this process, so one clock times them.
 type model struct {
 	net.Listener
 	mu         sync.Mutex
@@ -30,6 +31,7 @@ type model struct {
 	text       string               // of a complete response
 }
 
+// newModel starts a model on a free port of this machine.
 func newModel() (*model, error) {
 	m := &model{firstSent: map[string]time.Time{}}
 	for i := range tokens {
@@ -40,6 +42,7 @@ func newModel() (*model, error) {
 	return m, err
 }
 
+// url returns the base URL for a credential.
 func (m *model) url() string { return "http://" + m.Addr().String() + "/v1" }
 
 // token returns a token of typical length.

@@ -16,7 +16,7 @@ import (
 // peersDir holds the other programs, relative to the repository.
 const peersDir = "bench/peers"
 
-// buildPeers installs and builds the other programs.
+// buildPeers installs and builds the other programs, in the versions of the lock files.
 func (b *benchmark) buildPeers() error {
 	if err := command(peersDir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
 		return err
@@ -33,11 +33,7 @@ func (b *benchmark) peerCandidates() []candidate {
 	}
 	if slices.ContainsFunc(b.on, func(p platform) bool { return p.postgres }) {
 		list = append(list, candidate{"DBOS, PostgreSQL", "PostgreSQL", func(w workload) (*subject, error) {
-			url, err := b.database()
-			if err != nil {
-				return nil, err
-			}
-			return b.startDBOS("DBOS, PostgreSQL", url, b.postgres.PID(), w)
+			return b.startDBOS("DBOS, PostgreSQL", b.database(), b.postgres.PID(), w)
 		}})
 	}
 	return list
@@ -70,7 +66,8 @@ func (b *benchmark) startDBOS(name, url string, postmaster int, w workload) (*su
 }
 
 // nodeRED starts Node-RED with a flow like the workload's: HTTP in, template or
-// HTTP request, HTTP response. It records nothing.
+// HTTP request, HTTP response. It records nothing, so it shows what the bare work costs;
+// a program that can lose no run is compared with DBOS.
 func (b *benchmark) nodeRED(w workload) (*subject, error) {
 	dir, err := os.MkdirTemp(b.dir, "node-red-")
 	if err != nil {
@@ -114,6 +111,8 @@ func (b *benchmark) nodeRED(w workload) (*subject, error) {
 	})
 }
 
+// nodeREDFlow returns a workload in the format of Node-RED: nodes that name their
+// successors in wires.
 func nodeREDFlow(w workload) []object {
 	begin := object{"id": "in", "z": "tab", "type": "http in", "url": "/run", "method": "post", "wires": [][]string{{"middle"}}}
 	answer := object{"id": "out", "z": "tab", "type": "http response", "statusCode": "200", "headers": object{"content-type": "application/json"}, "wires": []any{}}
@@ -147,7 +146,8 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// startPeer starts a program that the kernel ends together with this one.
+// startPeer starts a program that the kernel ends together with this one. Its output is
+// kept, because that is where it prints its address and its errors.
 func startPeer(name string, cmd *exec.Cmd) (*subject, *output, error) {
 	out := &output{}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -165,7 +165,7 @@ func startPeer(name string, cmd *exec.Cmd) (*subject, *output, error) {
 }
 
 // await waits until a peer accepts connections. addr returns its address, or "" while
-// it is not ready.
+// it is not ready. A program that ends early is reported after a minute with its output.
 func (s *subject) await(out *output, addr func() string) error {
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
 		if a := addr(); a != "" {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// profiled is a source file that is added to profiled builds: releases cannot write
-// CPU profiles to a file.
+// profiled is a source file that is added to profiled builds: releases serve profiles only
+// on the metrics address and cannot write them to a file.
 //
 //go:embed profiled.go.txt
 var profiled []byte
@@ -37,7 +37,8 @@ func profileOverlay(dir string) (string, error) {
 	return overlay, os.WriteFile(overlay, data, 0o600)
 }
 
-// profiling runs f while the server writes its profile.
+// profiling runs f while the server writes its profile. SIGUSR1 starts the profile and ends
+// it; the file appears under its name once it is complete.
 func (b *benchmark) profiling(s *server, f func()) {
 	if b.profile == "" {
 		f()

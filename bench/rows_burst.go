@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// burst starts many runs at once without waiting for their ends.
+// burst starts many runs at once without waiting for their ends. It remembers just enough
+// to know when all have ended and whether all are there.
 type burst struct {
 	*server
 	flowID, key string
@@ -19,9 +20,10 @@ type burst struct {
 	accepted    int            // runs so far
 }
 
-func newBurst(s *server, document []byte) (*burst, error) {
-	id, key, err := s.prepare(document)
-	return &burst{server: s, flowID: id, key: key, last: map[int]string{}}, err
+// newBurst publishes a flow to start runs of.
+func newBurst(s *server, document []byte) *burst {
+	id, key := s.prepare(document)
+	return &burst{server: s, flowID: id, key: key, last: map[int]string{}}
 }
 
 // accept starts a number of runs and returns when all are accepted.
@@ -48,49 +50,35 @@ func (u *burst) accept(callers, runs int) (*load, error) {
 
 // drain waits until all runs have ended: first for each caller's newest, then until
 // no other is queued or running.
-func (u *burst) drain() error {
-	w, err := dial(u.addr)
-	if err != nil {
-		return err
-	}
+func (u *burst) drain() {
+	w := must(dial(u.addr))
 	defer w.close()
 	for _, id := range u.last {
-		for {
-			status, body, err := w.get(head("GET", "/v1/flow/"+u.flowID+"/run/"+id+"?wait=60", u.key))
-			if err != nil || status != 200 {
-				return unexpected(status, body, err)
-			}
-			if !bytes.Contains(body, []byte(`"ended_at":null`)) {
-				break
-			}
+		for bytes.Contains(u.get(w, "/run/"+id+"?wait=60"), []byte(`"ended_at":null`)) {
 		}
 	}
 	for _, state := range []string{"queued", "running"} {
-		for open := true; open; {
-			status, body, err := w.get(head("GET", "/v1/flow/"+u.flowID+"/runs?limit=1&status="+state, u.key))
-			if err != nil || status != 200 {
-				return unexpected(status, body, err)
-			}
-			open = bytes.Contains(body, []byte(`"run_id"`))
+		for bytes.Contains(u.get(w, "/runs?limit=1&status="+state), []byte(`"run_id"`)) {
 		}
 	}
-	return nil
+}
+
+// get returns the response for a path below that of the flow.
+func (u *burst) get(w *httpConn, path string) []byte {
+	status, body, err := w.get(head("GET", "/v1/flow/"+u.flowID+path, u.key))
+	if err != nil || status != 200 {
+		check(unexpected(status, body, err))
+	}
+	return body
 }
 
 // verify lists all runs. It returns how many are missing, duplicate or have the wrong
-// output.
-func (u *burst) verify() (wrong int, err error) {
-	w, err := dial(u.addr)
-	if err != nil {
-		return 0, err
-	}
+// output: a fast server that loses runs is not fast.
+func (u *burst) verify() (wrong int) {
+	w := must(dial(u.addr))
 	defer w.close()
 	seen := map[string]bool{}
 	for cursor := ""; ; {
-		status, body, err := w.get(head("GET", "/v1/flow/"+u.flowID+"/runs?limit=100"+cursor, u.key))
-		if err != nil || status != 200 {
-			return 0, unexpected(status, body, err)
-		}
 		var page struct {
 			Runs []struct {
 				Status          string
@@ -98,9 +86,7 @@ func (u *burst) verify() (wrong int, err error) {
 			}
 			Next *string `json:"next_cursor"`
 		}
-		if err := json.Unmarshal(body, &page); err != nil {
-			return 0, err
-		}
+		check(json.Unmarshal(u.get(w, "/runs?limit=100"+cursor), &page))
 		for _, r := range page.Runs {
 			if name := r.Inputs["name"]; r.Status != "succeeded" || r.Outputs["text"] != "Hello "+name+"!" || seen[name] {
 				wrong++
@@ -109,84 +95,50 @@ func (u *burst) verify() (wrong int, err error) {
 			}
 		}
 		if page.Next == nil {
-			return wrong + max(u.accepted-len(seen), len(seen)-u.accepted), nil
+			return wrong + max(u.accepted-len(seen), len(seen)-u.accepted)
 		}
 		cursor = "&cursor=" + url.QueryEscape(*page.Next)
 	}
 }
 
-// burstRow measures how fast runs are accepted and when the last of them has ended.
-func (b *benchmark) burstRow(s *server) error {
-	u, err := newBurst(s, greeting())
-	if err != nil {
-		return err
-	}
-	limit, err := b.machineLimit(s, parallel)
-	if err != nil {
-		return err
-	}
+// burstRow measures how fast runs are accepted and when the last of them has ended. The
+// workers compete with accepting, as in production.
+func (b *benchmark) burstRow(s *server) {
+	u := newBurst(s, greeting())
+	limit := b.machineLimit(s, parallel)
 	start, before := time.Now(), s.cpuTime()
-	l, err := u.accept(parallel, b.burst)
-	if err != nil {
-		return err
-	}
-	if err := u.drain(); err != nil {
-		return err
-	}
+	l := must(u.accept(parallel, b.burst))
+	u.drain()
 	all := time.Since(start)
 	limit += "; " + before.since(s, b.burst)
-	wrong, err := u.verify()
-	if err != nil {
-		return err
-	}
+	wrong := u.verify()
 	b.errors += l.errors + wrong
 	b.add(fmt.Sprintf("burst of %s starts, %d callers, workers on", count(float64(b.burst)), parallel),
 		fmt.Sprintf("%s accepted/s; p50 %s, p99 %s; all ended after %.1f s (%s runs/s); %d errors",
 			count(l.rate()), ms(l.percentile(.5)), ms(l.percentile(.99)), all.Seconds(), count(float64(b.burst)/all.Seconds()), l.errors+wrong), "≥ 3,000 accepted/s", limit)
-	return nil
 }
 
-// queueRow fills the queue while all workers are busy. The server is killed at the
-// end: an orderly shutdown would wait for the hanging steps.
-func (b *benchmark) queueRow() error {
+// queueRow fills the queue while all workers are busy. Neither the rate nor the memory may
+// depend on the length of the queue, and a start with a long queue must be as fast as any.
+// The server is killed at the end: an orderly shutdown would wait for the hanging steps.
+func (b *benchmark) queueRow() {
 	const workers = 256 // the default
-	service, err := newHangingService()
-	if err != nil {
-		return err
-	}
+	service := must(newHangingService())
 	defer service.Close()
-	s, err := b.newServer(allowLoopback)
-	if err != nil {
-		return err
-	}
+	s := must(b.newServer(allowLoopback))
 	defer s.kill()
-	busy, err := newBurst(s, calling(service.url()))
-	if err != nil {
-		return err
-	}
-	if _, err := requireCorrect(busy.accept(parallel, workers)); err != nil {
-		return fmt.Errorf("occupy the workers: %w", err)
-	}
-	u, err := newBurst(s, greeting())
-	if err != nil {
-		return err
-	}
-	return b.fill(s, u)
+	must(requireCorrect(newBurst(s, calling(service.url())).accept(parallel, workers)))
+	b.fill(s, newBurst(s, greeting()))
 }
 
-// fill queues runs and measures the first and the last tenth of them.
-func (b *benchmark) fill(s *server, u *burst) error {
-	limit, err := b.machineLimit(s, parallel)
-	if err != nil {
-		return err
-	}
+// fill queues runs and measures the first and the last tenth of them, between which the
+// queue has grown tenfold. At last it kills the server and measures how long a start takes.
+func (b *benchmark) fill(s *server, u *burst) {
+	limit := b.machineLimit(s, parallel)
 	tenth := b.queued / 10
 	var rates, sizes []string
 	for i, runs := range []int{tenth, b.queued - 2*tenth, tenth} {
-		l, err := u.accept(parallel, runs)
-		if err != nil {
-			return err
-		}
+		l := must(u.accept(parallel, runs))
 		b.errors += l.errors
 		if i != 1 {
 			rates = append(rates, count(l.rate()))
@@ -194,10 +146,7 @@ func (b *benchmark) fill(s *server, u *burst) error {
 		}
 	}
 	s.kill()
-	if err := s.start(); err != nil {
-		return err
-	}
+	check(s.start())
 	b.add(fmt.Sprintf("%s runs queued behind busy workers, first and last tenth", count(float64(b.queued))),
 		fmt.Sprintf("%s accepted/s, %s MiB; ready %s after kill -9 and start", strings.Join(rates, " → "), strings.Join(sizes, " → "), ms(s.ready)), "memory flat", limit)
-	return nil
 }

@@ -9,31 +9,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// idleRow measures the CPU time and memory of idle servers.
-func (b *benchmark) idleRow() error {
+// idleRow measures the processor time of idle servers, and on PostgreSQL the statements
+// that they send. A server that polls keeps small machines awake and paid databases busy.
+func (b *benchmark) idleRow() {
 	for _, on := range b.on {
-		if err := b.idle(on); err != nil {
-			return err
-		}
+		b.idle(on)
 	}
-	return nil
 }
 
-func (b *benchmark) idle(on platform) error {
-	s, err := b.sluice("Sluice", b.binary, on, workload{document: greeting(), want: greeted})
-	if err != nil {
-		return err
-	}
+// idle measures one platform. The servers have executed runs before, because a server
+// that never did anything may not have started all of its loops.
+func (b *benchmark) idle(on platform) {
+	s := must(b.sluice("Sluice", b.binary, on, workload{document: greeting(), want: greeted}))
 	defer s.kill()
-	if _, err := requireCorrect(drive(s.addrs, parallel, 0, 10*parallel, s.do)); err != nil {
-		return err
-	}
+	must(requireCorrect(drive(s.addrs, parallel, 0, 10*parallel, s.do)))
 	time.Sleep(settleTime + 2*time.Second) // also until the work after the runs is done
 	var statements *statements
 	if on.postgres {
-		if statements, err = b.countStatements(); err != nil {
-			return err
-		}
+		statements = b.countStatements()
 	}
 	before := s.cpuTime()
 	time.Sleep(b.pause)
@@ -43,10 +36,7 @@ func (b *benchmark) idle(on platform) error {
 	}
 	measured, target := fmt.Sprintf("%.2f %% of a core", share(after.server-before.server)), "≤ 0.3 %"
 	if on.postgres {
-		n, err := statements.count()
-		if err != nil {
-			return err
-		}
+		n := statements.count()
 		measured += fmt.Sprintf(", and %.2f %% in PostgreSQL for %.1f statements/s", share(after.database-before.database), n/after.at.Sub(before.at).Seconds()/float64(on.instances))
 		target = "≤ 0.5 %, ≤ 5 statements/s"
 	}
@@ -55,58 +45,49 @@ func (b *benchmark) idle(on platform) error {
 		what += ", each"
 	}
 	b.add(what, measured, target, fmt.Sprintf("measured for %s", b.pause))
-	return s.stop()
+	check(s.stop())
 }
 
 // statements counts the statements that clients send to the newest database.
 type statements struct{ url string }
 
-func (b *benchmark) countStatements() (*statements, error) {
+// countStatements starts the count. PostgreSQL counts statements in a table of its own.
+func (b *benchmark) countStatements() *statements {
 	s := &statements{b.postgres.URL(fmt.Sprintf("bench%d", b.databases))}
-	return s, s.query(func(ctx context.Context, conn *pgx.Conn) error {
+	s.query(func(ctx context.Context, conn *pgx.Conn) {
 		// The setting applies to the whole server, and so to sessions that are open already.
 		for _, statement := range []string{"CREATE EXTENSION IF NOT EXISTS pg_stat_statements", "ALTER SYSTEM SET pg_stat_statements.track = 'top'",
 			"SELECT pg_reload_conf()", "SELECT pg_sleep(0.5)", "SELECT pg_stat_statements_reset()"} {
-			if _, err := conn.Exec(ctx, statement); err != nil {
-				return err
-			}
+			must(conn.Exec(ctx, statement))
 		}
-		return nil
 	})
+	return s
 }
 
 // count returns the number of statements since the start, without those of the count
 // itself, and prints the most frequent ones to standard error.
-func (s *statements) count() (n float64, err error) {
-	return n, s.query(func(ctx context.Context, conn *pgx.Conn) error {
+func (s *statements) count() (n float64) {
+	s.query(func(ctx context.Context, conn *pgx.Conn) {
 		const others = ` FROM pg_stat_statements WHERE query !~ 'pg_stat_statements' AND query !~ 'pg_sleep'
 			AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())`
-		if err := conn.QueryRow(ctx, "SELECT coalesce(sum(calls), 0)::float8"+others).Scan(&n); err != nil {
-			return err
-		}
-		rows, err := conn.Query(ctx, "SELECT calls, regexp_replace(left(query, 120), '\\s+', ' ', 'g')"+others+" ORDER BY calls DESC LIMIT 15")
-		if err != nil {
-			return err
-		}
+		check(conn.QueryRow(ctx, "SELECT coalesce(sum(calls), 0)::float8"+others).Scan(&n))
+		rows := must(conn.Query(ctx, "SELECT calls, regexp_replace(left(query, 120), '\\s+', ' ', 'g')"+others+" ORDER BY calls DESC LIMIT 15"))
 		defer rows.Close()
 		for rows.Next() {
 			var calls int
 			var query string
-			if err := rows.Scan(&calls, &query); err != nil {
-				return err
-			}
+			check(rows.Scan(&calls, &query))
 			fmt.Fprintf(os.Stderr, "  %6d × %s\n", calls, query)
 		}
-		return rows.Err()
+		check(rows.Err())
 	})
+	return n
 }
 
-func (s *statements) query(f func(context.Context, *pgx.Conn) error) error {
+// query calls f with a connection to the database.
+func (s *statements) query(f func(context.Context, *pgx.Conn)) {
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, s.url)
-	if err != nil {
-		return err
-	}
+	conn := must(pgx.Connect(ctx, s.url))
 	defer conn.Close(ctx)
-	return f(ctx, conn)
+	f(ctx, conn)
 }

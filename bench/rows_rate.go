@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,18 +39,18 @@ func postNames(head []byte, want func(name string) []string) call {
 	}
 }
 
+// greeted returns the expected part of the response of a greeting flow. It is compared as
+// text, which costs the callers less than decoding JSON.
 func greeted(name string) string { return `"outputs":{"text":"Hello ` + name + `!"}` }
 
 // prepare publishes a flow and creates a key.
-func (s *server) prepare(document []byte) (id, key string, err error) {
-	if id, err = s.publish(document); err == nil {
-		key, err = s.key()
-	}
-	return id, key, err
+func (s *server) prepare(document []byte) (id, key string) {
+	return must(s.publish(document)), must(s.key())
 }
 
-func (b *benchmark) waitRow() error {
-	return b.rate(workload{
+// waitRow measures short runs that callers wait for.
+func (b *benchmark) waitRow() {
+	b.rate(workload{
 		title: "input → template → output", document: greeting(), want: greeted, callers: []int{1, 8, 64, 512},
 	})
 }
@@ -57,13 +58,11 @@ func (b *benchmark) waitRow() error {
 // serviceTime is how long the called service takes to respond.
 const serviceTime = 20 * time.Millisecond
 
-func (b *benchmark) httpRow() error {
-	service, err := newEchoService(serviceTime)
-	if err != nil {
-		return err
-	}
+// httpRow measures runs that spend most of their time waiting for another service.
+func (b *benchmark) httpRow() {
+	service := must(newEchoService(serviceTime))
 	defer service.Close()
-	return b.rate(workload{
+	b.rate(workload{
 		title: "input → HTTP request of " + ms(serviceTime) + " → output", document: calling(service.url()), service: service.url(),
 		want:    func(name string) string { return `"outputs":{"text":{"name":"` + name + `"}}` },
 		env:     []string{allowLoopback},
@@ -71,30 +70,27 @@ func (b *benchmark) httpRow() error {
 	})
 }
 
-// rate measures a workload with each number of callers on each platform.
-func (b *benchmark) rate(w workload) error {
-	if err := b.measureMachine(); err != nil {
-		return err
-	}
+// rate measures a workload with each number of callers on each platform. One caller shows
+// the latency of a run, many show the throughput, and more than there are workers shows
+// what queueing costs.
+func (b *benchmark) rate(w workload) {
+	b.measureMachine()
 	if len(b.callers) > 0 {
 		w.callers = b.callers
 	}
 	for _, callers := range w.callers {
 		for _, group := range b.groups() {
-			samples, err := b.compare(group, w, callers)
-			if err != nil {
-				return err
-			}
+			samples := must(b.compare(group, w, callers))
 			for i, c := range group {
 				b.addRate(w, callers, c.name, samples[i])
 			}
 			b.addRatios(w, callers, group, samples)
 		}
 	}
-	return nil
 }
 
-// addRate adds a row with the medians of all rounds.
+// addRate adds a row with the medians of all rounds. Medians ignore a round that was
+// disturbed by another program; the last columns show how much others took.
 func (b *benchmark) addRate(w workload, callers int, name string, samples []*sample) {
 	of := func(f func(*sample) float64) float64 { return median(samples, f) }
 	duration := func(f func(*sample) time.Duration) string {
@@ -112,6 +108,7 @@ func (b *benchmark) addRate(w workload, callers int, name string, samples []*sam
 		fmt.Sprintf("%.0f %%", 100*of(func(m *sample) float64 { return m.others })), fmt.Sprint(errors))
 }
 
+// rateOf is a column of the tables.
 func rateOf(m *sample) float64 { return m.rate() }
 
 // addRatios compares each member of this build with other members that store their
@@ -143,33 +140,16 @@ func (b *benchmark) addRow(table *[][]string, cells ...string) {
 
 // measureMachine measures, once, what the machine can do at best: synced commits of
 // one row, by one caller and by many.
-func (b *benchmark) measureMachine() error {
+func (b *benchmark) measureMachine() {
 	if b.best != "" {
-		return nil
+		return
 	}
-	one, err := b.sqliteCommits(1, time.Second)
-	if err != nil {
-		return err
-	}
-	many, err := b.sqliteCommits(parallel, time.Second)
-	if err != nil {
-		return err
-	}
+	one, many := b.sqliteCommits(1, time.Second), b.sqliteCommits(parallel, time.Second)
 	b.best = fmt.Sprintf("Synced commits of one row: SQLite p50 %s alone, %s/s for %d callers in groups", ms(one.percentile(.5)), count(many.rate()), parallel)
-	for _, on := range b.on {
-		if !on.postgres {
-			continue
-		}
-		if one, err = b.postgresCommits(1, time.Second); err != nil {
-			return err
-		}
-		if many, err = b.postgresCommits(parallel, time.Second); err != nil {
-			return err
-		}
+	if slices.ContainsFunc(b.on, func(p platform) bool { return p.postgres }) {
+		one, many = b.postgresCommits(1, time.Second), b.postgresCommits(parallel, time.Second)
 		b.best += fmt.Sprintf("; PostgreSQL (fsync and synchronous_commit on) p50 %s alone, %s/s on %d connections", ms(one.percentile(.5)), count(many.rate()), parallel)
-		break
 	}
 	b.best += "."
 	fmt.Fprintf(os.Stderr, "  %s\n", b.best)
-	return nil
 }

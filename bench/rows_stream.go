@@ -48,19 +48,17 @@ type requestFunc func(name string) (head, body []byte)
 
 // stream lets concurrent callers receive streamed responses and records how long the
 // first token of each took from the model to the caller.
-func (b *benchmark) stream(addr string, m *model, request requestFunc) (*load, error) {
+func (b *benchmark) stream(addr string, m *model, request requestFunc) *load {
 	conns, closeAll, err := dialAll([]string{addr}, b.streams)
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	defer closeAll()
 	return repeat(b.streams, 0, b.streams, func(i, n int) (time.Duration, error) {
 		return m.receive(conns[i], fmt.Sprintf("%s-%d-%d", addr, i, n), request)
-	}), nil
+	})
 }
 
 // receive receives one response, checks it and returns the time that its first token
-// took.
+// took. The text must be complete: a delta may replace what came before it (reset).
 func (m *model) receive(w *httpConn, name string, request requestFunc) (time.Duration, error) {
 	head, body := request(name)
 	var first time.Time
@@ -91,7 +89,8 @@ func (m *model) receive(w *httpConn, name string, request requestFunc) (time.Dur
 	return first.Sub(sent), nil
 }
 
-// sampleEvery calls f at an interval until it is stopped.
+// sampleEvery calls f at an interval until it is stopped. stop returns after the last call,
+// so what f changes can be read without a lock.
 func sampleEvery(interval time.Duration, f func()) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -111,25 +110,15 @@ func sampleEvery(interval time.Duration, f func()) (stop func()) {
 }
 
 // streamRow compares how long first tokens take through Sluice and directly from the
-// model.
-func (b *benchmark) streamRow(s *server) error {
-	m, err := newModel()
-	if err != nil {
-		return err
-	}
+// model. Only the first token is timed: later ones are sent in batches on purpose, so that
+// thousands of streams cost little.
+func (b *benchmark) streamRow(s *server) {
+	m := must(newModel())
 	defer m.Close()
-	if _, err := s.command([]byte("no secret"), "credential", "add", "--name", "bench", "--provider", "openai_compatible", "--base-url", m.url()); err != nil {
-		return err
-	}
-	id, key, err := s.prepare(chatting("bench"))
-	if err != nil {
-		return err
-	}
+	must(s.command([]byte("no secret"), "credential", "add", "--name", "bench", "--provider", "openai_compatible", "--base-url", m.url()))
+	id, key := s.prepare(chatting("bench"))
 	complete := head("POST", "/v1/chat/completions", "none")
-	direct, err := b.stream(m.Addr().String(), m, func(name string) (head, body []byte) { return complete, chatRequest(name) })
-	if err != nil {
-		return err
-	}
+	direct := b.stream(m.Addr().String(), m, func(name string) (head, body []byte) { return complete, chatRequest(name) })
 	m.peak.Store(0)
 	start := head("POST", "/v1/flow/"+id+"/run", key, "Accept: text/event-stream")
 	before := s.cpuTime()
@@ -137,15 +126,11 @@ func (b *benchmark) streamRow(s *server) error {
 	memory := 0.0
 	stop := sampleEvery(50*time.Millisecond, func() { memory = max(memory, s.rss()) })
 	b.profiling(s, func() {
-		l, err = b.stream(s.addr, m, func(name string) (head, body []byte) { return start, []byte(`{"name":"` + name + `"}`) })
+		l = b.stream(s.addr, m, func(name string) (head, body []byte) { return start, []byte(`{"name":"` + name + `"}`) })
 	})
 	stop()
-	if err != nil {
-		return err
-	}
 	b.errors += l.errors + direct.errors
 	b.add(fmt.Sprintf("%s chat steps that stream at once, %d tokens each, %s apart", count(float64(b.streams)), tokens, ms(tokenInterval)),
 		fmt.Sprintf("first token passed on after p50 %s, p99 %s; at most %s MiB; %d at once; %d errors", ms(l.percentile(.5)), ms(l.percentile(.99)), count(memory), m.peak.Load(), l.errors),
 		"p50 ≤ 1.5 ms, ≤ 180 MiB", fmt.Sprintf("straight from the model p50 %s, p99 %s; %s", ms(direct.percentile(.5)), ms(direct.percentile(.99)), before.since(s, len(l.times))))
-	return nil
 }

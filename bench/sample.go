@@ -8,7 +8,9 @@ import (
 	"time"
 )
 
-// sample is the result of one round with a subject.
+// sample is the result of one round with a subject. Besides the times that callers see, it
+// has the processor time per run: on a machine whose cores are shared with the callers,
+// that is the figure which predicts throughput elsewhere.
 type sample struct {
 	*load
 	own, database, callers time.Duration // processor time per run
@@ -16,7 +18,8 @@ type sample struct {
 	memory                 float64       // maximum of the largest process, in MiB
 }
 
-// measure lets callers drive a subject for a while.
+// measure lets callers drive a subject for a while. Memory is sampled, because its maximum
+// is what a machine must have.
 func (b *benchmark) measure(s *subject, callers int, d time.Duration) (_ *sample, err error) {
 	m := &sample{}
 	stop := sampleEvery(50*time.Millisecond, func() { m.memory = max(m.memory, s.resident()) })
@@ -60,7 +63,7 @@ func (b *benchmark) compare(group []candidate, w workload, callers int) (_ [][]*
 	subjects := make([]*subject, len(group))
 	defer func() {
 		for _, s := range subjects {
-			if s != nil && err != nil {
+			if s != nil { // not stopped, because of an error
 				s.kill()
 			}
 		}
@@ -102,7 +105,7 @@ func (b *benchmark) compare(group []candidate, w workload, callers int) (_ [][]*
 	return samples, nil
 }
 
-// median returns the median of f over all samples.
+// median returns the median of f over all samples, the upper one of an even number.
 func median(samples []*sample, f func(*sample) float64) float64 {
 	values := make([]float64, len(samples))
 	for i, m := range samples {
@@ -112,7 +115,9 @@ func median(samples []*sample, f func(*sample) float64) float64 {
 	return values[len(values)/2]
 }
 
-// ratio returns the median of the ratios of each round, with the lowest and highest.
+// ratio returns the median of the ratios of each round, with the lowest and highest. The
+// ratio within a round is stable even if the machine's speed changes between rounds, by up
+// to a factor of two on shared hosts.
 func ratio(mine, other []*sample, f func(*sample) float64) string {
 	var values []float64
 	for i := range mine {

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// server is a `sluice serve` process on a data directory.
+// server is a `sluice serve` process on a data directory. It can be stopped or killed and
+// started again on the same data.
 type server struct {
 	binary, dir string
 	env         []string
@@ -26,7 +27,9 @@ type server struct {
 	ready       time.Duration // from start until /readyz answered
 }
 
-// newServer starts a server in a fresh directory with default settings.
+// newServer starts a server in a new directory with default settings, because those are
+// what users run. The only exception is the drain delay, which would only make the
+// benchmark longer.
 func (b *benchmark) newServer(env ...string) (*server, error) { return b.serve(b.binary, env...) }
 
 // serve starts a server of any build.
@@ -43,7 +46,8 @@ func (b *benchmark) serve(binary string, env ...string) (*server, error) {
 	return s, s.start()
 }
 
-// start starts the process and waits until it is ready.
+// start starts the process and waits until it is ready. It polls every millisecond, which
+// is the resolution of the figures on starting.
 func (s *server) start() error {
 	s.out = &output{}
 	s.cmd = exec.Command(s.binary, "serve")
@@ -119,7 +123,8 @@ func memoryOf(pid int, field string) float64 {
 	return kib / 1024
 }
 
-// command runs `sluice` while the server is up and returns its output.
+// command runs a sluice command while the server is running and returns its output. It is
+// how benchmarks create flows and keys: the API cannot create the first key.
 func (s *server) command(stdin []byte, args ...string) (string, error) {
 	cmd := exec.Command(s.binary, args...)
 	cmd.Env, cmd.Stdin = s.env, bytes.NewReader(stdin)
@@ -136,6 +141,7 @@ func (s *server) publish(document []byte) (string, error) {
 	return s.command(document, "flow", "import", "--publish", "-")
 }
 
+// key creates an API key.
 func (s *server) key() (string, error) { return s.command(nil, "key", "create", "--name", "bench") }
 
 // output collects what a process prints. It is safe for concurrent use.

@@ -32,6 +32,7 @@ func serveRequests(respond func(conn net.Conn, body []byte) error) (net.Listener
 	return l, nil
 }
 
+// serveConn serves one connection until an error.
 func serveConn(conn net.Conn, respond func(conn net.Conn, body []byte) error) {
 	defer conn.Close()
 	for r := bufio.NewReader(conn); ; {
@@ -42,7 +43,7 @@ func serveConn(conn net.Conn, respond func(conn net.Conn, body []byte) error) {
 	}
 }
 
-// service is a server that flows call.
+// service is a server that flows call. Flows may call it because of allowLoopback.
 type service struct{ net.Listener }
 
 func (s service) url() string { return "http://" + s.Addr().String() + "/" }
@@ -57,7 +58,8 @@ func newEchoService(delay time.Duration) (service, error) {
 	return service{l}, err
 }
 
-// newHangingService starts responses that never end.
+// newHangingService starts responses that never end, which keeps the steps that wait for
+// them at work until the server is killed.
 func newHangingService() (service, error) {
 	l, err := serveRequests(func(conn net.Conn, _ []byte) error {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nx")

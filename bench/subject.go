@@ -24,9 +24,10 @@ type platform struct {
 	postgres  bool
 }
 
+// platforms are the databases on which Sluice is measured, with the names of -on.
 var platforms = []platform{{"sqlite", 1, false}, {"postgres", 1, true}, {"postgres3", 3, true}}
 
-// title names a platform in tables.
+// title returns the name of a platform in tables.
 func (p platform) title() string {
 	switch {
 	case !p.postgres:
@@ -38,7 +39,8 @@ func (p platform) title() string {
 }
 
 // subject is a running program under a workload: Sluice in one or more processes, or
-// another program.
+// another program. All subjects of a comparison run at the same time on the same machine,
+// so each of them also suffers from whatever disturbs it.
 type subject struct {
 	name       string
 	addrs      []string
@@ -51,8 +53,9 @@ type subject struct {
 }
 
 // sluice starts a binary on a platform with an empty database and publishes
-// the workload's flow.
-func (b *benchmark) sluice(name, binary string, on platform, w workload) (_ *subject, err error) {
+// the workload's flow. On PostgreSQL it may start several processes on one database, among
+// which the callers are divided.
+func (b *benchmark) sluice(name, binary string, on platform, w workload) (*subject, error) {
 	s := &subject{name: name}
 	var servers []*server
 	s.kill = func() {
@@ -67,16 +70,13 @@ func (b *benchmark) sluice(name, binary string, on platform, w workload) (_ *sub
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if s.do == nil { // an error came before
 			s.kill()
 		}
 	}()
 	env := w.env
 	if on.postgres {
-		url, err := b.database()
-		if err != nil {
-			return nil, err
-		}
+		url := b.database()
 		s.postmaster = b.postgres.PID()
 		env = append([]string{"DATABASE_URL=" + url, "SLUICE_MASTER_KEY=" + masterKey}, env...)
 	}
@@ -89,10 +89,7 @@ func (b *benchmark) sluice(name, binary string, on platform, w workload) (_ *sub
 		s.addrs, s.pids = append(s.addrs, server.addr), append(s.pids, server.cmd.Process.Pid)
 	}
 	s.profile = func(f func()) { b.profiling(servers[0], f) }
-	id, key, err := servers[0].prepare(w.document)
-	if err != nil {
-		return nil, err
-	}
+	id, key := servers[0].prepare(w.document)
 	s.do = waiting(id, key, w.want)
 	return s, nil
 }
@@ -107,7 +104,8 @@ type candidate struct {
 	start func(w workload) (*subject, error)
 }
 
-// groups returns the candidates in groups. The members of a group run at the same time
+// groups returns what is measured together. Without -against and -peers each platform is a
+// group of its own. The members of a group run at the same time
 // and are measured alternately. Members of this build come first and are compared with
 // each of the others.
 func (b *benchmark) groups() (list [][]candidate) {

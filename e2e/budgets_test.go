@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBudgetsStopThePaidStep lets a flow of two questions run out of money
-// after the first.
+// TestBudgetsStopThePaidStep checks that a flow whose budget is used up by its first
+// paid step does not start the second.
 func TestBudgetsStopThePaidStep(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
@@ -39,7 +39,8 @@ func TestBudgetsStopThePaidStep(t *testing.T) {
 	}
 }
 
-// TestBudgetsOfRuns starts more runs at once than a day may have.
+// TestBudgetsOfRuns checks that runs beyond the daily budget are rejected, also when
+// they are started concurrently.
 func TestBudgetsOfRuns(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -31,9 +31,9 @@ var canaries = map[string]string{
 	"secret of a run's webhook":   "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-per-run-0a1b2c3d4e5f6a7b")),
 }
 
-// parrot sends back all that it is given: as JSON, in an error, or as the
+// echoServer sends back everything that it receives: as JSON, in an error, or as the
 // provider of a chat model.
-func parrot(t *testing.T) *httptest.Server {
+func echoServer(t *testing.T) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		all := fmt.Sprintf("%s %s %v %q %s", r.Method, r.URL, r.Header, r.Header, body)
@@ -56,11 +56,11 @@ func parrot(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestCanary uses every secret against servers that send everything back, and
-// then looks for it in all that Sluice keeps, says and shows.
+// TestCanary uses secrets of every kind against servers that echo everything, and then
+// searches for them in everything that Sluice stores, logs and shows.
 func TestCanary(t *testing.T) {
 	t.Parallel()
-	echo := parrot(t)
+	echo := echoServer(t)
 	s := newServer(t, "OPENAI_API_KEY="+canaries["secret of the environment"], "OPENAI_BASE_URL="+echo.URL+"/good/v1")
 	var seen strings.Builder
 	for _, c := range []struct{ name, secret, provider, base string }{
@@ -103,7 +103,7 @@ func TestCanary(t *testing.T) {
 		r := s.command(args...)
 		seen.WriteString(r.out + r.errs)
 	}
-	p := s.life()
+	p := s.process()
 	s.stop()
 	seen.WriteString(p.out.String() + p.errs.String())
 	if text := seen.String(); !strings.Contains(text, "[secret]") || strings.Count(text, "Bearer") < 3 {
@@ -115,7 +115,8 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// canaryFlow sends every secret out; its failures are routed, so that it ends.
+// canaryFlow returns a flow that sends every secret. Failures are routed, so that the
+// run continues to its end.
 func canaryFlow(echo string) []byte {
 	ref := func(name string) object { return object{"credential": name} }
 	routed := object{"on_error": "route"}
@@ -135,7 +136,7 @@ func canaryFlow(echo string) []byte {
 		"header.body > out_header.value", "refused.error > out_refused.value", "good.text > out_good.value", "env.text > out_env.value", "bad.error > out_bad.value")
 }
 
-// wantNowhere looks for a secret in every form in which it may hide.
+// wantNowhere fails the test if a secret occurs in a text, in any encoding.
 func wantNowhere(t *testing.T, what, secret, where, text string) {
 	t.Helper()
 	// The middle of base64 of "Bearer " + secret: what comes from the secret only.

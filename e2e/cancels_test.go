@@ -21,7 +21,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("the canceled run %s", now.Status)
 	}
 	waitUntil(t, "the call was aborted", func() bool { return up.gone.Load() == 1 })
-	c.refused(424, "run_canceled", "GET", r.path()+"/result", nil)
+	c.rejected(424, "run_canceled", "GET", r.path()+"/result", nil)
 	if again := c.want(200, "POST", r.path()+"/cancel", nil).run(t); again.Status != "canceled" {
 		t.Errorf("a second cancel made it %s", again.Status)
 	}
@@ -33,8 +33,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyStops wants a revoked key to hear nothing more of a run, not
-// even through a request that it made before.
+// TestRevokedKeyStops checks that a revoked key gets no more of a run, not even in
+// response to a request that was waiting when the key was revoked.
 func TestRevokedKeyStops(t *testing.T) {
 	t.Parallel()
 	up := newSlowUpstream(t)
@@ -48,7 +48,7 @@ func TestRevokedKeyStops(t *testing.T) {
 	c := s.client(made.Key)
 	r := c.start(id, object{"n": "1"})
 	waitUntil(t, "the step hangs", func() bool { return up.calls.Load() == 1 })
-	held := make(chan *answer)
+	held := make(chan *response)
 	go func() {
 		a, err := c.try("GET", r.path()+"?wait=30", nil)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// plain is a client that follows no proxy and no redirect.
+// plain is an HTTP client without proxy and redirects.
 var plain = &http.Client{
 	Transport:     &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 64},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -31,21 +31,21 @@ type client struct {
 
 func (s *server) client(key string) *client { return &client{s.t, s.base, key} }
 
-// answer is what came back.
-type answer struct {
+// response is a complete HTTP response.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// try sends a request; headers are "Name: value". An error means that no whole
-// answer came.
-func (c *client) try(method, path string, body any, headers ...string) (*answer, error) {
-	return c.tryWithin(patience, method, path, body, headers...)
+// try sends a request. Headers are "Name: value". An error means that there was no complete
+// response.
+func (c *client) try(method, path string, body any, headers ...string) (*response, error) {
+	return c.tryWithin(waitTimeout, method, path, body, headers...)
 }
 
-// tryWithin is try with less time for the answer.
-func (c *client) tryWithin(limit time.Duration, method, path string, body any, headers ...string) (*answer, error) {
+// tryWithin is try with a shorter timeout.
+func (c *client) tryWithin(limit time.Duration, method, path string, body any, headers ...string) (*response, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	resp, err := c.open(ctx, method, path, body, headers...)
@@ -57,10 +57,10 @@ func (c *client) tryWithin(limit time.Duration, method, path string, body any, h
 	if err != nil {
 		return nil, err
 	}
-	return &answer{resp.StatusCode, resp.Header, data}, nil
+	return &response{resp.StatusCode, resp.Header, data}, nil
 }
 
-// open sends a request and leaves the answer's body to the caller.
+// open sends a request. The caller closes the body of the response.
 func (c *client) open(ctx context.Context, method, path string, body any, headers ...string) (*http.Response, error) {
 	var payload io.Reader
 	switch b := body.(type) {
@@ -94,8 +94,8 @@ func (c *client) open(ctx context.Context, method, path string, body any, header
 	return plain.Do(req)
 }
 
-// do sends a request that must be answered, with whatever status.
-func (c *client) do(method, path string, body any, headers ...string) *answer {
+// do sends a request and fails the test without a response.
+func (c *client) do(method, path string, body any, headers ...string) *response {
 	c.t.Helper()
 	a, err := c.try(method, path, body, headers...)
 	if err != nil {
@@ -104,8 +104,8 @@ func (c *client) do(method, path string, body any, headers ...string) *answer {
 	return a
 }
 
-// want sends a request that must be answered with a status.
-func (c *client) want(status int, method, path string, body any, headers ...string) *answer {
+// want sends a request and fails the test unless the response has a status.
+func (c *client) want(status int, method, path string, body any, headers ...string) *response {
 	c.t.Helper()
 	a := c.do(method, path, body, headers...)
 	if a.status != status {
@@ -114,8 +114,8 @@ func (c *client) want(status int, method, path string, body any, headers ...stri
 	return a
 }
 
-// refused sends a request that must be refused as a problem with this code.
-func (c *client) refused(status int, code, method, path string, body any, headers ...string) *answer {
+// rejected sends a request and fails the test unless it is rejected as a problem with a code.
+func (c *client) rejected(status int, code, method, path string, body any, headers ...string) *response {
 	c.t.Helper()
 	a := c.want(status, method, path, body, headers...)
 	if got := a.object(c.t)["code"]; got != code || a.header.Get("Content-Type") != "application/problem+json" {
@@ -124,7 +124,7 @@ func (c *client) refused(status int, code, method, path string, body any, header
 	return a
 }
 
-func (a *answer) object(t testing.TB) object {
+func (a *response) object(t testing.TB) object {
 	t.Helper()
 	var o object
 	if err := json.Unmarshal(a.body, &o); err != nil {
@@ -133,7 +133,7 @@ func (a *answer) object(t testing.TB) object {
 	return o
 }
 
-// run is as much of the run object as the tests look at.
+// run has the fields of the run object that tests use.
 type run struct {
 	ID       string    `json:"run_id"`
 	FlowID   string    `json:"flow_id"`
@@ -163,7 +163,7 @@ func (r *run) path() string { return runPath(r.FlowID, r.ID) }
 
 func runPath(flowID, runID string) string { return "/v1/flow/" + flowID + "/run/" + runID }
 
-func (a *answer) run(t testing.TB) *run {
+func (a *response) run(t testing.TB) *run {
 	t.Helper()
 	r, err := a.tryRun()
 	if err != nil {
@@ -172,7 +172,7 @@ func (a *answer) run(t testing.TB) *run {
 	return r
 }
 
-func (a *answer) tryRun() (*run, error) {
+func (a *response) tryRun() (*run, error) {
 	if a.status != 200 && a.status != 202 {
 		return nil, fmt.Errorf("status %d: %s", a.status, a.body)
 	}
@@ -192,16 +192,16 @@ func (c *client) start(flowID string, body object, headers ...string) *run {
 	return c.do("POST", "/v1/flow/"+flowID+"/run", body, headers...).run(c.t)
 }
 
-// await holds on until the run has ended.
+// await waits until the run has ended.
 func (c *client) await(r *run) *run {
 	c.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(waitTimeout); ; {
 		now := c.do("GET", r.path()+"?wait=20", nil).run(c.t)
 		if now.ended() {
 			return now
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatalf("the run is still %s after %s", now.Status, patience)
+			c.t.Fatalf("the run is still %s after %s", now.Status, waitTimeout)
 		}
 	}
 }
@@ -216,14 +216,14 @@ func (c *client) succeed(flowID string, body object, headers ...string) *run {
 	return r
 }
 
-// step is as much of a step as the tests look at.
+// step has the fields of a step that tests use.
 type step struct {
 	Path     string `json:"path"`
 	State    string `json:"state"`
 	Attempts int    `json:"attempts"`
 }
 
-// steps reads the steps of a run by path.
+// steps returns the steps of a run by path.
 func (c *client) steps(r *run) map[string]step {
 	c.t.Helper()
 	var list struct{ Steps []step }

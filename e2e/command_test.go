@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// result is what a command did.
+// result is the output and the exit code of a command.
 type result struct {
 	code      int
 	out, errs string
 }
 
-// command runs `sluice` beside the server, with the same environment.
+// command runs a command in the environment of the server.
 func (s *server) command(args ...string) result {
 	s.t.Helper()
 	return s.commandWith("", args...)
 }
 
-// commandWith gives the command something to read.
+// commandWith runs a command with standard input.
 func (s *server) commandWith(stdin string, args ...string) result {
 	s.t.Helper()
 	cmd := exec.Command(s.program, args...)
@@ -43,7 +43,7 @@ func runCommand(t testing.TB, cmd *exec.Cmd) result {
 	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
-// must runs a command that has to succeed and returns its output.
+// must runs a command that must succeed and returns its output.
 func (s *server) must(args ...string) string {
 	s.t.Helper()
 	r := s.command(args...)
@@ -53,19 +53,19 @@ func (s *server) must(args ...string) string {
 	return strings.TrimSpace(r.out)
 }
 
-// publish takes a document in and makes it live; it returns the flow's ID.
+// publish imports and publishes a flow and returns its ID.
 func (s *server) publish(document []byte) string {
 	s.t.Helper()
 	return s.must("flow", "import", writeFile(s.t, "flow.json", document), "--publish")
 }
 
-// key makes a key; without scopes it may run and read.
+// key creates a key, by default with the scopes run and read.
 func (s *server) key(args ...string) string {
 	s.t.Helper()
 	return s.must(append([]string{"key", "create", "--name", "test"}, args...)...)
 }
 
-// manager makes a key that may do everything.
+// manager creates a key with all scopes.
 func (s *server) manager() string { return s.key("--scope", "run,read,manage") }
 
 func writeFile(t testing.TB, name string, data []byte) string {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// commandsAlone is for tests that start many commands, one after the other: the
-// race detector makes each start several times slower, and finds nothing in them.
+// commandsAlone skips tests that start many commands one after the other under the
+// race detector, which makes each start several times slower and finds nothing in them.
 func commandsAlone(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -17,7 +17,7 @@ func commandsAlone(t *testing.T) {
 	}
 }
 
-// TestFlowCommands takes a flow through its life on the command line.
+// TestFlowCommands imports, publishes, exports, lists and rolls back a flow.
 func TestFlowCommands(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
@@ -25,7 +25,7 @@ func TestFlowCommands(t *testing.T) {
 	file := writeFile(t, "greet.json", greeting())
 	id := s.must("flow", "import", file)
 	c := s.client(s.key())
-	c.refused(409, "not_published", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
+	c.rejected(409, "not_published", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
 
 	s.must("flow", "publish", id)
 	if r := c.succeed(id, object{"name": "Ada"}); r.Outputs["text"] != "Hello Ada!" {
@@ -58,8 +58,8 @@ func checkExport(t *testing.T, s *server, id string) {
 	}
 }
 
-// TestFlowRun runs a flow by its ID through the server, by its ID without one,
-// and straight from a file.
+// TestFlowRun runs a flow by ID through the server, by ID without a server, and from a
+// file.
 func TestFlowRun(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
@@ -86,8 +86,8 @@ func TestFlowRun(t *testing.T) {
 	}
 }
 
-// TestKeyCommands makes, lists and revokes keys while the server runs: what is
-// written holds from the next request on.
+// TestKeyCommands creates, lists and revokes keys while the server runs. Changes apply
+// to the next request.
 func TestKeyCommands(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
@@ -99,7 +99,7 @@ func TestKeyCommands(t *testing.T) {
 	}
 	c := s.client(made.Key)
 	c.succeed(id, object{"name": "Ada"})
-	c.refused(403, "flow_not_allowed", "POST", "/v1/flow/"+other+"/run", object{"name": "Ada"})
+	c.rejected(403, "flow_not_allowed", "POST", "/v1/flow/"+other+"/run", object{"name": "Ada"})
 	list := s.must("key", "list")
 	if !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) || !strings.Contains(list, "active") {
 		t.Errorf("key list must show the key's ID and state and not the key:\n%s", list)
@@ -111,10 +111,10 @@ func TestKeyCommands(t *testing.T) {
 		t.Errorf("key list does not show that the old text works on:\n%s", list)
 	}
 	again := s.must("key", "roll", made.ID, "--overlap", "0s")
-	s.client(rolled).refused(401, "key_revoked", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
+	s.client(rolled).rejected(401, "key_revoked", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
 	c = s.client(again)
 	s.must("key", "revoke", made.ID)
-	c.refused(401, "key_revoked", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
+	c.rejected(401, "key_revoked", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
 	if list := s.must("key", "list"); !strings.Contains(list, "revoked") {
 		t.Errorf("key list does not show that the key is revoked:\n%s", list)
 	}
@@ -142,8 +142,8 @@ func TestKindsCommand(t *testing.T) {
 	}
 }
 
-// TestExitCodes wants 0, 1 or 2 and, where something is wrong, one sentence on
-// standard error that says what to do.
+// TestExitCodes checks the exit codes 0, 1 and 2, and that errors are one sentence on
+// standard error that suggests a fix.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
@@ -197,7 +197,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// checkSentence wants one line for a person; the usage may stand before it.
+// checkSentence checks that an error is one line for a person.
 func checkSentence(t *testing.T, name, errs string) {
 	t.Helper()
 	var own []string
@@ -211,8 +211,7 @@ func checkSentence(t *testing.T, name, errs string) {
 	}
 }
 
-// TestSecondServer wants the second of two servers on one directory to say why
-// it does not start.
+// TestSecondServer checks that a second server on one directory exits with the reason.
 func TestSecondServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// check wants, once the load has ended, that all that was accepted came to its
-// one right end.
+// check checks, after the load has ended, that every accepted run ended exactly once and
+// with the right result.
 func (l *load) check(limit time.Duration) {
 	l.t.Helper()
 	l.awaitQuiet(limit)
@@ -35,7 +35,7 @@ func (l *load) check(limit time.Duration) {
 		len(l.accepted), len(found), l.ledger.seen(), repeats, len(l.inbox.ids), l.inbox.again, l.statuses)
 }
 
-// awaitQuiet waits until no run is open. Runs that stay open are faults.
+// awaitQuiet waits until no run is open. Runs that stay open are reported.
 func (l *load) awaitQuiet(limit time.Duration) {
 	l.t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
@@ -68,11 +68,11 @@ func (l *load) listOpen() (open []run) {
 	return open
 }
 
-// read asks any server until one answers, as it must in the end.
+// read sends a request to one server after the other until one responds.
 func (l *load) read(path string, into any) {
 	l.t.Helper()
 	random := rand.New(rand.NewPCG(l.seed, crashCallers+1))
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		i := l.pick(random)
 		a, err := l.any[i].try("GET", path, nil)
 		if err == nil {
@@ -85,12 +85,12 @@ func (l *load) read(path string, into any) {
 			err = fmt.Errorf("status %d: %s", a.status, a.body)
 		}
 		if time.Now().After(deadline) {
-			l.t.Fatalf("GET %s was not answered for %s: %v", path, patience, err)
+			l.t.Fatalf("GET %s was not answered for %s: %v", path, waitTimeout, err)
 		}
 	}
 }
 
-// eachRun pages through all runs of a flow.
+// eachRun calls f for all runs of a flow, page by page.
 func (l *load) eachRun(flowID string, see func(*run)) {
 	l.t.Helper()
 	for cursor := ""; ; {
@@ -109,8 +109,8 @@ func (l *load) eachRun(flowID string, see func(*run)) {
 	}
 }
 
-// checkRun wants a run that succeeded with the right output, and no second run
-// for what it was asked for. Runs whose start was never answered count as well.
+// checkRun checks that a run succeeded with the right output and that its idempotency key
+// started no second run. It includes runs whose start got no response.
 func (l *load) checkRun(found map[string]string, kind string, r *run) {
 	n, _ := r.Inputs["n"].(string)
 	want := map[string]string{"pure": "said " + n, "hook": n, "call": r.ID + ":b", "few": r.ID + ":a", "narrow": r.ID + ":a", "flaky": r.ID + ":a"}[kind]
@@ -127,7 +127,7 @@ func (l *load) checkRun(found map[string]string, kind string, r *run) {
 	found[kind+" "+n] = r.ID
 }
 
-// awaitDelivered waits for both webhooks of every accepted run that has some.
+// awaitDelivered waits for both webhooks of every accepted run that has webhooks.
 func (l *load) awaitDelivered(limit time.Duration) {
 	missing := map[string]bool{}
 	l.mu.Lock()

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// ledger is what the outside world knows of the steps that call it: how often
-// each was called and whether its result was seen to be recorded. Steps go by
-// their execution key, run_id:path.
+// ledger is the service that flows call. It records what can be known outside of Sluice:
+// how often each step called it, and whether the step's result is known to be recorded.
+// Steps are identified by their execution key, run_id:path.
 type ledger struct {
 	*httptest.Server
 
@@ -46,9 +46,8 @@ func newLedger(t testing.TB) *ledger {
 	return l
 }
 
-// serve is the service that flows call. It takes 20 to 50 ms, as services do,
-// and answers with the key it was called with. A call of step b is proof that
-// step a was recorded, for b depends on it.
+// serve responds after 20 to 50 ms with the execution key of the call. A call by step b
+// proves that step a was recorded, because b depends on a.
 func (l *ledger) serve(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return // the caller was killed before it had said all
@@ -74,7 +73,7 @@ func (l *ledger) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"key": %q}`, key)
 }
 
-// call counts a call of a step, and reports whether it is the first.
+// call counts a call and reports whether it is the step's first.
 func (l *ledger) call(key string) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,8 +86,7 @@ func (l *ledger) call(key string) (first bool) {
 	return l.calls[key] == 1
 }
 
-// work counts the run among those that call a path, until the returned function
-// is called.
+// work counts a run as working at a path until the returned function is called.
 func (l *ledger) work(path, key string) (done func()) {
 	runID, _, _ := strings.Cut(key, ":")
 	l.mu.Lock()
@@ -109,14 +107,14 @@ func (l *ledger) work(path, key string) (done func()) {
 	}
 }
 
-// lastCall is when a step was last called; zero if never.
+// lastCall returns the time of a step's last call, or the zero time.
 func (l *ledger) lastCall(key string) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last[key]
 }
 
-// repeated lists the steps that were called more than once.
+// repeated returns the steps that were called more than once.
 func (l *ledger) repeated() (keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,22 +126,22 @@ func (l *ledger) repeated() (keys []string) {
 	return keys
 }
 
-// atOnce is how many runs called a path at the same time, at most.
+// atOnce returns the largest number of runs that called a path concurrently.
 func (l *ledger) atOnce(path string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.most[path]
 }
 
-// observe notes that a step is recorded, so that no call may come any more.
+// observe records that a step's result is recorded, so that no call may follow.
 func (l *ledger) observe(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.recorded[key] = true
 }
 
-// killed is told that the server is dead. It returns the steps that were
-// called and not seen recorded: they alone may be called again.
+// killed is called when the server is dead. It returns the steps that were called and are
+// not known to be recorded: only these may be called again.
 func (l *ledger) killed() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +155,7 @@ func (l *ledger) killed() []string {
 	return open
 }
 
-// seen is how many calls have come so far.
+// seen returns the number of calls so far.
 func (l *ledger) seen() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,7 +180,7 @@ func (l *ledger) check(t testing.TB) (repeats int) {
 // particular is what differs between faults of one sort.
 var particular = regexp.MustCompile(`[a-z]+_[0-9A-Za-z]{16,}|\b[0-9.]+(µs|ms|s)?\b`)
 
-// reportSome fails the test with some of each sort of fault.
+// reportSome fails the test with a few examples of each sort of fault.
 func reportSome(t testing.TB, faults []string) {
 	t.Helper()
 	for _, f := range sorted(faults) {
@@ -190,7 +188,7 @@ func reportSome(t testing.TB, faults []string) {
 	}
 }
 
-// sorted returns a text for each sort of fault: how many there were, and some.
+// sorted groups faults by sort and returns a text for each: the count and examples.
 func sorted(faults []string) (texts []string) {
 	sorts := map[string][]string{}
 	for _, f := range faults {
@@ -204,8 +202,8 @@ func sorted(faults []string) (texts []string) {
 	return texts
 }
 
-// inbox receives webhooks and wants one ID and one body per event, however
-// often a message comes.
+// inbox receives webhooks and checks that each event has one ID and one body, however
+// often it is delivered.
 type inbox struct {
 	*httptest.Server
 
@@ -223,7 +221,7 @@ func newInbox(t testing.TB) *inbox {
 	return b
 }
 
-// receive takes a message; the last part of the path names the event.
+// receive records a message. The last part of the path names the event.
 func (b *inbox) receive(_ http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

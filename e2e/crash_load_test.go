@@ -12,8 +12,8 @@ import (
 
 const crashCallers = 32
 
-// load is many callers who start runs of three flows without pause, each under
-// an idempotency key of its own, and go on asking when the server dies.
+// load is many concurrent callers that start runs of several flows, each start under its
+// own idempotency key, and retry while the server is down.
 type load struct {
 	t       testing.TB
 	seed    uint64
@@ -62,7 +62,7 @@ func newLoad(t testing.TB, seed uint64, servers ...*server) *load {
 	return l
 }
 
-// begin sets callers and lookers to work; they wait at the gate.
+// begin starts the callers and the observers of steps.
 func (l *load) begin() {
 	var ctx context.Context
 	ctx, l.stop = context.WithCancel(context.Background())
@@ -81,15 +81,15 @@ func (l *load) begin() {
 	l.callers.Go(func() { l.look(ctx) })
 }
 
-// end lets the callers finish what they ask for, and returns when they have.
+// end lets the callers finish their current requests and waits for them.
 func (l *load) end() {
 	l.stop()
 	l.gate.open()
 	l.callers.Wait()
 }
 
-// one starts one run and, now and then, asks for it again under the same key,
-// waits for it, or both.
+// one starts a run and, at random, repeats the request with the same key, waits for the
+// run, or both.
 func (l *load) one(ctx context.Context, random *rand.Rand, n string) {
 	kind := l.kinds[random.IntN(len(l.kinds))]
 	body, headers := object{"n": n}, []string{"Idempotency-Key: " + n}
@@ -111,16 +111,16 @@ func (l *load) one(ctx context.Context, random *rand.Rand, n string) {
 	}
 }
 
-// insist asks until there is an answer, as a caller with an idempotency key
-// may: no answer, 409, 500 and 503 say to ask again, and 429 that the key has enough
+// insist retries a start until it gets a final response, as a caller with an idempotency
+// key may: no response, 409, 500 and 503 mean to retry, and 429 that the key has enough
 // runs. It returns nil if there is no run.
 func (l *load) insist(ctx context.Context, random *rand.Rand, kind string, body object, headers []string) *run {
-	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * waitTimeout); time.Now().Before(deadline); {
 		l.gate.wait(context.WithoutCancel(ctx))
 		if l.over.Load() {
 			return nil
 		}
-		i, begun := l.pick(random), time.Now()
+		i, startedAt := l.pick(random), time.Now()
 		c := *l.any[i]
 		if own, ok := l.keys[kind]; ok {
 			c.key = own
@@ -140,15 +140,15 @@ func (l *load) insist(ctx context.Context, random *rand.Rand, kind string, body 
 		if err != nil {
 			l.fault("server %d refused a start: %v", i, err)
 		} else if kind == "pure" && a.status == 200 {
-			l.sample(i, begun)
+			l.sample(i, startedAt)
 		}
 		return r
 	}
-	l.fault("a start was not answered for %s", 2*patience)
+	l.fault("a start was not answered for %s", 2*waitTimeout)
 	return nil
 }
 
-// pick chooses a server that is not shunned.
+// pick returns a random server that requests may go to.
 func (l *load) pick(random *rand.Rand) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,17 +158,15 @@ func (l *load) pick(random *rand.Rand) int {
 	return (l.shunned + 1 + random.IntN(len(l.any)-1)) % len(l.any)
 }
 
-// shun keeps new requests away from a server, as a load balancer does; -1 ends
-// that.
+// shun keeps new requests away from a server, as a load balancer would; -1 ends that.
 func (l *load) shun(i int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shunned = i
 }
 
-// saw counts an answer. No server may answer 500, and a 503 says when to come
-// back.
-func (l *load) saw(i int, a *answer) {
+// saw counts a response. A 500 is a fault, and so is a 503 without Retry-After.
+func (l *load) saw(i int, a *response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.statuses[a.status]++
@@ -180,17 +178,17 @@ func (l *load) saw(i int, a *answer) {
 	}
 }
 
-// sample is how long a start took to be answered with its ended run.
+// sample is the time from a start to the response with the ended run.
 type sample struct {
-	server int
-	begun  time.Time
-	took   time.Duration
+	server    int
+	startedAt time.Time
+	took      time.Duration
 }
 
-func (l *load) sample(i int, begun time.Time) {
+func (l *load) sample(i int, startedAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.samples = append(l.samples, sample{i, begun, time.Since(begun)})
+	l.samples = append(l.samples, sample{i, startedAt, time.Since(startedAt)})
 }
 
 func (l *load) note(kind, n string, r *run) {
@@ -215,7 +213,7 @@ func (l *load) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// look reads the steps of runs under way and remembers which are recorded.
+// look reads the steps of runs at work and records which results are stored.
 func (l *load) look(ctx context.Context) {
 	random := rand.New(rand.NewPCG(l.seed, crashCallers))
 	for l.gate.wait(ctx) {
@@ -231,7 +229,7 @@ func (l *load) look(ctx context.Context) {
 	}
 }
 
-// lookAt notes which steps of a run are recorded; false without an answer.
+// lookAt records which steps of a run are stored. It returns false without a response.
 func (l *load) lookAt(i int, runID string) bool {
 	a, err := l.any[i].try("GET", runPath(l.flows["call"], runID)+"/steps", nil)
 	if err != nil {
@@ -272,7 +270,7 @@ func (g *gate) open() {
 	}
 }
 
-// wait returns when the gate is open, or false when there is nothing more to do.
+// wait returns when the gate is open, or false when the load has ended.
 func (g *gate) wait(ctx context.Context) bool {
 	g.mu.Lock()
 	shut := g.shut

@@ -30,29 +30,28 @@ func TestCrash(t *testing.T) {
 		l.gate.open()
 	}
 	l.end()
-	l.check(patience)
+	l.check(waitTimeout)
 	t.Logf("%d kills; ready at most %s after start, resumed at most %s after start", *rounds, slowest.ready, slowest.resumed)
 }
 
-// recovery is how long after its start a server was ready, and resumed runs
-// that the crash had interrupted.
+// recovery is the time from a start of the server until it was ready, and until it
+// resumed the runs that the crash had interrupted.
 type recovery struct{ ready, resumed time.Duration }
 
 func (r *recovery) worst(o recovery) {
 	r.ready, r.resumed = max(r.ready, o.ready), max(r.resumed, o.resumed)
 }
 
-// crash kills the server, starts it again and returns when it has gone on with
-// what it was doing.
+// crash kills the server, starts it again and returns once interrupted runs continue.
 func (l *load) crash(s *server) recovery {
 	s.kill()
 	l.awaitSilence()
 	cut, before := l.ledger.killed(), l.ledger.seen()
 	s.start()
-	p := s.life()
+	p := s.process()
 	c := s.client(l.any[0].key)
 	waitUntil(l.t, "cut runs go on", func() bool { return l.ledger.seen() > before || l.allEnded(c, cut) })
-	resumed := time.Since(p.begun)
+	resumed := time.Since(p.startedAt)
 	for i, key := range cut {
 		if runID, _, _ := strings.Cut(key, ":"); i < 50 {
 			l.lookAt(0, runID)
@@ -61,8 +60,8 @@ func (l *load) crash(s *server) recovery {
 	return recovery{p.ready, resumed}
 }
 
-// awaitSilence waits until calls that the dead server left behind have been
-// taken in, so that the ledger knows of all: none came at ten looks in a row.
+// awaitSilence waits until the ledger has received all calls that the dead server sent:
+// none arrived during ten consecutive checks.
 func (l *load) awaitSilence() {
 	seen, looks := -1, 0
 	waitUntil(l.t, "the ledger is silent", func() bool {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// gatekeeper is a provider that lets one secret in and lists one model.
-func gatekeeper(t *testing.T, secret string) *httptest.Server {
+// fakeProvider is a model provider that accepts one secret and lists one model.
+func fakeProvider(t *testing.T, secret string) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if given := r.Header.Get("Authorization"); given != "Bearer "+secret {
@@ -24,13 +24,13 @@ func gatekeeper(t *testing.T, secret string) *httptest.Server {
 	return s
 }
 
-// TestCredentialCommands takes a credential through its life beside a running
-// server.
+// TestCredentialCommands adds, tests, lists, uses and removes a credential beside a
+// running server.
 func TestCredentialCommands(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
 	const right, wrong = "sk-right-1234567890", "sk-wrong-1234567890"
-	provider := gatekeeper(t, right)
+	provider := fakeProvider(t, right)
 	s := newServer(t)
 	add := func(secret string) result {
 		return s.commandWith(secret+"\n", "credential", "add", "--name", "gateway", "--provider", "openai_compatible", "--base-url", provider.URL+"/v1")
@@ -78,7 +78,7 @@ func TestCredentialCommands(t *testing.T) {
 	}
 }
 
-// TestCredentialAddRefuses what cannot work, and says what to do.
+// TestCredentialAddRefuses checks the errors for credentials that cannot work.
 func TestCredentialAddRefuses(t *testing.T) {
 	t.Parallel()
 	s := stoppedServer(t)
@@ -89,7 +89,7 @@ func TestCredentialAddRefuses(t *testing.T) {
 	}{
 		{"an unknown provider", "sk", "openai_compatible", []string{"--name", "a", "--provider", "opnai"}},
 		{"no secret", "", "standard input", []string{"--name", "a", "--provider", "openai"}},
-		{"a name that is none", "sk", "letters", []string{"--name", "a b", "--provider", "openai"}},
+		{"an invalid name", "sk", "letters", []string{"--name", "a b", "--provider", "openai"}},
 		{"a missing base URL", "sk", "--base-url", []string{"--name", "a", "--provider", "openai_compatible"}},
 		{"a base URL with a password", "sk", "without a name or password", []string{"--name", "a", "--provider", "vllm", "--base-url", "http://u:p@gpu/v1"}},
 		{"an empty host", "sk", "--host", []string{"--name", "a", "--host", ""}},
@@ -109,11 +109,11 @@ func TestCredentialAddRefuses(t *testing.T) {
 	}
 }
 
-// TestEnvironmentCredential works with no set-up.
+// TestEnvironmentCredential checks that a secret in the environment needs no set-up.
 func TestEnvironmentCredential(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-environment-1234567890"
-	provider := gatekeeper(t, secret)
+	provider := fakeProvider(t, secret)
 	s := stoppedServer(t, "OPENAI_API_KEY="+secret, "OPENAI_BASE_URL="+provider.URL+"/v1")
 	s.must("migrate")
 	if r := s.command("credential", "test", "openai"); r.code != 0 {
@@ -124,8 +124,8 @@ func TestEnvironmentCredential(t *testing.T) {
 	}
 }
 
-// TestEnvironmentAddress: a secret must not go to the usual address because the
-// one that was meant cannot be read.
+// TestEnvironmentAddress checks that an invalid base URL does not make Sluice send the
+// secret to the default address.
 func TestEnvironmentAddress(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"127.0.0.1:8080/v1", `"http://127.0.0.1/v1"`, "ftp://models/v1", "http://u:p@models/v1"} {
@@ -136,11 +136,12 @@ func TestEnvironmentAddress(t *testing.T) {
 	}
 }
 
-// TestFlowRunOfAFileUsesCredentials that are kept: its flow would.
+// TestFlowRunOfAFileUsesCredentials checks that a flow from a file can use stored
+// credentials, as a stored flow can.
 func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-kept-1234567890"
-	provider := gatekeeper(t, secret)
+	provider := fakeProvider(t, secret)
 	s := stoppedServer(t)
 	s.must("migrate")
 	if r := s.commandWith(secret, "credential", "add", "--name", "gate", "--host", "127.0.0.1"); r.code != 0 {
@@ -160,8 +161,8 @@ func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayWithTheirHosts takes the way of somebody who may only run
-// flows and wants to have a credential: the URL of a request is an input.
+// TestCredentialsStayWithTheirHosts acts as a caller who may only run flows and tries to
+// steal a credential: the URL of a request is an input.
 func TestCredentialsStayWithTheirHosts(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-precious-1234567890"

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// smallDisk mounts a file system of its own, of so many MiB, that every user may
-// write to. Only root may do that.
+// smallDisk mounts a file system of a number of MiB that every user may write to. It
+// needs root.
 func smallDisk(t *testing.T, mib int) string {
 	t.Helper()
 	dir := anyonesDir(t)

@@ -12,7 +12,7 @@ import (
 	"sluice/e2e/need"
 )
 
-// sampleBlocks are the samples of a page in a language, in their order.
+// sampleBlocks returns the code samples of a page in a language, in order.
 func sampleBlocks(t *testing.T, page, language string) []string {
 	t.Helper()
 	text, err := docs.Source(page)
@@ -26,7 +26,7 @@ func sampleBlocks(t *testing.T, page, language string) []string {
 	return list
 }
 
-// withSluice is an environment in which the binary is called sluice.
+// withSluice returns an environment in which the binary is called sluice.
 func withSluice(t *testing.T, s *server) []string {
 	t.Helper()
 	bin := t.TempDir()
@@ -36,8 +36,7 @@ func withSluice(t *testing.T, s *server) []string {
 	return append(environment(s.env...), "PATH="+bin+":"+os.Getenv("PATH"), "NO_PROXY=127.0.0.1")
 }
 
-// TestQuickstart does what the page tells a reader to do, after the start, word
-// by word in one terminal.
+// TestQuickstart runs the commands of the quickstart exactly as printed, in one shell.
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	_, err := exec.LookPath("curl")
@@ -61,7 +60,7 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
-// TestFlowsAsFiles does what that page does with its document.
+// TestFlowsAsFiles follows the page on flows as files with its own document.
 func TestFlowsAsFiles(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)

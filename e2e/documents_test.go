@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// node is a node of a document; settings are members beside its config, such
+// node returns a node of a flow document. Settings are members next to its config, such
 // as retry.
 func node(id, kind string, config object, settings ...object) object {
 	n := object{"id": id, "kind": kind, "config": config}
@@ -17,22 +17,22 @@ func node(id, kind string, config object, settings ...object) object {
 	return n
 }
 
-// input is a text input whose node and name are the same.
+// input returns a text input. Its node ID and its name are the same.
 func input(name string) object {
 	return node(name, "input", object{"name": name, "type": "text"})
 }
 
-// output is an output whose node is called out_ and its name.
+// output returns an output. Its node ID is out_ and its name.
 func output(name string) object {
 	return node("out_"+name, "output", object{"name": name})
 }
 
-// post is an HTTP node that posts {"n": …} and carries the execution key.
+// post returns an HTTP node that posts {"n": …} and sends the execution key.
 func post(id, url string, settings ...object) object {
 	return node(id, "http_request", object{"method": "POST", "url": url, "body": object{"n": "{{n}}"}}, settings...)
 }
 
-// document writes a flow; edges are written "a.value > b.text".
+// documentOf returns a flow document. Edges are written "a.value > b.text".
 func documentOf(name string, nodes []object, edges ...string) []byte {
 	list := []object{}
 	for _, e := range edges {
@@ -46,14 +46,14 @@ func documentOf(name string, nodes []object, edges ...string) []byte {
 	return data
 }
 
-// greeting is the smallest flow: name in, greeting out, nothing outside.
+// greeting returns the smallest useful flow: a name in, a greeting out, no calls.
 func greeting() []byte {
 	return documentOf("Greet", []object{
 		input("name"), node("greet", "template", object{"template": "Hello {{name}}!"}), output("text"),
 	}, "name.value > greet.name", "greet.text > out_text.value")
 }
 
-// calling is a flow that posts n to a URL and gives back the answer.
+// calling returns a flow that posts n to a URL and outputs the response.
 func calling(url string, settings ...object) []byte {
 	return documentOf("Call", []object{input("n"), post("call", url, settings...), output("got")},
 		"n.value > call.n", "call.body > out_got.value")

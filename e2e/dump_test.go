@@ -11,8 +11,8 @@ import (
 	"sluice/db/dbtest"
 )
 
-// toolURL is the address of a database for PostgreSQL's own programs, which do
-// not know the settings of a pool.
+// toolURL returns the URL of a database for PostgreSQL's programs, which reject the
+// settings of a connection pool.
 func toolURL(t *testing.T, cfg db.Config) string {
 	t.Helper()
 	u, err := url.Parse(cfg.DatabaseURL)
@@ -35,9 +35,9 @@ func postgresTool(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestDump dumps the database under load, loses the server and restores the
-// dump into another database: every run that was accepted before the dump is
-// there and comes to its end, with the same master key.
+// TestDump dumps the database under load, loses the server and restores the dump into
+// another database. Every run that was accepted before the dump is there and ends, with
+// the same master key.
 func TestDump(t *testing.T) {
 	t.Parallel()
 	dump := filepath.Join(t.TempDir(), "sluice.dump")
@@ -68,7 +68,7 @@ func TestDump(t *testing.T) {
 	restored := newServer(t, "DATABASE_URL="+empty.DatabaseURL, "SLUICE_MASTER_KEY="+empty.MasterKey)
 	c = restored.client(c.key)
 	waitUntil(t, "the call is made again", func() bool { return up.calls.Load() == 2 })
-	up.letGo()
+	up.release()
 	if r := c.await(hanging); r.Status != "succeeded" {
 		t.Errorf("the run that was in flight %s: %+v", r.Status, r.Error)
 	}

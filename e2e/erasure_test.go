@@ -12,15 +12,15 @@ func TestDelete(t *testing.T) {
 	id := s.publish(greeting())
 	c := s.client(s.manager())
 	r := c.succeed(id, object{"name": "Secret-Name"}, "Idempotency-Key: erased")
-	s.client(s.key()).refused(403, "scope_missing", "DELETE", r.path(), nil)
+	s.client(s.key()).rejected(403, "scope_missing", "DELETE", r.path(), nil)
 	if a := c.do("DELETE", r.path(), nil); a.status/100 != 2 {
 		t.Fatalf("DELETE answers %d: %s", a.status, a.body)
 	}
 	checkTombstone(t, c, r)
-	c.refused(410, "result_not_saved", "POST", "/v1/flow/"+id+"/run", object{"name": "Secret-Name"}, "Idempotency-Key: erased")
+	c.rejected(410, "result_not_saved", "POST", "/v1/flow/"+id+"/run", object{"name": "Secret-Name"}, "Idempotency-Key: erased")
 }
 
-// checkTombstone wants the run's state and times, and nothing it was about.
+// checkTombstone checks that an erased run has its state and times but no content.
 func checkTombstone(t *testing.T, c *client, r *run) {
 	t.Helper()
 	a := c.want(200, "GET", r.path(), nil)
@@ -33,13 +33,13 @@ func checkTombstone(t *testing.T, c *client, r *run) {
 		if part == "/events" {
 			accept = "Accept: text/event-stream"
 		}
-		c.refused(410, "result_not_saved", "GET", r.path()+part, nil, accept)
+		c.rejected(410, "result_not_saved", "GET", r.path()+part, nil, accept)
 	}
-	c.refused(410, "result_not_saved", "POST", r.path()+"/rerun", nil)
+	c.rejected(410, "result_not_saved", "POST", r.path()+"/rerun", nil)
 }
 
-// TestSaveFalse wants the content gone once the run and its deliveries have
-// ended, and the caller who waits to be answered all the same.
+// TestSaveFalse checks that the content of a run with save: false is erased once the run
+// and its deliveries have ended, and that a waiting caller gets the outputs anyway.
 func TestSaveFalse(t *testing.T) {
 	t.Parallel()
 	receiver := newReceiver(t, nil)

@@ -16,7 +16,7 @@ type event struct {
 	data string
 }
 
-// readEvents reads events from a stream until it ends or stop says so.
+// readEvents reads events until the stream ends or stop returns true.
 func readEvents(r io.Reader, stop func(event) bool) []event {
 	var list []event
 	var e event
@@ -49,7 +49,7 @@ func (c *client) events(r *run, after int) []event {
 
 func (c *client) eventsUntil(r *run, after int, stop func(event) bool) []event {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	headers := []string{"Accept: text/event-stream"}
 	if after > 0 {
@@ -66,8 +66,8 @@ func (c *client) eventsUntil(r *run, after int, stop func(event) bool) []event {
 	return readEvents(resp.Body, stop)
 }
 
-// numbered tells each event's number by what it tells of: replays may leave
-// states out, but what they tell has the number it had when it was live.
+// numbered maps what each event reports to its number. A replay may omit states, but an
+// event that it contains has the same number as in the live stream.
 func numbered(list []event) map[string]int {
 	numbers := map[string]int{}
 	for _, e := range list {
@@ -80,14 +80,14 @@ func numbered(list []event) map[string]int {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	first, second := newSlowUpstream(t), newSlowUpstream(t)
-	second.letGo()
+	second.release()
 	s := newServer(t)
 	id := s.publish(twoCalls(first.URL, second.URL))
 	c := s.client(s.key())
 	r := c.start(id, object{"n": "1"})
 	live := c.eventsUntil(r, 0, func(e event) bool {
 		if e.name == "step" && strings.Contains(e.data, `"a"`) && strings.Contains(e.data, "running") {
-			first.letGo()
+			first.release()
 		}
 		return false
 	})
@@ -125,12 +125,12 @@ func checkOrder(t *testing.T, list []event) {
 	}
 }
 
-// TestEventsAfterCrash kills the server in the middle of a run and goes on
-// reading after the start: what was told before keeps its number.
+// TestEventsAfterCrash kills the server in the middle of a run and resumes the stream after
+// the start. Events keep their numbers.
 func TestEventsAfterCrash(t *testing.T) {
 	t.Parallel()
 	first, second := newSlowUpstream(t), newSlowUpstream(t)
-	first.letGo()
+	first.release()
 	s := newServer(t)
 	id := s.publish(twoCalls(first.URL, second.URL))
 	c := s.client(s.key())
@@ -139,7 +139,7 @@ func TestEventsAfterCrash(t *testing.T) {
 		return e.name == "step" && strings.Contains(e.data, `"b"`) && strings.Contains(e.data, "running")
 	})
 	s.kill()
-	second.letGo()
+	second.release()
 	s.start()
 	c.await(r)
 	after := numbered(c.events(r, 0))
@@ -162,7 +162,7 @@ func TestStreamedStart(t *testing.T) {
 	s := newServer(t)
 	id := s.publish(greeting())
 	c := s.client(s.key())
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	resp, err := c.open(ctx, "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"}, "Accept: text/event-stream")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 )
 
-// anyonesDir is a temporary directory that other users may enter: PostgreSQL
+// anyonesDir returns a temporary directory that other users can enter, because PostgreSQL
 // does not run as root.
 func anyonesDir(t *testing.T) string {
 	t.Helper()
@@ -23,7 +23,7 @@ func anyonesDir(t *testing.T) string {
 	return dir
 }
 
-// fillDisk writes a file until its disk is full and returns what makes room again.
+// fillDisk writes a file until the disk is full. It returns a function that removes it.
 func fillDisk(t *testing.T, dir string) (empty func()) {
 	t.Helper()
 	path := filepath.Join(dir, "fill")
@@ -44,8 +44,8 @@ func fillDisk(t *testing.T, dir string) (empty func()) {
 	}
 }
 
-// TestStartOnAFullDisk starts a server on a disk without room: it serves what it
-// has, refuses runs, and takes them up once there is room.
+// TestStartOnAFullDisk starts a server on a full disk. It serves stored data and rejects
+// runs until there is space.
 func TestStartOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"killed", "stopped"} {
@@ -74,13 +74,13 @@ func TestStartOnAFullDisk(t *testing.T) {
 			if r := c.want(200, "GET", done.path(), nil).run(t); r.Status != "succeeded" {
 				t.Errorf("read on a full disk, a run is %s", r.Status)
 			}
-			c.refused(503, "storage_full", "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
+			c.rejected(503, "storage_full", "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
 			room()
 			s.waitUntil("runs are accepted", func() bool {
 				a, err := c.try("POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
 				return err == nil && a.status == 202
 			})
-			up.letGo()
+			up.release()
 			if cut != nil {
 				if r := c.await(cut); r.Status != "succeeded" {
 					t.Errorf("the run that was in flight is %s: %+v", r.Status, r.Error)
@@ -92,7 +92,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestStartOnADamagedDatabase damages a part that only the recovery reads.
+// TestStartOnADamagedDatabase damages a page of the database that only the recovery reads.
 func TestStartOnADamagedDatabase(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

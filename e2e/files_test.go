@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// filing is a flow that passes a file on; of the webhooks given, each gets it.
+// filing returns a flow that outputs its input file and sends it to the given webhooks.
 func filing(hooks ...object) []byte {
 	nodes := []object{node("photo", "input", object{"name": "photo", "type": "file"}), output("picture")}
 	return documentOf("File it", append(nodes, hooks...), "photo.value > out_picture.value")
 }
 
-// content is bytes that compress to nothing less, the same for a seed.
+// content returns incompressible bytes, the same for a seed.
 func content(seed uint64, size int) []byte {
 	b := make([]byte, size)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -29,7 +29,7 @@ func content(seed uint64, size int) []byte {
 	return b
 }
 
-// upload sends a file and returns its value as it was answered with.
+// upload uploads a file and returns its value from the response.
 func (c *client) upload(name string, data []byte) object {
 	c.t.Helper()
 	var b bytes.Buffer
@@ -60,9 +60,9 @@ func (c *client) upload(name string, data []byte) object {
 	return value
 }
 
-// fetch follows a link to a file, without a key. The server may listen
-// elsewhere since it was made, so that only the path and what is signed count.
-func (s *server) fetch(link any) *answer {
+// fetch requests a file link without a key. Only the path and the signature matter,
+// because the server may have another address since the link was made.
+func (s *server) fetch(link any) *response {
 	s.t.Helper()
 	text, _ := link.(string)
 	_, path, ok := strings.Cut(text, "/v1/files/")
@@ -79,7 +79,7 @@ func (s *server) wantFile(what string, link any, want []byte) {
 	}
 }
 
-// TestFiles takes a file through a run, a crash and its erasure.
+// TestFiles uploads a file, runs a flow with it, crashes the server and erases the file.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -114,12 +114,12 @@ func TestFiles(t *testing.T) {
 	if a := s.fetch(result.Picture["url"]); a.status != 404 {
 		t.Errorf("the file of an erased run is answered with %d", a.status)
 	}
-	c.refused(404, "not_found", "GET", "/v1/files/"+value["file"].(string), nil)
-	c.refused(422, "input_invalid", "POST", "/v1/flow/"+id+"/run", object{"photo": value})
+	c.rejected(404, "not_found", "GET", "/v1/files/"+value["file"].(string), nil)
+	c.rejected(422, "input_invalid", "POST", "/v1/flow/"+id+"/run", object{"photo": value})
 }
 
-// TestFileAccess wants a file to be there for its own workspace's readers and
-// for the key that uploaded it.
+// TestFileAccess checks that only readers of its workspace, and the key that uploaded it,
+// can read a file.
 func TestFileAccess(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -129,19 +129,19 @@ func TestFileAccess(t *testing.T) {
 	path := "/v1/files/" + value["file"].(string)
 	mine.want(200, "GET", path, nil)
 	reader.want(200, "GET", path, nil)
-	other.refused(404, "not_found", "GET", path, nil)
-	other.refused(422, "input_invalid", "POST", "/v1/flow/"+id+"/run", object{"photo": value})
-	s.client("").refused(401, "key_missing", "GET", path, nil)
-	reader.refused(403, "scope_missing", "DELETE", path, nil)
+	other.rejected(404, "not_found", "GET", path, nil)
+	other.rejected(422, "input_invalid", "POST", "/v1/flow/"+id+"/run", object{"photo": value})
+	s.client("").rejected(401, "key_missing", "GET", path, nil)
+	reader.rejected(403, "scope_missing", "DELETE", path, nil)
 	mine.want(204, "DELETE", path, nil)
-	mine.refused(404, "not_found", "DELETE", path, nil)
+	mine.rejected(404, "not_found", "DELETE", path, nil)
 	if a := s.fetch(value["url"]); a.status != 404 {
 		t.Errorf("an erased file is answered with %d", a.status)
 	}
 }
 
-// TestFilesInWebhooks wants links in both kinds of webhook that work as they
-// stand, in the same bytes on every attempt, under a signature that holds.
+// TestFilesInWebhooks checks the file links in both kinds of webhook: they work without a
+// key, and every attempt has the same body and a valid signature.
 func TestFilesInWebhooks(t *testing.T) {
 	t.Parallel()
 	receiver := newReceiver(t, func(w http.ResponseWriter, path string, nth int) {
@@ -178,8 +178,8 @@ func TestFilesInWebhooks(t *testing.T) {
 	s.wantFile("the link to its input", message.Data.Inputs["photo"]["url"], data)
 }
 
-// TestFileCommands runs a flow on files of this machine, by the running server
-// and in a temporary database.
+// TestFileCommands runs a flow on local files, through the server and in a temporary
+// database.
 func TestFileCommands(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
@@ -222,7 +222,8 @@ func TestFileCommands(t *testing.T) {
 	}
 }
 
-// TestRerunOfAFileThatIsGone: a result is taken over only while it is whole.
+// TestRerunOfAFileThatIsGone checks that a rerun does not reuse a result whose file was
+// erased.
 func TestRerunOfAFileThatIsGone(t *testing.T) {
 	t.Parallel()
 	site := newReceiver(t, func(w http.ResponseWriter, _ string, _ int) { _, _ = w.Write([]byte("the content")) })

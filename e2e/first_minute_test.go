@@ -10,11 +10,11 @@ import (
 	"sluice/e2e/need"
 )
 
-// starterFlows are what a first start makes ready to be called.
+// starterFlows are the sample flows that are published at the first start.
 var starterFlows = []string{"Answer from a document", "Route a support ticket", "Summarize a text"}
 
-// TestFirstMinute does what the greeting tells a stranger to do, word by word:
-// nothing set but the address, so that tests can run beside each other.
+// TestFirstMinute runs the commands that the welcome text prints, exactly as printed. Only
+// the address is configured, so that tests can run in parallel.
 func TestFirstMinute(t *testing.T) {
 	t.Parallel()
 	_, err := exec.LookPath("curl")
@@ -22,7 +22,7 @@ func TestFirstMinute(t *testing.T) {
 	s := stoppedServer(t)
 	s.cwd, s.env = t.TempDir(), []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DRAIN_DELAY=0"}
 	s.start()
-	greeting := s.life().out
+	greeting := s.process().out
 	s.waitUntil("the greeting is whole", func() bool { return strings.Contains(greeting.String(), "  curl ") })
 	for _, name := range starterFlows {
 		if !strings.Contains(greeting.String(), name+"\n") {
@@ -37,18 +37,17 @@ func TestFirstMinute(t *testing.T) {
 	}
 	checkRouted(t, []byte(r.out))
 	if s.stop(); strings.Contains(firstLines(s), "ready to be called") {
-		t.Error("the greeting is still for a stranger although there is a key")
+		t.Error("the greeting is still for a newUser although there is a key")
 	}
 }
 
 // firstLines starts the server again and returns what it prints.
 func firstLines(s *server) string {
 	s.start()
-	return s.life().out.String()
+	return s.process().out.String()
 }
 
-// printedCommands are the commands in the greeting, as a person would paste
-// them one after the other into one terminal.
+// printedCommands returns the commands in the welcome text, for one shell.
 func printedCommands(t *testing.T, greeting string) string {
 	t.Helper()
 	var script []string

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// firstCheck looks at a database of the first release through a server of this
-// program.
+// firstCheck checks a database of the first release through a server of this program.
 type firstCheck struct {
 	t     *testing.T
 	s     *server
@@ -48,7 +47,7 @@ func (f *firstCheck) ended() {
 	}
 }
 
-// kept returns what an upgrade must not change of a run.
+// kept returns the parts of a run that an upgrade must not change.
 func kept(r *run) string {
 	data, _ := json.Marshal([]any{r.ID, r.FlowID, r.Version, r.Status, r.Inputs, r.Outputs, r.Error, r.Trigger, r.Parent, r.Metadata})
 	return string(data)
@@ -78,8 +77,7 @@ func (f *firstCheck) secrets() {
 	(&client{f.t, f.s.base, ""}).want(200, "GET", "/flows", nil, "Cookie: "+d.cookies(), "Sec-Fetch-Site: same-origin")
 }
 
-// open wants runs that were under way to end, without a second call of steps
-// that were recorded.
+// open checks that unfinished runs end, and that recorded steps are not called again.
 func (f *firstCheck) open() {
 	c := f.s.client(f.names.Keys["all"])
 	for name, r := range f.names.Runs {

@@ -33,8 +33,7 @@ const firstRelease = "372a8509a6e6a6f5997a8475a7365394cb56c4a2"
 
 var writeFirstRelease = flag.Bool("first-release", false, "write the databases of TestFirstRelease again, with a build of that release")
 
-// firstNames is what the database of the first release holds, by the names that
-// the test knows it by.
+// firstNames are the IDs and secrets in the database of the first release.
 type firstNames struct {
 	MadeAt  time.Time
 	Flows   map[string]string // kind to ID
@@ -49,9 +48,8 @@ const (
 	firstText   = "a file of the first release\n"
 )
 
-// outside is everything that the flows call. Its address is part of the
-// documents in the database, so it is fixed and in a corner of the loopback
-// network that nobody else uses.
+// outside is the service that all flows call. Its address is part of the stored documents,
+// so it is fixed; it is in a part of the loopback network that other programs do not use.
 type outside struct {
 	*httptest.Server
 	open  atomic.Bool // it answers what it did not answer to the first release
@@ -105,7 +103,7 @@ func (o *outside) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"key": "`+r.Header.Get("Idempotency-Key")+`"}`)
 }
 
-// called is how often a path was called for a step, which goes by its execution key.
+// called returns how often a step called a path.
 func (o *outside) called(path, key string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +121,7 @@ func (o *outside) hook(path string) (found []message) {
 	return found
 }
 
-// firstDatabase is one of the two databases that the first release made.
+// firstDatabase is one of the two databases that the first release created.
 type firstDatabase struct {
 	name, address string
 	// keep writes what a killed server left; restore makes it a database again,
@@ -136,8 +134,8 @@ func (d *firstDatabase) path(name string) string {
 	return filepath.Join("testdata", "first-release", d.name+name)
 }
 
-// TestFirstRelease starts this program on databases of release 0.1.0: everything
-// in them is there and works, and what was under way comes to its end.
+// TestFirstRelease starts this program on databases of release 0.1.0. Everything in them is
+// there and works, and unfinished work is completed.
 func TestFirstRelease(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -174,8 +172,8 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// age moves all times forward, so that the database looks as if it had been made
-// ten minutes ago: keys, pauses and runs would have expired otherwise.
+// age moves all times forward, as if the database had been created ten minutes ago. Keys,
+// pauses and runs would have expired otherwise.
 func (d *firstDatabase) age(made time.Time, exec func(string) [][2]string) {
 	by := time.Since(made) - 10*time.Minute
 	for _, column := range exec("columns") {
@@ -271,7 +269,7 @@ func (d *firstDatabase) write(t *testing.T, o *outside) {
 	}
 }
 
-// hanging counts the steps that call what does not answer.
+// hanging returns the number of steps whose call gets no response.
 func (o *outside) hanging() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"sluice/e2e/need"
 )
 
-// clockTolerance is by how much times may be wrong whose clock is right.
+// clockTolerance is the error of times that count as correct.
 const clockTolerance = 2 * time.Second
 
-// TestFleetClocks gives servers clocks that are ahead and behind. Nobody may
-// notice: runs, retries and webhooks come in time, and all times agree.
+// TestFleetClocks gives servers clocks that are ahead or behind. Runs, retries and webhooks
+// must be on time anyway, and all times agree.
 func TestFleetClocks(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestFleetClocks(t *testing.T) {
 		input("n"), post("a", l.ledger.URL+"/flaky", object{"retry": object{"attempts": 3, "backoff_s": 1}}), output("got"),
 	}, "n.value > a.n", "a.body > out_got.value"))
 	l.kinds = append(l.kinds, "flaky")
-	begun := time.Now()
+	startedAt := time.Now()
 	f.begin()
 	for range fleetRounds(1) {
 		f.awaitStarts(200)
@@ -33,26 +33,25 @@ func TestFleetClocks(t *testing.T) {
 	for i := range f.servers {
 		f.checkPrompt(i)
 	}
-	f.checkCreated(begun)
+	f.checkCreated(startedAt)
 }
 
-// checkCreated wants no run to say that it was created before the test began, or
-// later than now.
-func (f *fleet) checkCreated(begun time.Time) {
+// checkCreated checks that all runs were created during the test.
+func (f *fleet) checkCreated(startedAt time.Time) {
 	f.t.Helper()
 	var wrong []string
 	for _, flow := range f.load.flows {
 		f.load.eachRun(flow, func(r *run) {
-			if r.Created.Before(begun.Add(-clockTolerance)) || r.Created.After(time.Now().Add(clockTolerance)) {
-				wrong = append(wrong, fmt.Sprintf("it says that it was created %.1f s after the test began: %s", r.Created.Sub(begun).Seconds(), r.ID))
+			if r.Created.Before(startedAt.Add(-clockTolerance)) || r.Created.After(time.Now().Add(clockTolerance)) {
+				wrong = append(wrong, fmt.Sprintf("it says that it was created %.1f s after the test began: %s", r.Created.Sub(startedAt).Seconds(), r.ID))
 			}
 		})
 	}
 	reportSome(f.t, wrong)
 }
 
-// checkPrompt wants a server to answer half of its starts within half of the
-// smallest skew, or what a slow machine takes for it.
+// checkPrompt checks that the median start at a server takes less than half of the smallest
+// skew. The bound grows with the fastest start, and so with the slowness of the machine.
 func (f *fleet) checkPrompt(i int) {
 	f.t.Helper()
 	f.load.mu.Lock()

@@ -9,12 +9,11 @@ import (
 	"sluice/e2e/need"
 )
 
-// ends are the ways in which PostgreSQL goes away.
+// ends are the ways in which PostgreSQL stops.
 var ends = map[string]syscall.Signal{"fast": syscall.SIGINT, "immediate": syscall.SIGQUIT, "killed": syscall.SIGKILL}
 
-// TestFleetRestart stops PostgreSQL under load, in each way, until all servers
-// say so, and starts it again. Callers who wait and streams that are open
-// get what they asked for.
+// TestFleetRestart stops PostgreSQL under load, in each way, until all servers report it, and
+// starts it again. Waiting callers and open event streams get their results.
 func TestFleetRestart(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -46,22 +45,21 @@ func (f *fleet) restart(name string, sig syscall.Signal) {
 	back := f.awaitReady()
 	f.awaitStarts(20)
 	again := time.Since(up)
-	upstream.letGo()
+	upstream.release()
 	w.check()
 	f.t.Logf("restart %s: stopped in %s, all said so after %s, up again after %s, ready %s and 20 starts accepted %s after that", name,
 		down.Sub(stopped).Round(time.Millisecond), slowest.Round(time.Millisecond), up.Sub(down).Round(time.Millisecond),
 		back.Round(time.Millisecond), again.Round(time.Millisecond))
 }
 
-// waiters are callers who wait for runs, and who follow their events, while
-// things break.
+// waiters are callers that wait for runs or follow their events during an outage.
 type waiters struct {
 	f    *fleet
 	runs chan *run
 	ends chan []event
 }
 
-// await starts a run on each server, a caller who waits for it, and a stream.
+// await starts a run on each server, with a caller that waits for it and an event stream.
 func (f *fleet) await(flow string) *waiters {
 	f.t.Helper()
 	w := &waiters{f, make(chan *run, len(f.servers)), make(chan []event, len(f.servers))}
@@ -92,8 +90,8 @@ func (f *fleet) await(flow string) *waiters {
 	return w
 }
 
-// waited is the run that a caller got, nil for something else.
-func (w *waiters) waited(a *answer, err error) *run {
+// waited returns the run that a caller got, or nil after reporting an error.
+func (w *waiters) waited(a *response, err error) *run {
 	if err != nil {
 		w.f.t.Errorf("a caller who waited got no answer: %v", err)
 		return nil
@@ -118,8 +116,7 @@ func (w *waiters) check() {
 	}
 }
 
-// TestFleetTerminated ends all sessions of the database again and again, as an
-// operator does who is in a hurry.
+// TestFleetTerminated terminates all sessions of the database repeatedly.
 func TestFleetTerminated(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -137,9 +134,8 @@ func (f *fleet) terminate() {
 	f.pg.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'sluice'")
 }
 
-// TestFleetTimeouts gives the database settings that an operator may have given
-// it for other programs, which cancel statements and sessions soon, and then
-// holds a lock for longer than anybody should wait for it.
+// TestFleetTimeouts sets database timeouts that cancel statements and sessions early, as an
+// operator may have done for other programs, and then holds a lock for 8 s.
 func TestFleetTimeouts(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -160,8 +156,8 @@ func TestFleetTimeouts(t *testing.T) {
 	f.check()
 }
 
-// TestFleetFullDisk fills the disk of the database, or that of its log, which
-// ends the server, and makes room again.
+// TestFleetFullDisk fills the disk of the database, or that of its write-ahead log, which
+// ends the server, and frees it again.
 func TestFleetFullDisk(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -187,8 +183,8 @@ func TestFleetFullDisk(t *testing.T) {
 	}
 }
 
-// revive starts PostgreSQL again if it has ended, as a service manager does, and
-// returns when it answers.
+// revive restarts PostgreSQL if it has ended, as a service manager would, and waits until it
+// responds.
 func (f *fleet) revive() {
 	f.t.Helper()
 	waitUntil(f.t, "PostgreSQL answers", func() bool {
@@ -200,22 +196,22 @@ func (f *fleet) revive() {
 	})
 }
 
-// awaitFull waits until starts are refused because the disk is full.
+// awaitFull waits until starts are rejected because the disk is full.
 func (f *fleet) awaitFull() {
 	f.t.Helper()
-	refused := func() int {
+	rejected := func() int {
 		f.load.mu.Lock()
 		defer f.load.mu.Unlock()
 		return f.load.statuses[503] + f.load.statuses[500] // check complains of the latter
 	}
-	before := refused()
+	before := rejected()
 	var at string
 	_ = f.query(&at, "SELECT pg_switch_wal()::text") // so that the log needs room
-	waitUntil(f.t, "starts are refused on a full disk", func() bool { return refused() > before+20 })
+	waitUntil(f.t, "starts are refused on a full disk", func() bool { return rejected() > before+20 })
 }
 
-// TestFleetFewConnections has a PostgreSQL that takes fewer connections than
-// three servers would like, and more callers than either.
+// TestFleetFewConnections has fewer database connections than three servers want, and more
+// callers than either.
 func TestFleetFewConnections(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()

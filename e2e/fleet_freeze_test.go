@@ -8,9 +8,9 @@ import (
 	"sluice/e2e/need"
 )
 
-// TestFleetFreeze stops one of three servers under load, as a machine does that
-// is paused or starved, until the others have taken over its runs, and lets it go
-// on. The others must answer all the time.
+// TestFleetFreeze stops one of three servers under load with SIGSTOP, as a paused machine
+// would be, until the others have taken over its runs, and then continues it. The others
+// must respond all the time.
 func TestFleetFreeze(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestFleetFreeze(t *testing.T) {
 	f.check()
 }
 
-// freeze stops a server, waits for the takeover, and lets the server go on.
+// freeze stops a server, waits for the takeover and continues the server.
 func (f *fleet) freeze(i int) {
 	f.t.Helper()
 	calm := time.Now()
@@ -39,7 +39,7 @@ func (f *fleet) freeze(i int) {
 	f.awaitStarts(100)
 }
 
-// awaitTakeover waits until an instance holds no open run any more, for takeoverBeats
+// awaitTakeover waits until an instance holds no open run any more, for takeoverHeartbeats
 // heartbeats of another server.
 func (f *fleet) awaitTakeover(i int, since time.Time) time.Duration {
 	f.t.Helper()
@@ -55,7 +55,7 @@ func (f *fleet) awaitTakeover(i int, since time.Time) time.Duration {
 			last = at
 			beats++
 		}
-		if beats > takeoverBeats || time.Since(since) > patience {
+		if beats > takeoverHeartbeats || time.Since(since) > waitTimeout {
 			f.t.Errorf("after %s and %d heartbeats of %s server %d still holds %d runs, %v", time.Since(since).Round(time.Second), beats, survivor, i, n, err)
 			f.t.Logf("sessions meanwhile: %s", f.sessions())
 			return time.Since(since)
@@ -63,8 +63,8 @@ func (f *fleet) awaitTakeover(i int, since time.Time) time.Duration {
 	}
 }
 
-// compare wants the others to answer about as fast as before. Exact figures are
-// for the log: a loaded machine has others.
+// compare checks that the other servers are not much slower than before. The bounds are
+// loose because they are ratios on a shared machine; exact figures are logged.
 func (f *fleet) compare(i int, calm, since time.Time) {
 	f.t.Helper()
 	before, n := f.load.latency(calm, since, i)

@@ -16,9 +16,8 @@ const (
 	narrowAtOnce = 4 // of a key
 )
 
-// newFleetLoad is a load on several servers that are about to have trouble:
-// beside what newLoad does, it starts runs of a flow with a limit and with a
-// key that has one, and follows the events of some runs.
+// newFleetLoad returns a load on several servers. In addition to newLoad it starts runs of
+// a flow and with a key that have limits, and follows the events of some runs.
 func newFleetLoad(f *fleet, callers int) *load {
 	s := f.servers[0]
 	l := newLoad(f.t, 1, f.servers...)
@@ -33,11 +32,11 @@ func newFleetLoad(f *fleet, callers int) *load {
 	return l
 }
 
-// follow reads a run's events to its end, going on where it was on any server
-// when a stream breaks off. Numbers grow over all streams.
+// follow reads the events of a run to the end. When a stream breaks, it resumes at any
+// server. Event numbers must grow over all streams.
 func (l *load) follow(ctx context.Context, random *rand.Rand, r *run) {
 	last := 0
-	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * waitTimeout); time.Now().Before(deadline); {
 		list := l.stream(ctx, l.pick(random), r, last)
 		for _, e := range list {
 			if e.id == 0 {
@@ -53,12 +52,12 @@ func (l *load) follow(ctx context.Context, random *rand.Rand, r *run) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	l.fault("the events of %s did not end for %s", r.ID, 2*patience)
+	l.fault("the events of %s did not end for %s", r.ID, 2*waitTimeout)
 }
 
-// stream reads the events that one connection delivers.
+// stream reads the events of one connection.
 func (l *load) stream(ctx context.Context, i int, r *run, last int) []event {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	headers := []string{"Accept: text/event-stream"}
 	if last > 0 {
@@ -70,7 +69,7 @@ func (l *load) stream(ctx context.Context, i int, r *run, last int) []event {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		l.saw(i, &answer{resp.StatusCode, resp.Header, []byte("(to a reader of events)")})
+		l.saw(i, &response{resp.StatusCode, resp.Header, []byte("(to a reader of events)")})
 		return nil
 	}
 	return readEvents(resp.Body, event.ends)
@@ -82,14 +81,14 @@ func (e event) ends() bool {
 	return e.name == "run" && json.Unmarshal([]byte(e.data), &r) == nil && r.ended()
 }
 
-// latency is the 95th percentile of the answers that other servers than one
-// gave to starts sent in a span of time, and how many those were.
+// latency returns the 95th percentile of the starts that were sent in a span of time to
+// servers other than one, and their number.
 func (l *load) latency(from, to time.Time, except int) (p95 time.Duration, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var took []time.Duration
 	for _, s := range l.samples {
-		if s.server != except && s.begun.After(from) && s.begun.Before(to) {
+		if s.server != except && s.startedAt.After(from) && s.startedAt.Before(to) {
 			took = append(took, s.took)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sluice/e2e/need"
 )
 
-// TestFleetStall lets no byte pass between one server and the database, while
-// all connections stay open, until the others have taken over its runs.
+// TestFleetStall stops all traffic between one server and the database, with connections
+// left open, until the others have taken over its runs.
 func TestFleetStall(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -43,30 +43,30 @@ func (f *fleet) stall(i int) {
 	f.awaitStarts(100)
 }
 
-// unreadyPatience bounds how long a server may take to report at /readyz that its
+// unreadyTimeout bounds how long a server may take to report at /readyz that its
 // database is unavailable. The contract is a second; package db checks that with a
 // fake outage. Here it only tells "soon" from "after the takeover", which takes 20 s.
-const unreadyPatience = 10 * time.Second
+const unreadyTimeout = 10 * time.Second
 
-// awaitUnready waits until servers that lost their database say so.
+// awaitUnready waits until servers report that the database is unavailable.
 func (f *fleet) awaitUnready(servers ...int) time.Duration {
 	f.t.Helper()
-	begun := time.Now()
+	startedAt := time.Now()
 	for _, i := range servers {
 		for !f.servers[i].hasExited() && !f.unready(i) {
-			if time.Since(begun) > unreadyPatience {
-				f.t.Errorf("for %s server %d did not say at /readyz that its database is away", unreadyPatience, i)
+			if time.Since(startedAt) > unreadyTimeout {
+				f.t.Errorf("for %s server %d did not say at /readyz that its database is away", unreadyTimeout, i)
 				break
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	return time.Since(begun)
+	return time.Since(startedAt)
 }
 
-// unready reports whether a server says that it is not ready.
+// unready reports whether a server responds at /readyz that it is not ready.
 func (f *fleet) unready(i int) bool {
-	a, err := f.load.any[i].tryWithin(unreadyPatience, "GET", "/readyz", nil)
+	a, err := f.load.any[i].tryWithin(unreadyTimeout, "GET", "/readyz", nil)
 	return err == nil && a.status == http.StatusServiceUnavailable
 }
 
@@ -81,16 +81,16 @@ func (f *fleet) probe(i int) {
 		if method == "POST" {
 			body = object{"n": "probe"}
 		}
-		a, err := c.tryWithin(patience, method, path, body)
+		a, err := c.tryWithin(waitTimeout, method, path, body)
 		if err != nil {
-			f.t.Errorf("without its database server %d did not answer %s %s within %s: %v", i, method, path, patience, err)
+			f.t.Errorf("without its database server %d did not answer %s %s within %s: %v", i, method, path, waitTimeout, err)
 		} else if f.load.saw(i, a); a.status != http.StatusServiceUnavailable {
 			f.t.Errorf("without its database server %d answered %s %s with %d, wanted 503: %s", i, method, path, a.status, a.body)
 		}
 	}
 }
 
-// TestFleetCuts cuts connections to the database at random, of all servers.
+// TestFleetCuts closes connections to the database at random, at all servers.
 func TestFleetCuts(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -107,8 +107,8 @@ func TestFleetCuts(t *testing.T) {
 	f.check()
 }
 
-// TestFleetLostAnswers carries statements out and cuts the connection before
-// their answer: commits, fetches of jobs, and any.
+// TestFleetLostAnswers executes statements and closes the connection before the response:
+// first commits, then fetches of jobs and so on, then any statement.
 func TestFleetLostAnswers(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -137,8 +137,8 @@ func TestFleetLostAnswers(t *testing.T) {
 	f.check()
 }
 
-// someOf chooses the first three statements that contain a text, and then one in
-// a hundred.
+// someOf selects the first three statements that contain a text, and one in a hundred of
+// the others.
 func someOf(part string) func(sql string) bool {
 	contains := dbtest.LosesAnswersTo(part)
 	var n atomic.Int64

@@ -18,10 +18,10 @@ import (
 	"sluice/db/dbtest"
 )
 
-// fleet is three servers on one PostgreSQL database of their own, under load.
-// Its tests break one thing at a time. Whatever breaks: no accepted run is
-// lost, fails or stays open, no recorded step is repeated, every webhook
-// arrives, limits hold, no answer is 500, and no server dies.
+// fleet is three servers on one PostgreSQL database, under load. Each test causes one sort of
+// fault. These invariants must hold: no accepted run is lost, fails or stays open, no
+// recorded step is repeated, every webhook arrives, limits hold, no response is 500, and no
+// server dies.
 type fleet struct {
 	t       *testing.T
 	pg      *dbtest.Server
@@ -32,7 +32,7 @@ type fleet struct {
 	load    *load
 }
 
-// fleetConfig is how a fleet differs from the usual one.
+// fleetConfig configures a fleet.
 type fleetConfig struct {
 	postgres dbtest.ServerConfig
 	proxied  bool
@@ -40,16 +40,16 @@ type fleetConfig struct {
 	env      func(server int) []string
 }
 
-// settlePatience bounds how long after the last fault runs may be open: a
-// takeover takes 20 s of silence, and a loaded machine has work to catch up on.
-const settlePatience = 60 * time.Second
+// settleTimeout bounds how long runs may stay open after the last fault: a takeover needs
+// 20 s of silence, and a busy machine has to catch up. It only ends a test that hangs.
+const settleTimeout = 60 * time.Second
 
-// takeoverBeats bounds a takeover in heartbeats of a surviving server. The contract is
+// takeoverHeartbeats bounds a takeover in heartbeats of a surviving server. The contract is
 // 30 s (20 s of silence, then a search for lost servers every 5 s), and a heartbeat is
 // sent every 5 s. On a machine that is too busy for the servers, their heartbeats and
 // searches slow down alike, so the count does not depend on its speed. One more
 // heartbeat may have been due when the server was lost.
-const takeoverBeats = 30/5 + 1
+const takeoverHeartbeats = 30/5 + 1
 
 func newFleet(t *testing.T, cfg fleetConfig) *fleet {
 	t.Helper()
@@ -85,7 +85,7 @@ func newFleet(t *testing.T, cfg fleetConfig) *fleet {
 	return f
 }
 
-// newInstance waits for an instance that is not known yet and returns its ID.
+// newInstance waits until a new server has registered and returns its instance ID.
 func (f *fleet) newInstance() (id string) {
 	f.t.Helper()
 	waitUntil(f.t, "a server is registered as an instance", func() bool {
@@ -95,7 +95,7 @@ func (f *fleet) newInstance() (id string) {
 	return id
 }
 
-// query reads one value past the servers.
+// query reads one value directly from the database.
 func (f *fleet) query(into any, sql string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -107,8 +107,7 @@ func (f *fleet) query(into any, sql string, args ...any) error {
 	return conn.QueryRow(ctx, sql, args...).Scan(into)
 }
 
-// fleetRounds is how often a test breaks something: usual times, unless
-// -rounds was given.
+// fleetRounds returns how often a test causes its fault: the usual number, or -rounds.
 func fleetRounds(usual int) int {
 	n := usual
 	flag.Visit(func(f *flag.Flag) {
@@ -119,14 +118,14 @@ func fleetRounds(usual int) int {
 	return n
 }
 
-// begin sets the load to work and returns when it has warmed up.
+// begin starts the load and waits until 100 runs have been accepted.
 func (f *fleet) begin() {
 	f.t.Helper()
 	f.load.begin()
 	f.awaitStarts(100)
 }
 
-// awaitStarts waits until so many more runs have been accepted.
+// awaitStarts waits until n more runs have been accepted.
 func (f *fleet) awaitStarts(n int) {
 	f.t.Helper()
 	count := func() int {
@@ -139,26 +138,26 @@ func (f *fleet) awaitStarts(n int) {
 		if next := count(); next > now {
 			now, since = next, time.Now()
 		}
-		if time.Since(since) > settlePatience {
-			f.t.Fatalf("no run was accepted for %s, %d short of %d", settlePatience, want-now, n)
+		if time.Since(since) > settleTimeout {
+			f.t.Fatalf("no run was accepted for %s, %d short of %d", settleTimeout, want-now, n)
 		}
 	}
 }
 
-// awaitReady waits until the servers are ready, and returns how long that took.
+// awaitReady waits until the servers are ready and returns how long that took.
 func (f *fleet) awaitReady() time.Duration {
 	f.t.Helper()
-	begun := time.Now()
+	startedAt := time.Now()
 	for i, s := range f.servers {
 		for !ready(s.base()) && !s.hasExited() {
-			if time.Since(begun) > settlePatience {
-				f.t.Errorf("server %d was not ready for %s", i, settlePatience)
-				return time.Since(begun)
+			if time.Since(startedAt) > settleTimeout {
+				f.t.Errorf("server %d was not ready for %s", i, settleTimeout)
+				return time.Since(startedAt)
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	return time.Since(begun)
+	return time.Since(startedAt)
 }
 
 // check ends the load and checks all invariants.
@@ -167,7 +166,7 @@ func (f *fleet) check() {
 	f.load.end()
 	f.checkAlive()
 	f.awaitReady()
-	f.load.check(settlePatience)
+	f.load.check(settleTimeout)
 	f.checkRepeats()
 	for path, limit := range map[string]int{"/few": fewAtOnce, "/narrow": narrowAtOnce} {
 		if most := f.load.ledger.atOnce(path); most > limit {
@@ -178,7 +177,7 @@ func (f *fleet) check() {
 	}
 }
 
-// checkAlive reports servers that died; the others go on without them.
+// checkAlive reports servers that died. The checks continue with the others.
 func (f *fleet) checkAlive() {
 	f.t.Helper()
 	var left []*client
@@ -187,9 +186,9 @@ func (f *fleet) checkAlive() {
 			left = append(left, f.load.any[i])
 			continue
 		}
-		p := s.life()
+		p := s.process()
 		p.ordered = true // reported here
-		f.t.Errorf("server %d died: %v\n%s", i, p.exit, lastWords(p.errs.String()))
+		f.t.Errorf("server %d died: %v\n%s", i, p.exit, crashReason(p.errs.String()))
 	}
 	if len(left) == 0 {
 		f.t.Fatal("no server is left")
@@ -203,15 +202,15 @@ func (f *fleet) checkAlive() {
 // hasExited reports whether the process has ended.
 func (s *server) hasExited() bool {
 	select {
-	case <-s.life().exited:
+	case <-s.process().exited:
 		return true
 	default:
 		return false
 	}
 }
 
-// lastWords is the part of a log that says why a process died.
-func lastWords(log string) string {
+// crashReason returns the part of a log that explains why a process died.
+func crashReason(log string) string {
 	for _, mark := range []string{"panic:", "fatal error:"} {
 		if at := strings.Index(log, mark); at >= 0 {
 			return log[at:min(len(log), at+1500)]
@@ -220,8 +219,8 @@ func lastWords(log string) string {
 	return log[max(0, len(log)-1500):]
 }
 
-// checkRepeats wants no call of a step after the time at which it is recorded to
-// have ended. All clocks are this machine's.
+// checkRepeats checks that no step was called after its recorded end. All clocks are this
+// machine's.
 func (f *fleet) checkRepeats() {
 	f.t.Helper()
 	for _, key := range f.load.ledger.repeated() {
@@ -237,8 +236,8 @@ func (f *fleet) checkRepeats() {
 	}
 }
 
-// report logs what helps to find out why a test failed: rows and log lines of
-// runs that are stuck, sessions of the database, and the end of each log.
+// report logs details of a failed test: rows and log lines of open runs, database sessions,
+// and the end of each log.
 func (f *fleet) report() {
 	f.t.Helper()
 	f.load.mu.Lock()
@@ -257,7 +256,7 @@ func (f *fleet) report() {
 	}
 	f.t.Logf("sessions: %s", f.sessions())
 	for i, s := range f.servers {
-		f.t.Logf("complaints of server %d:\n%s", i, complaints(s.life().errs.String()))
+		f.t.Logf("complaints of server %d:\n%s", i, complaints(s.process().errs.String()))
 	}
 }
 
@@ -282,17 +281,17 @@ func complaints(log string) string {
 	return b.String()
 }
 
-// requestIDs are the IDs of requests in a log.
+// requestIDs matches the IDs of requests in a log.
 var requestIDs = regexp.MustCompile(`request_id=\S+ `)
 
-// sessions sums up what the database's sessions are doing.
+// sessions summarizes the activity of the database's sessions.
 func (f *fleet) sessions() string {
 	return f.rows(`SELECT count(*), application_name, state, wait_event_type, wait_event, left(query, 60) AS query,
 		max(now() - xact_start)::text AS oldest FROM pg_stat_activity WHERE datname = current_database()
 		GROUP BY 2, 3, 4, 5, 6 ORDER BY 1 DESC LIMIT 12`)
 }
 
-// rows reads rows as one JSON text.
+// rows returns rows as one JSON text.
 func (f *fleet) rows(sql string, args ...any) (list string) {
 	if err := f.query(&list, "SELECT coalesce(json_agg(r), '[]')::text FROM ("+sql+") r", args...); err != nil {
 		return err.Error()
@@ -300,11 +299,11 @@ func (f *fleet) rows(sql string, args ...any) (list string) {
 	return list
 }
 
-// linesWith are the last log lines of all servers that contain a text.
+// linesWith returns the last log lines of all servers that contain a text.
 func (f *fleet) linesWith(part string) string {
 	var found []string
 	for i, s := range f.servers {
-		for line := range strings.SplitSeq(s.life().errs.String(), "\n") {
+		for line := range strings.SplitSeq(s.process().errs.String(), "\n") {
 			if strings.Contains(line, part) {
 				found = append(found, fmt.Sprintf("  server %d: %s", i, line))
 			}
@@ -313,7 +312,7 @@ func (f *fleet) linesWith(part string) string {
 	return strings.Join(found[max(0, len(found)-8):], "\n")
 }
 
-// held is how many open runs an instance holds.
+// held returns the number of open runs that an instance holds.
 func (f *fleet) held(instance int) (n int, err error) {
 	err = f.query(&n, "SELECT count(*) FROM runs WHERE instance_id = $1 AND state IN ('queued', 'running', 'waiting')", f.ids[instance])
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -325,7 +324,7 @@ func (f *fleet) held(instance int) (n int, err error) {
 // signal sends a signal that does not end the process.
 func (f *fleet) signal(i int, sig syscall.Signal) {
 	f.t.Helper()
-	if err := f.servers[i].life().cmd.Process.Signal(sig); err != nil {
+	if err := f.servers[i].process().cmd.Process.Signal(sig); err != nil {
 		f.t.Fatalf("signal server %d: %v", i, err)
 	}
 }

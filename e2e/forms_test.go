@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// formServer is a server whose chat model is the address, with a member who can
-// open forms.
+// formServer returns a server whose chat model has an address, with a user who can share
+// forms.
 func formServer(t *testing.T, model string) *dashboard {
 	t.Helper()
 	d := &dashboard{server: newServer(t, "OPENAI_API_KEY="+canaries["secret of the environment"], "OPENAI_BASE_URL="+model)}
@@ -45,11 +45,11 @@ func (d *dashboard) read(path string) string {
 	return string(text)
 }
 
-// TestFormGivesNothingAway looks at all that a visitor gets of a flow whose model
-// sends back whatever it is asked, with the key that it is asked with.
+// TestFormGivesNothingAway checks that a visitor of a form never sees the provider's key or
+// the prompt, even if the model echoes both.
 func TestFormGivesNothingAway(t *testing.T) {
 	t.Parallel()
-	echo := parrot(t)
+	echo := echoServer(t)
 	const prompt = "canary-prompt-4c5d6e7f"
 	chat := func(model string, at ...string) []byte {
 		return documentOf("Ask", []object{input("n"), node("ask", "chat", object{"model": model, "system": prompt, "prompt": "{{n}}"}, object{"label": "canary-label"}), output("answer")}, append([]string{"n.value > ask.n"}, at...)...)
@@ -80,7 +80,7 @@ func TestFormGivesNothingAway(t *testing.T) {
 	}
 }
 
-// TestFormStreams reads the words of a model while it still speaks.
+// TestFormStreams checks that a form shows text while the model is still generating it.
 func TestFormStreams(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})

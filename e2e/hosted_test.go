@@ -13,16 +13,14 @@ import (
 	"sluice/providers/hosted/hostedtest"
 )
 
-// paint is the one model of the platform in these tests: it takes a prompt and
-// a picture and gives pictures.
+// paint is the schema of the platform's only model: a prompt and a picture in, pictures out.
 var paint = map[string]any{
 	"Input": object{"type": "object", "required": []any{"prompt"}, "properties": object{
 		"prompt": object{"type": "string", "x-order": 0}, "image": object{"type": "string", "format": "uri", "x-order": 1}}},
 	"Output": object{"type": "array", "items": object{"type": "string", "format": "uri"}},
 }
 
-// platform is the stand-in for the hosting platform, whose predictions go on
-// until they are let go.
+// platform is a fake hosting platform whose predictions end when release is called.
 type platform struct {
 	*hostedtest.Fake
 	mu    sync.Mutex
@@ -46,20 +44,20 @@ func (p *platform) predict(in map[string]any) hostedtest.Script {
 	return hostedtest.Script{Hold: hold, Output: []any{picture}, PredictTime: 1}
 }
 
-// pictureOf begins as a PNG does, so that the content says what it is.
+// pictureOf returns bytes that start like a PNG, so that the type is detected.
 func pictureOf(prompt string) []byte {
 	return append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), prompt...)
 }
 
-// letGo ends the nth prediction.
-func (p *platform) letGo(n int) {
+// release ends the nth prediction.
+func (p *platform) release(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(p.holds[n-1])
 }
 
-// followed is how many predictions have been asked for: whoever asks has its
-// ID on disk.
+// followed returns the IDs of the predictions that were polled. A server polls only after
+// it has stored the ID.
 func (p *platform) followed() []string {
 	var ids []string
 	for _, r := range p.Requests() {
@@ -77,8 +75,8 @@ func painting(config object) []byte {
 		"prompt.value > paint.input.prompt", "paint.output > out_pictures.value")
 }
 
-// TestHostedCrash kills the server after each prediction's ID was recorded, and
-// wants every prediction to be paid for once and none to be lost.
+// TestHostedCrash kills the server after each prediction's ID was stored. Every prediction
+// must be paid for once, and none may be lost.
 func TestHostedCrash(t *testing.T) {
 	t.Parallel()
 	const predictions = 20
@@ -90,7 +88,7 @@ func TestHostedCrash(t *testing.T) {
 		runs[i] = c.start(id, object{"prompt": fmt.Sprintf("p%d", i)})
 		waitUntil(t, "the prediction's ID is on disk", func() bool { return len(p.followed()) == i+1 })
 		s.kill()
-		p.letGo(i + 1) // while nobody is there
+		p.release(i + 1) // while no server runs
 		s.start()
 	}
 	for i, r := range runs {
@@ -140,8 +138,8 @@ func TestHostedCancel(t *testing.T) {
 	}
 }
 
-// TestHostedFiles takes a file to the platform and one back, with a schema that
-// the command line kept in the node.
+// TestHostedFiles sends a file to the platform and receives one, with a schema that the
+// command line stored in the node.
 func TestHostedFiles(t *testing.T) {
 	t.Parallel()
 	p, s := newPlatform(t)
@@ -155,8 +153,8 @@ func TestHostedFiles(t *testing.T) {
 	c := s.client(s.manager())
 	data := content(7, 300_000) // more than is sent inside of a prediction
 	r := c.start(id, object{"prompt": "a hen", "photo": c.upload("hen.png", data)})
-	waitUntil(t, "the prediction is begun", func() bool { return p.Created() == 1 })
-	p.letGo(1)
+	waitUntil(t, "the prediction is startedAt", func() bool { return p.Created() == 1 })
+	p.release(1)
 	ended := c.await(r)
 	if ended.Status != "succeeded" {
 		t.Fatalf("the run %s: %+v", ended.Status, ended.Error)
@@ -172,7 +170,7 @@ func TestHostedFiles(t *testing.T) {
 	}
 }
 
-// TestModelCommands looks for models with and without the platform.
+// TestModelCommands lists, shows and compares models with and without the platform.
 func TestModelCommands(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)

@@ -25,13 +25,13 @@ func TestIdempotency(t *testing.T) {
 	if b.header.Get("Idempotent-Replayed") != "true" || b.run(t).ID != a.run(t).ID {
 		t.Errorf("a replay is not told as one: %v", b.header)
 	}
-	c.refused(422, "idempotency_mismatch", "POST", "/v1/flow/"+id+"/run", object{"name": "Bob"}, "Idempotency-Key: later")
-	c.refused(422, "input_invalid", "POST", "/v1/flow/"+id+"/run", object{}, "Idempotency-Key: free")
+	c.rejected(422, "idempotency_mismatch", "POST", "/v1/flow/"+id+"/run", object{"name": "Bob"}, "Idempotency-Key: later")
+	c.rejected(422, "input_invalid", "POST", "/v1/flow/"+id+"/run", object{}, "Idempotency-Key: free")
 	c.want(202, "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"}, "Idempotency-Key: free")
 }
 
-// startTogether sends the same start n times at once and returns the IDs of
-// the runs that the callers were told; 409 says that the first is under way.
+// startTogether sends the same start n times concurrently and returns the run IDs in the
+// responses. A 409 means that the first request is still being processed.
 func startTogether(c *client, n int, flowID, key string) map[string]int {
 	c.t.Helper()
 	var mu sync.Mutex

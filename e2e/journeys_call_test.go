@@ -9,12 +9,11 @@ import (
 	"sluice/e2e/chrome"
 )
 
-// firstCallClicks is how many clicks a new user's first call may take, from the
-// first page on.
+// firstCallClicks is the maximum number of clicks from the first page to a call.
 const firstCallClicks = 6
 
-// TestFirstCall goes from the link in the terminal to an answer in a terminal:
-// become the owner, open the API, make a key, copy the code, paste it.
+// TestFirstCall follows a new user from the link in the terminal to the response to a call:
+// create the owner, open the API tab, create a key, copy the code, paste it.
 func TestFirstCall(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
@@ -23,7 +22,7 @@ func TestFirstCall(t *testing.T) {
 	s := newServer(t)
 	tab := chrome.Start(t).Open(t, s.setupLink())
 	tab.AllowClipboard(s.base())
-	begun, clicks := time.Now(), 0
+	startedAt, clicks := time.Now(), 0
 	click := func(selector string) { clicks++; tab.Click(selector) }
 
 	tab.Type("#field-name", "Ada")
@@ -44,7 +43,7 @@ func TestFirstCall(t *testing.T) {
 	shell := exec.Command("sh", "-c", command)
 	shell.Env = environment()
 	out, err := shell.CombinedOutput()
-	if took := time.Since(begun); clicks > firstCallClicks {
+	if took := time.Since(startedAt); clicks > firstCallClicks {
 		t.Errorf("the first call took %d clicks and %s", clicks, took)
 	} else {
 		t.Logf("the first call took %d clicks and %s", clicks, took.Round(time.Millisecond))

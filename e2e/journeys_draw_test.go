@@ -15,35 +15,35 @@ import (
 	"sluice/flow"
 )
 
-// easel is a builder that somebody draws in.
-type easel struct {
+// drawing is an open flow in the editor.
+type drawing struct {
 	*chrome.Tab
 	d    *dashboard
 	flow string
 }
 
-// begin makes a blank flow as a person does, and clears it.
-func (d *dashboard) begin(t *testing.T, tab *chrome.Tab) *easel {
+// begin creates a blank flow in the browser and opens it.
+func (d *dashboard) begin(t *testing.T, tab *chrome.Tab) *drawing {
 	t.Helper()
 	tab.Go(d.base() + "/flows")
 	tab.Click(".head details.menu summary")
 	tab.Click(".head details.menu .sheet form button.item")
 	tab.There("flow-canvas[ready]")
 	path := chrome.Value[string](tab, "location.pathname")
-	e := &easel{tab, d, strings.TrimPrefix(path, "/flows/")}
+	e := &drawing{tab, d, strings.TrimPrefix(path, "/flows/")}
 	e.clear()
 	return e
 }
 
-// clear removes what a new flow begins with.
-func (e *easel) clear() {
+// clear deletes the nodes of a new flow.
+func (e *drawing) clear() {
 	e.Eval(`document.querySelector("flow-canvas article")?.focus()`)
 	e.chord("a", "Control")
 	e.Keys(kb.Delete)
 	e.saved()
 }
 
-func (e *easel) chord(key string, modifiers ...string) {
+func (e *drawing) chord(key string, modifiers ...string) {
 	options := []chromedp.KeyOption{}
 	for _, m := range modifiers {
 		options = append(options, map[string]chromedp.KeyOption{"Control": chromedp.KeyModifiers(chromedp.ModifierCtrl), "Shift": chromedp.KeyModifiers(chromedp.ModifierShift), "Alt": chromedp.KeyModifiers(chromedp.ModifierAlt)}[m])
@@ -51,13 +51,13 @@ func (e *easel) chord(key string, modifiers ...string) {
 	e.Keys(key, options...)
 }
 
-// saved waits until the server has everything.
-func (e *easel) saved() {
+// saved waits until all changes are saved.
+func (e *drawing) saved() {
 	e.Until(`document.querySelector("flow-canvas").sync.waiting === 0 && document.querySelector("#save-state").dataset.state === "saved"`)
 }
 
-// draft is what the server keeps.
-func (e *easel) draft() *flow.Document {
+// draft returns the stored draft.
+func (e *drawing) draft() *flow.Document {
 	var d flow.Document
 	text := e.d.must("flow", "export", e.flow)
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
@@ -66,7 +66,7 @@ func (e *easel) draft() *flow.Document {
 	return &d
 }
 
-// shape is nodes by kind and edges, without places.
+// shape returns the nodes by kind and the edges, without positions.
 func shape(d *flow.Document) string {
 	var nodes, edges []string
 	for _, n := range d.Nodes {
@@ -80,8 +80,8 @@ func shape(d *flow.Document) string {
 	return strings.Join(nodes, " ") + " | " + strings.Join(edges, " ")
 }
 
-// want fails unless the draft has this shape.
-func (e *easel) want(what string) {
+// want fails the test unless the draft has a shape.
+func (e *drawing) want(what string) {
 	e.d.t.Helper()
 	e.saved()
 	if got := shape(e.draft()); got != what {
@@ -93,12 +93,12 @@ func port(node, name, side string) string {
 	return fmt.Sprintf(`#node-%s [data-port="%s"][data-side="%s"]`, node, name, side)
 }
 
-// wire drags from an output to an input.
-func (e *easel) wire(from, out, to, in string) {
+// wire drags an edge from an output to an input.
+func (e *drawing) wire(from, out, to, in string) {
 	e.Drag(e.Middle(port(from, out, "out")), e.Middle(port(to, in, "in")))
 }
 
-// five is what the journeys draw.
+// five is the flow that the tests draw.
 const five = "input output output_2 sentiment summarize | input.value>sentiment.text input.value>summarize.text sentiment.label>output_2.value summarize.summary>output.value"
 
 var fiveKinds = []string{"input", "summarize", "sentiment", "output", "output"}
@@ -151,7 +151,7 @@ func TestDrawByKeyboard(t *testing.T) {
 	e.want(five)
 }
 
-// TestDrawOnAPhone draws through the outline, with fingers, on 375 points.
+// TestDrawOnAPhone builds a flow with touches in the outline, on a screen 375 points wide.
 func TestDrawOnAPhone(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
@@ -183,8 +183,7 @@ func TestDrawOnAPhone(t *testing.T) {
 	e.Shot("journey-phone")
 }
 
-// TestUndoEverything takes back each kind of change, also after a reload, and
-// does all of them again.
+// TestUndoEverything undoes each kind of change, also after a reload, and redoes them.
 func TestUndoEverything(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
@@ -224,19 +223,19 @@ func places(d *flow.Document) map[string]flow.Position {
 	return m
 }
 
-// TestTwoTabs draws in two tabs at once.
+// TestTwoTabs edits a flow in two tabs at the same time.
 func TestTwoTabs(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	one := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
-	two := &easel{d.browser.Open(t, d.base()+"/flows/"+one.flow), d, one.flow}
+	two := &drawing{d.browser.Open(t, d.base()+"/flows/"+one.flow), d, one.flow}
 	two.There("flow-canvas[ready]")
-	for _, e := range []*easel{one, two} {
+	for _, e := range []*drawing{one, two} {
 		e.Allow("status of 409") // the other was faster: that is what is tried here
 	}
 	one.Click(`#palette button[data-kind="input"]`)
 	two.Click(`#palette button[data-kind="output"]`)
-	for _, e := range []*easel{one, two} {
+	for _, e := range []*drawing{one, two} {
 		e.There("#node-input [data-port]")
 		e.There("#node-output [data-port]")
 	}
@@ -250,8 +249,8 @@ func TestTwoTabs(t *testing.T) {
 	two.want("input output | input.value>output.value")
 }
 
-// TestOfflineAndBack draws without a network; what was drawn outlives a reload
-// and is saved when the network is back.
+// TestOfflineAndBack edits without a network. Changes survive a reload and are saved once
+// the network is back.
 func TestOfflineAndBack(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)

@@ -9,10 +9,11 @@ import (
 	"sluice/e2e/chrome"
 )
 
+// setupLink returns the set-up link that the server printed.
 var setupLink = regexp.MustCompile(`http://\S+/setup\?token=\S+`)
 
-// TestFirstStart is a stranger's first minute in the browser: the link from the
-// terminal, a form, a flow that runs, its answer.
+// TestFirstStart follows a new owner in the browser: the link from the terminal, the set-up
+// form, a flow that runs, its output.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
@@ -48,13 +49,13 @@ func TestFirstStart(t *testing.T) {
 // setupLink is what the server printed for its owner to be.
 func (s *server) setupLink() (link string) {
 	s.waitUntil("the set-up link is printed", func() bool {
-		link = setupLink.FindString(s.life().out.String() + s.life().errs.String())
+		link = setupLink.FindString(s.process().out.String() + s.process().errs.String())
 		return link != ""
 	})
 	return link
 }
 
-// TestViewer looks at everything and changes nothing.
+// TestViewer checks that a viewer can open every page and change nothing.
 func TestViewer(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
@@ -85,8 +86,8 @@ func TestViewer(t *testing.T) {
 	}
 }
 
-// TestPublishAndRollBack publishes a change that breaks callers: the page names
-// the key that will notice, and going back makes its calls work again.
+// TestPublishAndRollBack publishes a breaking change. The page names the affected key, and a
+// rollback makes its calls work again.
 func TestPublishAndRollBack(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
@@ -104,7 +105,7 @@ func TestPublishAndRollBack(t *testing.T) {
 	tab.Shot("journey-breaking")
 	tab.Click(`#publish-dialog form button:is([type=submit], :not([type]))`)
 	tab.Has("#publish-button", "v2 is live")
-	c.refused(422, "input_invalid", "POST", "/v1/flow/"+s.flow+"/run", object{"ticket": "a"})
+	c.rejected(422, "input_invalid", "POST", "/v1/flow/"+s.flow+"/run", object{"ticket": "a"})
 	tab.Go(d.base() + "/flows/" + s.flow + "/versions")
 	tab.Shot("journey-versions")
 	tab.Click(`a[href$="/versions/1/live"]`)
@@ -116,15 +117,15 @@ func TestPublishAndRollBack(t *testing.T) {
 	})
 }
 
-// TestFormsWithoutScript signs in, makes a flow and tags it with a client that
-// knows no scripts.
+// TestFormsWithoutScript signs in, creates a flow and tags it with a client without
+// JavaScript.
 func TestFormsWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	d := &dashboard{server: s}
 	d.person(ownerEmail, "owner")
 	cookies := "Cookie: " + d.cookies()
-	post := func(path string, form url.Values) *answer {
+	post := func(path string, form url.Values) *response {
 		return s.client("").want(303, "POST", path, []byte(form.Encode()), cookies, "Content-Type: application/x-www-form-urlencoded")
 	}
 	made := post("/flows", nil).header.Get("Location")

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,17 +16,17 @@ import (
 	"sluice/e2e/npm"
 )
 
-// judges are the npm packages that look at the pages from outside.
+// judges installs the npm packages that check the pages.
 func judges(t *testing.T) (nodeModules string) {
 	return npm.Install(t, filepath.Join("testdata", "judges"))
 }
 
-// TestAccessible lets axe look at every page in both themes, wide and narrow.
+// TestAccessible checks every page with axe in both themes, wide and narrow.
 func TestAccessible(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	if raceEnabled {
-		t.Skip("pages look the same under the race detector")
+		t.Skip("pages are the same under the race detector")
 	}
 	axe, err := os.ReadFile(filepath.Join(judges(t), "axe-core", "axe.min.js"))
 	if err != nil {
@@ -67,7 +68,7 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// violations are what axe calls serious or critical, each with a place.
+// violations returns the serious and critical violations that axe finds, with their places.
 func violations(tab *chrome.Tab, axe string) []string {
 	tab.Eval(axe + "; undefined")
 	return chrome.Value[[]string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations
@@ -75,12 +76,12 @@ func violations(tab *chrome.Tab, axe string) []string {
 		.flatMap((v) => v.nodes.slice(0, 3).map((n) => v.impact + " " + v.id + ": " + v.help + " at " + n.target.join(" ") + " " + n.html.slice(0, 160))))`)
 }
 
-// TestValidHTML lets the Nu checker of the W3C read every page.
+// TestValidHTML validates every page with the Nu checker of the W3C.
 func TestValidHTML(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	if raceEnabled {
-		t.Skip("pages look the same under the race detector")
+		t.Skip("pages are the same under the race detector")
 	}
 	_, err := exec.LookPath("java")
 	need.Tool(t, "java is not installed", err == nil)
@@ -109,6 +110,7 @@ func TestValidHTML(t *testing.T) {
 	}
 }
 
+// nu runs the checker and returns its messages.
 func nu(t *testing.T, args []string) (faults []string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -169,6 +171,9 @@ func lighthouse(t *testing.T, chromium, modules, address, headers string) map[st
 	cmd.Env = environment("CHROME_PATH="+chromium, "CI=1")
 	out, err := cmd.Output()
 	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w\n%s", err, exit.Stderr)
+		}
 		t.Fatalf("lighthouse: %v", err)
 	}
 	var report struct {
@@ -203,7 +208,7 @@ type audit struct {
 // is what Core Web Vitals call good.
 func checkWeight(t *testing.T, address string, audits map[string]audit) {
 	t.Helper()
-	for name, most := range map[string]float64{"total-byte-weight": 600 << 10, "cumulative-layout-shift": 0.1} {
+	for name, most := range map[string]float64{"total-byte-weight": 200 << 10, "cumulative-layout-shift": 0.1} {
 		a, found := audits[name]
 		if t.Logf("%s: %s %.3f", address, name, a.NumericValue); !found || a.NumericValue > most {
 			t.Errorf("%s: %s is %.3f, wanted at most %.3f", address, name, a.NumericValue, most)

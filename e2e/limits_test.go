@@ -13,20 +13,20 @@ func TestKeyLimits(t *testing.T) {
 	for range 3 {
 		few.want(202, "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
 	}
-	a := few.refused(429, "rate_limited", "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
+	a := few.rejected(429, "rate_limited", "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
 	checkLimitHeaders(t, a)
 
 	one := s.client(s.key("--concurrency", "1"))
 	r := one.start(call, object{"n": "1"})
-	a = one.refused(429, "concurrency_limited", "POST", "/v1/flow/"+call+"/run", object{"n": "2"})
+	a = one.rejected(429, "concurrency_limited", "POST", "/v1/flow/"+call+"/run", object{"n": "2"})
 	checkLimitHeaders(t, a)
 	s.client(s.key()).want(202, "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"}) // another key is not affected
-	up.letGo()
+	up.release()
 	one.await(r)
 	one.want(202, "POST", "/v1/flow/"+call+"/run", object{"n": "3"})
 }
 
-func checkLimitHeaders(t *testing.T, a *answer) {
+func checkLimitHeaders(t *testing.T, a *response) {
 	t.Helper()
 	for _, name := range []string{"Retry-After", "RateLimit", "RateLimit-Policy"} {
 		if a.header.Get(name) == "" {

@@ -6,13 +6,12 @@ import (
 	"testing"
 )
 
-// TestLinkerDropsUnusedMethods checks that no code in the binary looks methods
-// up by a name that is only known at run time. One such call, as text/template
-// and some libraries for command lines and dependency injection have, makes the
-// linker keep every exported method of every type: about 8 MB here.
+// TestLinkerDropsUnusedMethods checks that no code in the binary finds methods by a name that
+// is known only at run time. A single such call, as in text/template and some libraries for
+// command lines and dependency injection, makes the linker keep every exported method of
+// every type: about 8 MB here.
 //
-// The witness is a method that nothing calls, of a type that every program
-// which imports fmt uses through reflection.
+// The indicator is an unused method of a type that fmt uses through reflection.
 func TestLinkerDropsUnusedMethods(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "tool", "nm", sluice).Output()

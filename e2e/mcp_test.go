@@ -15,15 +15,15 @@ import (
 	"sluice/e2e/npm"
 )
 
-// mcpAgent is a process that speaks with the official client for JavaScript.
+// mcpAgent is a process with the official MCP client for JavaScript.
 type mcpAgent struct {
 	t     *testing.T
 	in    *json.Encoder
 	lines *bufio.Scanner
 }
 
-// mcpSaid is one line of it.
-type mcpSaid struct {
+// mcpMessage is one line of the agent's output.
+type mcpMessage struct {
 	Progress struct {
 		Progress, Total float64
 		Message         string
@@ -79,8 +79,8 @@ func (a *mcpAgent) send(op string, more object) {
 	}
 }
 
-// next is its next line.
-func (a *mcpAgent) next() (said mcpSaid) {
+// next returns the next line.
+func (a *mcpAgent) next() (said mcpMessage) {
 	a.t.Helper()
 	if !a.lines.Scan() {
 		a.t.Fatalf("the client has ended: %v", a.lines.Err())
@@ -92,14 +92,14 @@ func (a *mcpAgent) next() (said mcpSaid) {
 	return said
 }
 
-func (a *mcpAgent) ask(op string, more object) mcpSaid {
+func (a *mcpAgent) ask(op string, more object) mcpMessage {
 	a.t.Helper()
 	a.send(op, more)
 	return a.next()
 }
 
-// finish skips what is told of progress.
-func (a *mcpAgent) finish() mcpSaid {
+// finish skips progress notifications.
+func (a *mcpAgent) finish() mcpMessage {
 	a.t.Helper()
 	for {
 		if said := a.next(); !strings.HasPrefix(said.Raw, `{"progress"`) {
@@ -108,13 +108,13 @@ func (a *mcpAgent) finish() mcpSaid {
 	}
 }
 
-func (a *mcpAgent) call(name string, given object) mcpSaid {
+func (a *mcpAgent) call(name string, given object) mcpMessage {
 	a.t.Helper()
 	a.send("call", object{"name": name, "arguments": given})
 	return a.finish()
 }
 
-// TestMCP lets an independent client use a server as an agent would.
+// TestMCP uses a server through an independent client, as an agent would.
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -178,7 +178,7 @@ func TestMCP(t *testing.T) {
 	}
 }
 
-// checkStop has the client cancel a call, which it does by a notification.
+// checkStop lets the client cancel a call, which it does with a notification.
 func checkStop(t *testing.T, c *client, a *mcpAgent, flowID string) {
 	t.Helper()
 	a.send("call", object{"name": "call", "arguments": object{"n": "stop"}, "abort": true})

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// contract is a server behind Prism, which holds every answer against the
-// document of the API.
+// contract is a server behind Prism, which validates every response against the OpenAPI
+// document.
 type contract struct {
 	t        *testing.T
 	s        *server
@@ -27,8 +27,7 @@ type contract struct {
 	keys     map[string]string
 }
 
-// contractKeys are who asks: the one who may do everything, and those that
-// something is refused to.
+// contractKeys are the keys of the test: one with all scopes, and others that lack some.
 var contractKeys = map[string][]string{
 	"all": {"--scope", "run,read,manage"}, "manage": {"--scope", "manage"}, "read": {"--scope", "read"}, "run": {"--scope", "run"},
 }
@@ -45,8 +44,8 @@ func newContract(t *testing.T) *contract {
 	return k
 }
 
-// startPrism gives Prism the document with one lie in it, /readyz, by which it
-// is seen to find what is wrong.
+// startPrism starts Prism with a document that describes /readyz incorrectly, which shows
+// that Prism does find mistakes.
 func (k *contract) startPrism(modules string) {
 	k.t.Helper()
 	dir := k.t.TempDir()
@@ -55,8 +54,7 @@ func (k *contract) startPrism(modules string) {
 		return lie["paths"].(object)[path].(object)[method].(object)["responses"].(object)[status].(object)["content"].(object)["application/json"].(object)
 	}
 	content("/readyz", "get", "200")["schema"] = object{"type": "object", "required": []string{"never"}}
-	// To Prism application/problem+json is application/json too, where both are
-	// described.
+	// Prism treats application/problem+json as application/json if both are described.
 	mcp := content("/mcp", "post", "400")
 	mcp["schema"] = object{"anyOf": []any{mcp["schema"], object{"$ref": "#/components/schemas/Problem"}}}
 	file := filepath.Join(dir, "api.json")
@@ -91,11 +89,11 @@ func (k *contract) through(key string) *client {
 	return &client{t: k.t, base: func() string { return k.base }, key: key}
 }
 
-// ask sends a request through Prism and notes what came.
-func (k *contract) ask(key, method, path string, body any, headers ...string) *answer {
+// ask sends a request through Prism and records the response.
+func (k *contract) ask(key, method, path string, body any, headers ...string) *response {
 	k.t.Helper()
 	c := k.through(k.keys[key])
-	if method == http.MethodHead { // Prism reads the body that a media type promises, and there is none
+	if method == http.MethodHead { // Prism expects a body of the described media type, and HEAD has none
 		c = k.s.client(k.keys[key])
 	}
 	a := c.do(method, path, body, headers...)
@@ -112,7 +110,7 @@ func (k *contract) ask(key, method, path string, body any, headers ...string) *a
 	return a
 }
 
-// template is the described path that a path is of.
+// template returns the described path that matches a path.
 func (k *contract) template(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
@@ -137,7 +135,7 @@ func indexes(list []string) func(yield func(int) bool) {
 	}
 }
 
-// fill puts IDs into a template.
+// fill replaces the parameters of a path template by IDs.
 func fill(template string, ids map[string]string) string {
 	for name, id := range ids {
 		template = strings.ReplaceAll(template, "{"+name+"}", id)
@@ -145,8 +143,8 @@ func fill(template string, ids map[string]string) string {
 	return template
 }
 
-// TestOpenAPIContract drives every operation to every answer that its document
-// promises, as far as a client can, and then asks at random.
+// TestOpenAPIContract provokes every response of every operation that its document
+// describes, as far as a client can, and then sends random requests.
 func TestOpenAPIContract(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
@@ -164,7 +162,7 @@ func TestOpenAPIContract(t *testing.T) {
 	k.missing()
 }
 
-// seed makes one of everything.
+// seed creates one object of each kind.
 func (k *contract) seed() {
 	hook := newReceiver(k.t, nil)
 	k.ids["flow_id"] = k.s.publish(documentOf("Greet", []object{
@@ -189,7 +187,7 @@ func (k *contract) upload(content string) (id string) {
 	return id
 }
 
-// eachRefusal asks each operation that needs a key for what all of them refuse.
+// eachRefusal provokes the errors that all operations with a key have in common.
 func (k *contract) eachRefusal() {
 	unknown := map[string]string{}
 	for name, id := range k.ids {
@@ -230,7 +228,7 @@ func (k *contract) eachRefusal() {
 	}
 }
 
-// starts asks for runs in every way.
+// starts starts runs in every way.
 func (k *contract) starts() {
 	path := "/v1/flow/" + k.ids["flow_id"] + "/run"
 	body, wait := object{"name": "Ada"}, "Prefer: wait=30"
@@ -261,7 +259,7 @@ func (k *contract) starts() {
 	close(gate)
 }
 
-// reads asks for what there is.
+// reads sends every kind of read request.
 func (k *contract) reads() {
 	run := runPath(k.ids["flow_id"], k.ids["run_id"])
 	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
@@ -293,7 +291,7 @@ func (k *contract) files() {
 	k.ask("all", "DELETE", "/v1/files/"+k.upload("gone"), nil)
 }
 
-// protocol asks what the Model Context Protocol has.
+// protocol calls the methods of the Model Context Protocol.
 func (k *contract) protocol() {
 	message := func(method string, params object) object {
 		return object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -310,7 +308,7 @@ func (k *contract) protocol() {
 	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Origin: https://elsewhere.test")
 }
 
-// atRandom asks with values that are nearly right.
+// atRandom sends requests with values that are almost valid.
 func (k *contract) atRandom(n int) {
 	r := rand.New(rand.NewPCG(20260131, 8))
 	odd := []string{"", "0", "-1", "x", "null", "%C3%BCn", "%00", "2026-01-31T12:00:00Z", "succeeded", "99999999999999999999"}
@@ -336,7 +334,7 @@ func (k *contract) atRandom(n int) {
 	}
 }
 
-// erasures ends with what is gone then.
+// erasures deletes objects and requests them again.
 func (k *contract) erasures() {
 	run := runPath(k.ids["flow_id"], k.ids["run_id"])
 	c := k.s.client(k.keys["all"])
@@ -357,14 +355,14 @@ func (k *contract) erasures() {
 	k.ask("all", "POST", "/v1/deliveries/"+k.ids["delivery_id"]+"/redeliver", nil)
 }
 
-// unprovoked are answers that a client cannot bring about by asking, and why.
+// unprovoked are the responses that a client cannot provoke, with the reasons.
 var unprovoked = map[string]string{
-	"500": "a fault of ours", "503": "a full disk, a crowd or a shutdown",
+	"500": "an internal error", "503": "a full disk, an overload or a shutdown",
 	"GET /v1/webhook-secret 403": "any scope will do, and every key has one",
 	"402":                        "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of handlers/api hold these answers against the document",
 }
 
-// missing names the answers that the document promises and nobody has seen.
+// missing returns the described responses that were never seen.
 func (k *contract) missing() {
 	for template, item := range k.document["paths"].(object) {
 		for method, op := range item.(object) {

@@ -15,8 +15,8 @@ import (
 	"sluice/e2e/npm"
 )
 
-// everyInput has an input of every type, names that languages trip over, files
-// and a webhook.
+// everyInput is a flow with an input of every type, names that are keywords in some language,
+// files and a webhook.
 func everyInput() []byte {
 	in := func(name, typ string, more object) object {
 		config := object{"name": name, "type": typ}
@@ -38,13 +38,13 @@ func everyInput() []byte {
 	}, "in_class.value > out_delete.value", "in_file.value > out_file.value")
 }
 
-// openAPIJudges are the npm packages that look at the documents from outside.
+// openAPIJudges installs the npm packages that validate OpenAPI documents.
 func openAPIJudges(t *testing.T) (modules string) {
 	t.Helper()
 	return npm.Install(t, filepath.Join("testdata", "openapi"))
 }
 
-// judge runs one of them where it may write.
+// judge runs one of the packages in a writable directory.
 func judge(t *testing.T, dir string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command("node", args...)
@@ -53,7 +53,7 @@ func judge(t *testing.T, dir string, args ...string) result {
 	return runCommand(t, cmd)
 }
 
-// TestOpenAPILint lets Redocly read the whole document and those of flows.
+// TestOpenAPILint validates the API's document and those of flows with Redocly.
 func TestOpenAPILint(t *testing.T) {
 	t.Parallel()
 	modules, dir := openAPIJudges(t), t.TempDir()
@@ -109,8 +109,8 @@ func checkLint(t *testing.T, r result) {
 	}
 }
 
-// TestOpenAPIClient generates a client of a flow's document, compiles a program
-// that uses it and has it run the flow.
+// TestOpenAPIClient generates a client from a flow's document, compiles a program that uses
+// it and runs the flow with it.
 func TestOpenAPIClient(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()

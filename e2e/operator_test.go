@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBackup backs up a server that runs, loses everything, and goes on from
-// the backup elsewhere: flows, keys, runs, files and secrets.
+// TestBackup backs up a running server, deletes its data and continues from the backup in
+// another directory: flows, keys, runs, files and secrets.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -44,14 +44,14 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestSecretsRotate gives a new master key to a database in use.
+// TestSecretsRotate rotates the master key of a database in use.
 func TestSecretsRotate(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	c := s.client(s.key())
 	secret := func() string { return string(c.want(200, "GET", "/v1/webhook-secret", nil).body) }
 	before := secret()
-	if out := s.fails("secrets", "rotate"); !strings.Contains(out, "stop it first") {
+	if out := s.fails("secrets", "rotate"); !strings.Contains(out, "stop all servers first") {
 		t.Errorf("beside a server it said %q", out)
 	}
 	s.stop()
@@ -102,7 +102,7 @@ func TestDoctor(t *testing.T) {
 	}
 	s.stop()
 	s.start()
-	if log := s.life().errs.String(); !strings.Contains(log, "chmod 600") {
+	if log := s.process().errs.String(); !strings.Contains(log, "chmod 600") {
 		t.Errorf("of a key that others may read the log has nothing:\n%s", log)
 	}
 	s.env = append(s.env, "DATABASE_URL=postgres://sluice:hunter2@127.0.0.1:1/sluice")
@@ -119,7 +119,7 @@ func (s *server) intactAudit() {
 	}
 }
 
-// fails runs a command that must not succeed and returns all it printed.
+// fails runs a command that must fail and returns its output.
 func (s *server) fails(args ...string) string {
 	s.t.Helper()
 	r := s.command(args...)

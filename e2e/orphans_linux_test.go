@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// dieWithTests lets the kernel end a server whose tests were killed before
-// they could end it themselves.
+// dieWithTests lets the kernel end a server if its tests are killed.
 func dieWithTests(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -20,7 +20,7 @@ var tickets = []string{
 	"How do I change the address on my invoice?", "Your delivery arrived broken. Who replaces it?", "Please delete my account and all data.",
 }
 
-// seeded is a dashboard on which something has happened.
+// seeded is a dashboard with runs and other data.
 type seeded struct {
 	*dashboard
 	flow, broken     string // IDs of flows
@@ -28,7 +28,7 @@ type seeded struct {
 	delivery         string // ID of one that nobody takes
 }
 
-// seed makes runs that succeed and runs that fail.
+// seed creates runs that succeed and runs that fail.
 func (d *dashboard) seed() *seeded {
 	d.t.Helper()
 	s := &seeded{dashboard: d, flow: d.flowNamed("Route a support ticket"), broken: d.publish([]byte(failing))}
@@ -55,7 +55,7 @@ func (d *dashboard) seed() *seeded {
 	return s
 }
 
-// openForm lets anybody use a flow as a form.
+// openForm shares a flow as a form.
 func (d *dashboard) openForm(flow string) {
 	d.t.Helper()
 	v := url.Values{"on": {"on"}, "per_minute": {"60"}, "per_day": {"500"}, "max_file": {"5"}}
@@ -82,10 +82,10 @@ func (s *seeded) start(c *client, flow string, body object) string {
 	return a.run(s.t).ID
 }
 
-// place is a page by a name that pictures and findings are called after.
+// place is a page with a name for screenshots and findings.
 type place struct{ name, path string }
 
-// open are the pages for everybody, and private those for who is signed in.
+// open returns the pages that need no session; private returns the others.
 func (s *seeded) open() []place {
 	return []place{
 		{"sign-in", "/sign-in"}, {"not-found", "/nothing"}, {"form", "/f/" + s.flow},
@@ -107,7 +107,7 @@ func (s *seeded) private() []place {
 	}
 }
 
-// keyID is the ID of the one key.
+// keyID returns the ID of the only key.
 func (s *seeded) keyID() string {
 	s.t.Helper()
 	var keys []struct{ ID string }

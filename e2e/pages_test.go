@@ -16,13 +16,13 @@ const (
 	passphrase = "correct horse battery"
 )
 
-// dashboard is a server with a person who looks at it in a browser.
+// dashboard is a server with an owner and a browser.
 type dashboard struct {
 	*server
 	browser *chrome.Browser
 }
 
-// newDashboard starts a server that has an owner, and a Chromium.
+// newDashboard starts a server, creates its owner and starts Chromium.
 func newDashboard(t *testing.T, env ...string) *dashboard {
 	t.Helper()
 	if raceEnabled {
@@ -35,7 +35,7 @@ func newDashboard(t *testing.T, env ...string) *dashboard {
 	return d
 }
 
-// person adds somebody by the command line.
+// person adds a user with the command line.
 func (d *dashboard) person(email, role string) {
 	d.t.Helper()
 	if r := d.commandWith(passphrase+"\n", "user", "add", "--email", email, "--role", role, "--password-stdin"); r.code != 0 {
@@ -54,7 +54,7 @@ func (d *dashboard) signIn(t *testing.T, email, path string) *chrome.Tab {
 	return tab
 }
 
-// cookies signs the owner in without a browser.
+// cookies signs the owner in without a browser and returns the cookies.
 func (d *dashboard) cookies() string {
 	d.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -78,7 +78,7 @@ func (d *dashboard) cookies() string {
 	return strings.Join(list, "; ")
 }
 
-// flowNamed is the ID of a flow.
+// flowNamed returns the ID of a flow.
 func (d *dashboard) flowNamed(name string) string {
 	d.t.Helper()
 	for line := range strings.SplitSeq(d.must("flow", "list"), "\n") {

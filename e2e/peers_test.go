@@ -18,20 +18,21 @@ import (
 	"sluice/db/dbtest"
 )
 
-// talker is a model that says what a test tells it to, to each call by itself.
-type talker struct {
+// scriptedModel is a chat model that sends, to each call separately, the text that a test
+// gives it.
+type scriptedModel struct {
 	*httptest.Server
 	calls chan chan string // one for each call; closed, it ends the answer
 }
 
-func newTalker(t *testing.T) *talker {
-	m := &talker{calls: make(chan chan string, 100)}
+func newScriptedModel(t *testing.T) *scriptedModel {
+	m := &scriptedModel{calls: make(chan chan string, 100)}
 	m.Server = httptest.NewServer(http.HandlerFunc(m.answer))
 	t.Cleanup(m.Close)
 	return m
 }
 
-func (m *talker) answer(w http.ResponseWriter, r *http.Request) {
+func (m *scriptedModel) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
@@ -57,7 +58,7 @@ func (m *talker) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listener follows a run at one server and puts its text together.
+// listener follows a run at one server and assembles its text.
 type listener struct {
 	mu     sync.Mutex
 	events []event
@@ -114,8 +115,8 @@ func (l *listener) awaitText(t *testing.T, who, want string) {
 	waitUntil(t, who+" hears "+want, func() bool { text, _ := l.heard(); return text == want })
 }
 
-// wantOrder checks that text comes after the step has begun and before it has
-// ended, as at the server that works on the run.
+// wantOrder checks that text arrives between the start and the end of its step, as at the
+// server that works on the run.
 func (l *listener) wantOrder(t *testing.T, who string) {
 	t.Helper()
 	running := false
@@ -129,7 +130,7 @@ func (l *listener) wantOrder(t *testing.T, who string) {
 	}
 }
 
-// holder is the server that works on a run.
+// holder returns the server that works on a run.
 func holder(t *testing.T, url string, r *run, servers ...*server) *server {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), url)
@@ -142,7 +143,7 @@ func holder(t *testing.T, url string, r *run, servers ...*server) *server {
 		t.Fatal(err)
 	}
 	for _, s := range servers {
-		if strings.Contains(name, fmt.Sprintf("-%d-", s.life().cmd.Process.Pid)) {
+		if strings.Contains(name, fmt.Sprintf("-%d-", s.process().cmd.Process.Pid)) {
 			return s
 		}
 	}
@@ -150,18 +151,17 @@ func holder(t *testing.T, url string, r *run, servers ...*server) *server {
 	return nil
 }
 
-// TestTextAcrossServers follows one run at three servers, kills the one that
-// works on it in mid-sentence, and wants the text of the next attempt at the
-// two that are left.
+// TestTextAcrossServers follows one run at three servers and kills the one that works on it
+// while it streams. The other two must get the text of the next attempt.
 func TestTextAcrossServers(t *testing.T) {
 	t.Parallel()
-	m := newTalker(t)
+	m := newScriptedModel(t)
 	cfg := dbtest.PostgresConfig(t)
 	env := []string{"DATABASE_URL=" + cfg.DatabaseURL, "SLUICE_MASTER_KEY=" + cfg.MasterKey, "SLUICE_PEER_ADDR=127.0.0.1:0"}
 	servers := []*server{newServer(t, env...), newServer(t, env...), newServer(t, env...)}
 	first := servers[0]
-	first.commandWith("sk-0123456789", "credential", "add", "--name", "talker", "--provider", "openai_compatible", "--base-url", m.URL+"/v1")
-	id := first.publish(asking(object{"model": "talker/model"}))
+	first.commandWith("sk-0123456789", "credential", "add", "--name", "scriptedModel", "--provider", "openai_compatible", "--base-url", m.URL+"/v1")
+	id := first.publish(asking(object{"model": "scriptedModel/model"}))
 	key := first.key()
 	r := first.client(key).start(id, object{"q": "Say something."})
 	words := <-m.calls
@@ -194,7 +194,7 @@ func TestTextAcrossServers(t *testing.T) {
 		who := fmt.Sprint("server ", i)
 		select {
 		case <-l.over:
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			t.Fatalf("%s does not end its stream", who)
 		}
 		if ended := servers[i].client(key).await(r); ended.Outputs["text"] != "again, whole" || l.text != "again, whole" {

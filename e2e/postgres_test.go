@@ -8,7 +8,7 @@ import (
 	"sluice/e2e/need"
 )
 
-// twoServers are two processes that share one PostgreSQL database.
+// twoServers starts two servers on one PostgreSQL database.
 func twoServers(t *testing.T, env ...string) (a, b *server) {
 	t.Helper()
 	cfg := dbtest.PostgresConfig(t)
@@ -16,9 +16,8 @@ func twoServers(t *testing.T, env ...string) (a, b *server) {
 	return newServer(t, env...), newServer(t, env...)
 }
 
-// TestTwoServers starts runs through one server and awaits, follows and
-// cancels them through the other. Each works on one run at a time, so what one
-// cannot take the other does.
+// TestTwoServers starts runs at one server and awaits, follows and cancels them at the other.
+// Each works on one run at a time, so both have to.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	up := newSlowUpstream(t)
@@ -48,8 +47,7 @@ func TestTwoServers(t *testing.T) {
 	waitUntil(t, "the calls were aborted", func() bool { return up.gone.Load() == 4 })
 }
 
-// TestServerLost kills one of two servers under load: the other one takes over
-// its runs.
+// TestServerLost kills one of two servers under load. The other takes over its runs.
 func TestServerLost(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -65,6 +63,6 @@ func TestServerLost(t *testing.T) {
 	l.gate.open()
 	time.Sleep(time.Second) // of load on one server
 	l.end()
-	l.check(patience)
+	l.check(waitTimeout)
 	t.Logf("%d steps were in doubt; all had ended %s after the loss", len(cut), time.Since(killed))
 }

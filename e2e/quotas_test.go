@@ -12,26 +12,26 @@ import (
 	"testing"
 )
 
-// stranger is somebody who signed up and is signed in.
-type stranger struct {
+// newUser is a signed-in session of a user who signed up.
+type newUser struct {
 	*server
 	http *http.Client
 }
 
-func (s *server) signUp(email string) *stranger {
+func (s *server) signUp(email string) *newUser {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	v := &stranger{s, &http.Client{Transport: plain.Transport, Jar: jar, CheckRedirect: plain.CheckRedirect}}
+	v := &newUser{s, &http.Client{Transport: plain.Transport, Jar: jar, CheckRedirect: plain.CheckRedirect}}
 	if status, page := v.post("/sign-up", url.Values{"name": {"Kim"}, "email": {email}, "password": {passphrase}, "workspace": {"Guests"}}); status != http.StatusSeeOther {
 		s.t.Fatalf("signing up gives %d:\n%s", status, page)
 	}
 	return v
 }
 
-func (v *stranger) post(path string, form url.Values) (status int, page string) {
+func (v *newUser) post(path string, form url.Values) (status int, page string) {
 	v.t.Helper()
 	resp, err := v.http.PostForm(v.base()+path, form)
 	if err != nil {
@@ -48,7 +48,7 @@ func (v *stranger) post(path string, form url.Values) (status int, page string) 
 var keyText = regexp.MustCompile(`slu_[A-Za-z0-9_-]{20,}`)
 
 // newKey creates a key on the dashboard.
-func (v *stranger) newKey() string {
+func (v *newUser) newKey() string {
 	v.t.Helper()
 	status, page := v.post("/keys", url.Values{"name": {"mine"}, "scope": {"run", "read", "manage"}, "reach": {"all"}, "expires": {"never"}})
 	text := keyText.FindString(page)
@@ -58,8 +58,8 @@ func (v *stranger) newKey() string {
 	return text
 }
 
-// send uploads a file and returns the answer.
-func (c *client) send(name string, data []byte) *answer {
+// send uploads a file and returns the response.
+func (c *client) send(name string, data []byte) *response {
 	c.t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
@@ -73,8 +73,8 @@ func (c *client) send(name string, data []byte) *answer {
 	return c.do("POST", "/v1/files", b.Bytes(), "Content-Type: "+form.FormDataContentType())
 }
 
-// TestStrangersCannotFillTheDisk opens the server to everybody and lets a
-// stranger store until the quota is reached.
+// TestStrangersCannotFillTheDisk opens sign-up to everyone and lets a new user store files
+// until the quota is reached.
 func TestStrangersCannotFillTheDisk(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "SLUICE_SIGNUP=open", "SLUICE_QUOTA_BYTES=1MiB", "SLUICE_QUOTA_FLOWS=4", "SLUICE_QUOTA_RUNS=5")
@@ -86,7 +86,7 @@ func TestStrangersCannotFillTheDisk(t *testing.T) {
 
 	const size = 100_000
 	var kept []string
-	var refused *answer
+	var refused *response
 	for i := range 12 {
 		a := c.send("a.bin", bytes.Repeat([]byte{byte(i)}, size))
 		if a.status == http.StatusCreated {
@@ -131,8 +131,8 @@ func TestStrangersCannotFillTheDisk(t *testing.T) {
 	for range 5 {
 		last = c.await(c.start(summarize, given))
 	}
-	c.refused(402, "quota_exceeded", "POST", "/v1/flow/"+summarize+"/run", given)
-	c.refused(402, "quota_exceeded", "POST", last.path()+"/rerun", object{})
+	c.rejected(402, "quota_exceeded", "POST", "/v1/flow/"+summarize+"/run", given)
+	c.rejected(402, "quota_exceeded", "POST", last.path()+"/rerun", object{})
 	if shown := s.must("workspace", "limits", "list"); !strings.Contains(shown, "5 of 5") || !strings.Contains(shown, "4 of 4") || !strings.Contains(shown, "Guests") {
 		t.Errorf("workspace limits list:\n%s", shown)
 	}

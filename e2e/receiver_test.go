@@ -53,7 +53,7 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// at is what came to a path so far.
+// at returns the messages that arrived at a path so far.
 func (r *receiver) at(path string) []message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *receiver) at(path string) []message {
 	return list
 }
 
-// await waits until n messages have come to a path.
+// await waits until n messages have arrived at a path.
 func (r *receiver) await(t testing.TB, path string, n int) []message {
 	t.Helper()
 	waitUntil(t, "messages at "+path, func() bool { return len(r.at(path)) >= n })

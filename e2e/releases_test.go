@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// previousCommit names the previous release in a file, for as long as there is
-// no tag: it is what the next release must work beside.
+// previousCommit names the file with the commit of the previous release, until there is a
+// tag for it.
 const previousCommit = "testdata/previous-release"
 
 // previousRelease returns the binary of the release before this one: that of the
@@ -34,8 +34,8 @@ func previousRelease(t *testing.T) string {
 // builds are the binaries of releases, each built once.
 var builds sync.Map // commit → func() (string, error)
 
-// releaseOf builds the program as it was at a commit. The binary is kept in the
-// user's cache, since building one takes half a minute.
+// releaseOf builds the program at a commit. The binary is cached in the user's cache
+// directory, since a build takes half a minute.
 func releaseOf(t *testing.T, revision string) string {
 	t.Helper()
 	commit := git(".", "rev-parse", "--verify", "--quiet", revision+"^{commit}")

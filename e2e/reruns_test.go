@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRerun repairs what a run failed for and runs it again: what succeeded is
-// reused and not called again.
+// TestRerun fixes the cause of a failure and runs the run again. Successful steps are reused
+// and not called again.
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	var first, second atomic.Int64
@@ -45,5 +45,5 @@ func TestRerun(t *testing.T) {
 	if other.Inputs["n"] != "2" || first.Load() != 3 {
 		t.Errorf("a rerun with other inputs has %v; calls %d, wanted 3", other.Inputs, first.Load())
 	}
-	c.refused(422, "input_invalid", "POST", again.path()+"/rerun", object{"from": "nothing"})
+	c.rejected(422, "input_invalid", "POST", again.path()+"/rerun", object{"from": "nothing"})
 }

@@ -16,8 +16,7 @@ import (
 
 var screenshots = flag.String("screenshots", "", "write the pictures of README and docs to this directory")
 
-// TestScreenshots makes the pictures of README and docs from an instance on
-// which something has happened: make screenshots.
+// TestScreenshots takes the screenshots of README and docs: make screenshots.
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("pictures are made by: make screenshots")
@@ -31,7 +30,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	s := newDashboard(t).seed()
 	s.stop()
-	s.inventPast(filepath.Join(s.dir, "sluice.db"))
+	s.fillHistory(filepath.Join(s.dir, "sluice.db"))
 	s.server.start()
 	tab := s.signIn(t, ownerEmail, "/flows")
 	for _, p := range []place{{"flows", "/flows"}, {"run", "/runs/" + s.failed}, {"usage", "/usage?range=30"}, {"versions", "/flows/" + s.flow + "/versions"}, {"form", "/f/" + s.flow}} {
@@ -63,9 +62,9 @@ func (s *seeded) picture(tab *chrome.Tab, dir, name string) {
 	tab.Theme("light")
 }
 
-// inventPast copies what the last minute counted to the hours and days before,
-// so that charts have something to show.
-func (s *seeded) inventPast(file string) {
+// fillHistory copies the counts of the last minute to earlier hours and days, so that charts
+// have data.
+func (s *seeded) fillHistory(file string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite3", file)
 	if err != nil {

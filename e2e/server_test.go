@@ -15,50 +15,50 @@ import (
 	"time"
 )
 
-// server is one `sluice serve` process and the directory it lives in. It can
-// be killed and started again on the same directory.
+// server is a `sluice serve` process with its data directory. It can be killed and started
+// again on the same directory.
 type server struct {
 	t   testing.TB
 	dir string   // data directory
-	cwd string   // where the process and commands run; "" is here
-	env []string // of the process and of every command beside it
+	cwd string   // working directory of the process and of commands; "" is that of the tests
+	env []string // environment of the process and of commands
 
-	// program is the binary of the process and of every command beside it.
+	// program is the binary of the process and of commands.
 	program string
 
 	mu     sync.Mutex
 	proc   *process
-	faults []string // lines of the log that no test asked for
+	faults []string // unexpected lines of the log
 
-	// faulty is set where the test breaks what the server depends on: the log may
-	// then tell of errors, but not of a panic.
+	// faulty is set if the test breaks what the server depends on: the log may then
+	// contain errors, but no panic.
 	faulty bool
 }
 
-// process is one life of the server.
+// process is one process of the server.
 type process struct {
-	cmd     *exec.Cmd
-	out     *tail
-	errs    *tail
-	begun   time.Time
-	ready   time.Duration // from start until /readyz answered
-	base    string        // http://127.0.0.1:port
-	exited  chan struct{} // closed when the process is gone
-	exit    error
-	ordered bool // its end was asked for
+	cmd       *exec.Cmd
+	out       *processOutput
+	errs      *processOutput
+	startedAt time.Time
+	ready     time.Duration // from start until /readyz answered
+	base      string        // http://127.0.0.1:port
+	exited    chan struct{} // closed when the process is gone
+	exit      error
+	ordered   bool // its end is expected
 }
 
-// patience bounds every wait. It is far longer than anything takes on a slow,
-// busy machine, so that only what hangs fails; speed is measured by make bench.
-const patience = 2 * time.Minute
+// waitTimeout bounds every wait. It is far longer than anything takes on a slow, busy
+// machine, so only a hang fails. Speed is measured by "make bench".
+const waitTimeout = 2 * time.Minute
 
 // shutdownLimit bounds the time from SIGTERM to the end of the process. The contract
 // is 35 s; TestShutdownTimeouts in cmd/sluice checks that the server's own timeouts
 // add up to that. The wall time here also includes waiting for a busy machine.
 const shutdownLimit = time.Minute
 
-// newServer prepares a server in a directory of its own and starts it. Of the
-// environment it has only what is given here.
+// newServer creates a server in a directory of its own and starts it. It has only the given
+// environment.
 func newServer(t testing.TB, env ...string) *server {
 	t.Helper()
 	s := stoppedServer(t, env...)
@@ -66,7 +66,7 @@ func newServer(t testing.TB, env ...string) *server {
 	return s
 }
 
-// stoppedServer is a server that has never been started.
+// stoppedServer returns a server that has not been started.
 func stoppedServer(t testing.TB, env ...string) *server {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := &server{t: t, dir: dir, program: sluice}
@@ -78,7 +78,7 @@ func stoppedServer(t testing.TB, env ...string) *server {
 // start starts the process and returns when it is ready.
 func (s *server) start() {
 	s.t.Helper()
-	p := &process{out: newTail(), errs: newTail(), begun: time.Now(), exited: make(chan struct{})}
+	p := &process{out: newProcessOutput(), errs: newProcessOutput(), startedAt: time.Now(), exited: make(chan struct{})}
 	p.cmd = exec.Command(s.program, "serve")
 	p.cmd.Dir, p.cmd.Env = s.cwd, environment(s.env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errs
@@ -110,10 +110,10 @@ func (s *server) awaitReady(p *process) {
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.ready, p.base = time.Since(p.begun), p.address()
+	p.ready, p.base = time.Since(p.startedAt), p.address()
 }
 
-// address is what the greeting says, "" while it has not been printed.
+// address returns the printed address, or "" before it is printed.
 func (p *process) address() string {
 	_, rest, found := strings.Cut(p.out.String(), " is running at ")
 	base, _, whole := strings.Cut(rest, "\n")
@@ -137,7 +137,7 @@ func ready(base string) bool {
 }
 
 // life is the present process; there may be none that runs.
-func (s *server) life() *process {
+func (s *server) process() *process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc
@@ -149,22 +149,22 @@ func (s *server) base() string {
 	return s.proc.base
 }
 
-// kill sends SIGKILL to the process, like a power cut.
+// kill sends SIGKILL to the process, like a power failure.
 func (s *server) kill() {
 	p := s.signal(syscall.SIGKILL)
 	<-p.exited
 	s.examine(p)
 }
 
-// signal sends a signal to the process; its end is expected from then on.
+// signal sends a signal to the process, whose end is expected from then on.
 func (s *server) signal(sig syscall.Signal) *process {
-	p := s.life()
+	p := s.process()
 	p.ordered = true
-	_ = p.cmd.Process.Signal(sig) // it may be gone already, which whoever waits finds out
+	_ = p.cmd.Process.Signal(sig) // an error means that it has ended already
 	return p
 }
 
-// stop asks for an orderly end and returns the exit code.
+// stop shuts the server down and returns its exit code.
 func (s *server) stop() int {
 	s.t.Helper()
 	p := s.signal(syscall.SIGTERM)
@@ -178,7 +178,7 @@ func (s *server) stop() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// examine keeps the lines of a log that mean a fault of Sluice itself.
+// examine records the lines of a log that mean a fault of Sluice itself.
 func (s *server) examine(p *process) {
 	for line := range strings.SplitSeq(p.errs.String(), "\n") {
 		if !s.faulty && strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "DATA RACE") || strings.HasPrefix(line, "panic:") {
@@ -189,13 +189,13 @@ func (s *server) examine(p *process) {
 	}
 }
 
-// cleanUp ends the process and fails the test for what its log holds.
+// cleanUp stops the server and fails the test for faults in its log.
 func (s *server) cleanUp() {
-	p := s.life()
+	p := s.process()
 	if p != nil && p.cmd.ProcessState == nil {
 		s.stop()
 	} else if p != nil && !p.ordered {
-		s.t.Errorf("the server ended by itself: %v", p.exit)
+		s.t.Errorf("the server ended unexpectedly: %v", p.exit)
 	}
 	for i, line := range s.faults {
 		if i < 10 {
@@ -207,8 +207,7 @@ func (s *server) cleanUp() {
 	}
 }
 
-// waitUntil polls a condition until it holds; the test fails when it does not
-// in time.
+// waitUntil polls a condition and fails the test after waitTimeout.
 func (s *server) waitUntil(what string, holds func() bool) {
 	s.t.Helper()
 	waitUntil(s.t, what, holds)
@@ -216,42 +215,42 @@ func (s *server) waitUntil(what string, holds func() bool) {
 
 func waitUntil(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain: %s", patience, what)
+			t.Fatalf("timed out after %s waiting until: %s", waitTimeout, what)
 		}
 	}
 }
 
-// environment is what a process needs to run at all, and what is given.
+// environment returns what any process needs, and the given variables.
 func environment(more ...string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "TZ=UTC"}
 	return append(env, more...)
 }
 
-// tail keeps what a process printed.
-type tail struct {
+// processOutput collects what a process prints. It is safe for concurrent use.
+type processOutput struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func newTail() *tail { return &tail{} }
+func newProcessOutput() *processOutput { return &processOutput{} }
 
-// Write takes output of the process.
-func (t *tail) Write(p []byte) (int, error) {
+// Write implements io.Writer.
+func (t *processOutput) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.b.Write(p)
 }
 
-func (t *tail) String() string {
+func (t *processOutput) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.b.String()
 }
 
-// end is the last bytes.
-func (t *tail) end(n int) string {
+// end returns the last n bytes.
+func (t *processOutput) end(n int) string {
 	s := t.String()
 	return s[max(0, len(s)-n):]
 }

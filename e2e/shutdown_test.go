@@ -18,7 +18,7 @@ import (
 	"sluice/e2e/need"
 )
 
-// slowUpstream holds every call until it is let go, and counts them.
+// slowUpstream holds every call until it is released, and counts the calls.
 type slowUpstream struct {
 	*httptest.Server
 	calls atomic.Int64
@@ -46,9 +46,9 @@ func newSlowUpstream(t testing.TB) *slowUpstream {
 	return u
 }
 
-func (u *slowUpstream) letGo() { close(u.hold) }
+func (u *slowUpstream) release() { close(u.hold) }
 
-// twoCalls calls first one URL and then another.
+// twoCalls returns a flow that calls one URL and then another.
 func twoCalls(first, second string) []byte {
 	return documentOf("Two calls", []object{
 		input("n"), post("a", first),
@@ -57,31 +57,31 @@ func twoCalls(first, second string) []byte {
 	}, "n.value > a.n", "a.body > b.n", "b.body > out_got.value")
 }
 
-// TestShutdown sends SIGTERM while a step runs: the server says it is not
-// ready, the step finishes, the run is handed back, and goes on after a start.
+// TestShutdown sends SIGTERM while a step runs: the server reports that it is not ready, the
+// step finishes, the run is handed back, and it continues after a start.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	first, second := newSlowUpstream(t), newSlowUpstream(t)
-	second.letGo()
+	second.release()
 	s := newServer(t)
 	id := s.publish(twoCalls(first.URL, second.URL))
 	c := s.client(s.key())
 	r := c.start(id, object{"n": "1"})
 	waitUntil(t, "the first step runs", func() bool { return first.calls.Load() == 1 })
 
-	begun := time.Now()
+	startedAt := time.Now()
 	p := s.signal(syscall.SIGTERM)
 	waitUntil(t, "the server says it drains", func() bool {
 		a, err := c.try("GET", "/readyz", nil)
 		return err == nil && a.status == 503
 	})
-	c.refused(503, "draining", "POST", "/v1/flow/"+id+"/run", object{"n": "2"})
+	c.rejected(503, "draining", "POST", "/v1/flow/"+id+"/run", object{"n": "2"})
 	if now := c.do("GET", r.path(), nil).run(t); now.Status != "running" {
 		t.Errorf("while draining the run reads as %s", now.Status)
 	}
-	first.letGo()
+	first.release()
 	<-p.exited
-	if took := time.Since(begun); p.cmd.ProcessState.ExitCode() != 0 || took > shutdownLimit {
+	if took := time.Since(startedAt); p.cmd.ProcessState.ExitCode() != 0 || took > shutdownLimit {
 		t.Fatalf("the end took %s with exit code %d\n%s", took, p.cmd.ProcessState.ExitCode(), p.errs)
 	}
 	if second.calls.Load() != 0 {
@@ -93,8 +93,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestShutdownWithHangingStep checks that the server ends although a step does
-// not finish, and that the step runs again after a start.
+// TestShutdownWithHangingStep checks that the server ends although a step does not finish,
+// and that the step runs again after a start.
 func TestShutdownWithHangingStep(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -104,20 +104,20 @@ func TestShutdownWithHangingStep(t *testing.T) {
 	c := s.client(s.key())
 	r := c.start(id, object{"n": "1"})
 	waitUntil(t, "the step runs", func() bool { return up.calls.Load() == 1 })
-	begun := time.Now()
-	if code := s.stop(); code != 0 || time.Since(begun) > shutdownLimit {
-		t.Fatalf("the end took %s with exit code %d", time.Since(begun), code)
+	startedAt := time.Now()
+	if code := s.stop(); code != 0 || time.Since(startedAt) > shutdownLimit {
+		t.Fatalf("the end took %s with exit code %d", time.Since(startedAt), code)
 	}
 	// The upstream never responded, so the server did not wait for the step's end.
 	waitUntil(t, "the step's call was aborted", func() bool { return up.gone.Load() == 1 })
-	up.letGo()
+	up.release()
 	s.start()
 	if r = c.await(r); r.Status != "succeeded" || up.calls.Load() != 2 {
 		t.Errorf("after the start the run %s; %d calls, wanted 2", r.Status, up.calls.Load())
 	}
 }
 
-// caller calls a server until its address no longer answers.
+// caller sends requests to a server until its address stops accepting connections.
 type caller struct {
 	address  string
 	keep     bool // a connection, until an answer ends it
@@ -125,7 +125,7 @@ type caller struct {
 	answered func(status int, body string)
 }
 
-// run returns what came instead of an answer to a call that was sent.
+// run returns the error of a request that was sent and got no response.
 func (c *caller) run() error {
 	for {
 		conn, err := net.DialTimeout("tcp", c.address, time.Second)
@@ -160,9 +160,9 @@ func (c *caller) calls(conn net.Conn) error {
 	}
 }
 
-// TestShutdownAnswersAll sends SIGTERM while clients call all the time, on new
-// connections and on kept ones: each call that was sent is answered, runs are
-// accepted for SLUICE_DRAIN_DELAY after /readyz says 503, and all of them end.
+// TestShutdownAnswersAll sends SIGTERM while clients send requests on new and on kept
+// connections. Every request gets a response, runs are accepted for SLUICE_DRAIN_DELAY after
+// /readyz returns 503, and all of them end.
 func TestShutdownAnswersAll(t *testing.T) {
 	t.Parallel()
 	const delay = 2 * time.Second
@@ -258,8 +258,8 @@ func TestShutdownSecondSignal(t *testing.T) {
 	}
 }
 
-// TestHalfClosedStarts checks that a client which finishes sending before it
-// reads gets every answer.
+// TestHalfClosedStarts checks that a client that closes its sending side before it reads gets
+// every response.
 func TestHalfClosedStarts(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -12,8 +12,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// checkByHand gives the shell a message that was kept.
-func (l *tongue) checkByHand(t *testing.T, c *called, dir string) {
+// checkByHand runs the shell snippet on a recorded message.
+func (l *language) checkByHand(t *testing.T, c *called, dir string) {
 	kept := newReceiver(t, nil)
 	_, port, _ := strings.Cut(strings.TrimPrefix(kept.URL, "http://"), ":")
 	c.as(t, c.key).succeed(c.hook, object{"port": port, "text": awkward})
@@ -33,15 +33,15 @@ func (l *tongue) checkByHand(t *testing.T, c *called, dir string) {
 	}
 }
 
-// checkReceiver lets the server deliver to the snippet's own server, which
-// must take that and refuse what is forged or late.
-func (l *tongue) checkReceiver(t *testing.T, c *called, dir string, port int) {
+// checkReceiver delivers webhooks to the snippet's own server, which must accept them and
+// reject forged and late ones.
+func (l *language) checkReceiver(t *testing.T, c *called, dir string, port int) {
 	at := filepath.Join(dir, "webhook")
 	cmd := l.run(at)
 	if l.serve != nil {
 		cmd = l.serve(at, port)
 	}
-	out := newTail()
+	out := newProcessOutput()
 	in(at, cmd).Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// signed are the headers of a message, as the reference library signs it.
+// signed returns the headers of a message as the reference library signs it.
 func signed(t *testing.T, at time.Time, body, before string) http.Header {
 	hook, err := standardwebhooks.NewWebhook(nodeSecret)
 	if err != nil {
@@ -104,7 +104,7 @@ func signed(t *testing.T, at time.Time, body, before string) http.Header {
 	return http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {before + signature}}
 }
 
-// sendTo posts to a receiver; 0 is no answer.
+// sendTo posts to a receiver and returns the status, or 0 without a response.
 func sendTo(address string, header http.Header, body string) int {
 	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
 	if err != nil {

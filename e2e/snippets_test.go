@@ -22,8 +22,8 @@ import (
 	"sluice/snippets"
 )
 
-// tongue is how the snippets of a language are run on this machine.
-type tongue struct {
+// language describes how the snippets of a programming language are run on this machine.
+type language struct {
 	id    string
 	tools []string
 	file  string                                     // what a snippet is saved as
@@ -32,13 +32,13 @@ type tongue struct {
 	serve func(dir string, port int) *exec.Cmd       // the webhook one in dir; nil is run
 }
 
-func tongues() []*tongue {
+func languages() []*language {
 	script := func(tool, file string) func(string, ...string) *exec.Cmd {
 		return func(dir string, more ...string) *exec.Cmd {
 			return exec.Command(tool, append([]string{filepath.Join(dir, file)}, more...)...)
 		}
 	}
-	return []*tongue{
+	return []*language{
 		{id: "curl", tools: []string{"sh", "curl", "openssl"}, file: "call.sh", run: script("sh", "call.sh")},
 		{id: "python", tools: []string{"python3"}, file: "call.py", run: script("python3", "call.py")},
 		{id: "javascript", tools: []string{"node"}, file: "call.mjs", run: script("node", "call.mjs")},
@@ -57,8 +57,7 @@ func tongues() []*tongue {
 	}
 }
 
-// compileTypes wants the strict compiler to have nothing to say, and what it
-// makes is run.
+// compileTypes requires the strict compiler to report nothing, and returns its output files.
 func compileTypes(t *testing.T, dir string) {
 	modules := npm.Install(t, filepath.Join("testdata", "snippets"))
 	config := object{"include": []string{"*/call.ts"}, "compilerOptions": object{
@@ -78,7 +77,7 @@ func buildGo(t *testing.T, dir string) {
 	wantQuiet(t, dir, "gofmt", "-l", ".")
 }
 
-// wantQuiet runs a tool that says something only when it has found a fault.
+// wantQuiet runs a tool that prints only problems.
 func wantQuiet(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -99,18 +98,18 @@ func writeJSON(t *testing.T, path string, v any) {
 	}
 }
 
-// awkward holds what ends a literal, a comment or a program in one language or
-// another, and what cannot be seen. A NUL is no text of Sluice.
+// awkward contains characters that end a literal, a comment or a program in some language, and
+// invisible ones. NUL is not allowed in Sluice.
 const awkward = `@it's "quoted" ` + "`id`" + ` $HOME ${x} #{x} #$0 #@x {{x}} %s %d %% \ \n \u0041 \u{41} \' \" ''' """ */ /* // -- <?php ?> </script> $(id) !! ~ & ; | > < EOF` +
 	"\r\n\tnext\nline\v\f\a\x01\x1b[0m\x7f \u00a0\u200b\u202e\u2028\u2029\ufeff é ß 漢字 😀 👩‍👩‍👧 \U000e0001 end \\"
 
-// nested is awkward in its names too.
+// nested has awkward names too.
 var nested = object{
 	"": "", "0": "zero", "7": []any{}, "-1": object{}, "a b": nil, `"'$x\`: true, "__proto__": "p", "class": false, "#{y}": awkward, "numbers": []any{0, -1, 1.5, 1e-7, 123456789012345, 6.02e23},
 	"deep": []any{[]any{[]any{object{"a": []any{object{"b": object{"c": "d"}}}}}}}, "long": strings.Repeat("word ", 40), "astral 😀": "𝒳",
 }
 
-// beyond are numbers that a double does not hold.
+// beyond are numbers that a float64 cannot represent.
 var beyond = []any{json.Number("12345678901234567890"), json.Number("-9223372036854775808"), json.Number("3.14159265358979323846"), object{"n": json.Number("9007199254740993")}}
 
 // called is a server with flows that the snippets call.
@@ -145,9 +144,8 @@ func newCalled(t *testing.T) *called {
 	return c
 }
 
-// talk is the stream of a run whose model said two words and broke off. Its
-// pieces end where a careless reader would break: within an event, and within a
-// letter.
+// talk is the stream of a run whose model emitted two words and failed. It is sent in pieces
+// that end where a naive reader would fail: within an event, and within a character.
 func talk(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // unread, it would have the connection reset
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -161,11 +159,10 @@ func talk(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// as is a client whose failures are those of a test of its own.
+// as returns a client that reports failures to a subtest.
 func (c *called) as(t *testing.T, key string) *client { return &client{t, c.base, key} }
 
-// attempts are the snippets that each language runs, by the name of their
-// directory.
+// attempts are the snippets of each language, by the name of their directory.
 func (c *called) attempts(id string) map[string]attempt {
 	value := func(name string, v any) snippets.Input { return snippets.Input{Name: name, Value: v} }
 	call := func(flowID string, inputs ...snippets.Input) snippets.Call {
@@ -193,8 +190,7 @@ type attempt struct {
 	call   snippets.Call
 }
 
-// TestSnippets runs every snippet as a reader would, on values and names that
-// would break a careless literal.
+// TestSnippets runs every snippet with values and names that would break naive quoting.
 func TestSnippets(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -203,7 +199,7 @@ func TestSnippets(t *testing.T) {
 	}
 	c := newCalled(t)
 	t.Run("all", func(t *testing.T) {
-		for _, l := range tongues() {
+		for _, l := range languages() {
 			t.Run(l.id, func(t *testing.T) {
 				t.Parallel()
 				for _, tool := range l.tools {
@@ -216,7 +212,7 @@ func TestSnippets(t *testing.T) {
 	})
 }
 
-func (l *tongue) test(t *testing.T, c *called) {
+func (l *language) test(t *testing.T, c *called) {
 	dir, port := t.TempDir(), freePort(t)
 	l.write(t, c, dir, port)
 	if err := os.WriteFile(filepath.Join(dir, "wait", "it's a photo.txt"), []byte("a photo"), 0o600); err != nil {
@@ -236,7 +232,7 @@ func (l *tongue) test(t *testing.T, c *called) {
 }
 
 // write saves each snippet in a directory of its own.
-func (l *tongue) write(t *testing.T, c *called, dir string, port int) (paths []string) {
+func (l *language) write(t *testing.T, c *called, dir string, port int) (paths []string) {
 	t.Helper()
 	for name, a := range c.attempts(l.id) {
 		code, err := snippets.Render(l.id, a.manner, a.call)
@@ -255,14 +251,14 @@ func (l *tongue) write(t *testing.T, c *called, dir string, port int) (paths []s
 	return paths
 }
 
-// TestSnippetsInCSharp has them read by a grammar that others wrote: .NET is
-// not among what the tests can install, so that nothing runs here.
+// TestSnippetsInCSharp parses the snippets with a third-party grammar. They are not run,
+// because the tests cannot install .NET.
 func TestSnippetsInCSharp(t *testing.T) {
 	t.Parallel()
 	modules := npm.Install(t, filepath.Join("testdata", "snippets"))
 	c := &called{address: "http://127.0.0.1:8080", key: "slu_key", plain: "flow_1", filed: "flow_2", failing: "flow_3", hook: "flow_4"}
 	dir := t.TempDir()
-	files := (&tongue{id: "csharp", file: "Program.cs"}).write(t, c, dir, 8000)
+	files := (&language{id: "csharp", file: "Program.cs"}).write(t, c, dir, 8000)
 	broken := filepath.Join(dir, "broken.cs")
 	if err := os.WriteFile(broken, []byte("var x = ;"), 0o600); err != nil {
 		t.Fatal(err)
@@ -282,14 +278,13 @@ func in(dir string, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-func (l *tongue) do(t *testing.T, dir, name string) result {
+func (l *language) do(t *testing.T, dir, name string) result {
 	at := filepath.Join(dir, name)
 	return runCommand(t, in(at, l.run(at)))
 }
 
-// checkEnded wants the run to have had the very inputs, and its outputs to be
-// printed.
-func (l *tongue) checkEnded(t *testing.T, c *called, dir string) {
+// checkEnded checks the inputs of the run, and that its outputs were printed.
+func (l *language) checkEnded(t *testing.T, c *called, dir string) {
 	for _, name := range []string{"start", "wait", "stream"} {
 		a := c.attempts(l.id)[name]
 		r := l.do(t, dir, name)
@@ -317,7 +312,7 @@ func (l *tongue) checkEnded(t *testing.T, c *called, dir string) {
 	}
 }
 
-// inputsOf are the inputs of the run that was started under a name.
+// inputsOf returns the inputs of the run that was started under a name.
 func (c *called) inputsOf(t *testing.T, flowID, who string) object {
 	t.Helper()
 	var list struct{ Runs []run }
@@ -331,8 +326,8 @@ func (c *called) inputsOf(t *testing.T, flowID, who string) object {
 	return nil
 }
 
-// printed reads the outputs back from what a snippet printed.
-func (l *tongue) printed(t *testing.T, name, out string) object {
+// printed parses the outputs that a snippet printed.
+func (l *language) printed(t *testing.T, name, out string) object {
 	t.Helper()
 	if name == "stream" {
 		return streamed(t, out)
@@ -345,8 +340,7 @@ func (l *tongue) printed(t *testing.T, name, out string) object {
 	return got
 }
 
-// streamed reads lines such as "answer: …", or events as they came where the
-// language reads no JSON.
+// streamed parses lines such as "answer: …", or raw events if the language reads no JSON.
 func streamed(t *testing.T, out string) object {
 	outputs := object{}
 	for line := range strings.SplitSeq(out, "\n") {
@@ -372,8 +366,7 @@ func decodeExact(t *testing.T, data []byte, v any) {
 	}
 }
 
-// same compares JSON values; numbers by what they are, not how they are
-// written.
+// same compares JSON values; numbers by value.
 func same(a, b any) bool { return reflect.DeepEqual(exact(a), exact(b)) }
 
 func exact(v any) any {
@@ -406,9 +399,9 @@ func exactly(v any) any {
 	return v
 }
 
-// checkRefusals wants a program to end with an error and to say why, when the
-// server refuses it and when its run fails.
-func (l *tongue) checkRefusals(t *testing.T, dir string) {
+// checkRefusals checks that a program exits with an error that explains why, when the server
+// rejects its request and when its run fails.
+func (l *language) checkRefusals(t *testing.T, dir string) {
 	for name, why := range map[string]string{"refused": "key_invalid", "failed": "expression_failed"} {
 		if r := l.do(t, dir, name); r.code == 0 || !strings.Contains(r.out+r.errs, why) {
 			t.Errorf("%s: exit code %d without the word %s\n%s\n%s", name, r.code, why, r.out, r.errs)
@@ -416,9 +409,9 @@ func (l *tongue) checkRefusals(t *testing.T, dir string) {
 	}
 }
 
-// checkDeltas wants text to be printed as it comes, and a run that fails to be
-// an error; a program that reads no JSON prints the events.
-func (l *tongue) checkDeltas(t *testing.T, dir string) {
+// checkDeltas checks that text is printed as it arrives, and that a failed run is an error. A
+// program without JSON prints the events.
+func (l *language) checkDeltas(t *testing.T, dir string) {
 	r := l.do(t, dir, "deltas")
 	if l.id == "curl" || l.id == "java" {
 		if !strings.Contains(r.out, `"wörld\n😀"`) || !strings.Contains(r.out, "provider_unavailable") {

@@ -10,8 +10,8 @@ import (
 	"sluice/db/dbtest"
 )
 
-// crashing is a server that is killed and started again. Between the two,
-// others hold it to be dead.
+// crashing is a server that is killed and restarted. In between, other instances consider it
+// dead.
 type crashing struct {
 	*server
 	url string // of PostgreSQL, or ""
@@ -49,9 +49,8 @@ func (s crashing) crash() {
 	s.start()
 }
 
-// TestServesAfterCrashes kills the server twice while 64 calls wait for their
-// answers. Each time it must serve and accept runs while they still wait, and in
-// the end all of them succeed.
+// TestServesAfterCrashes kills the server twice while 64 calls wait for responses. Each time it
+// must accept and execute runs while they still wait, and in the end all of them succeed.
 func TestServesAfterCrashes(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, s crashing) {
 		const slow = 64
@@ -74,7 +73,7 @@ func TestServesAfterCrashes(t *testing.T) {
 			}
 			c.succeed(greet, object{"name": "Ada"}) // no call has been answered
 		}
-		up.letGo()
+		up.release()
 		c := s.client(key)
 		for _, r := range runs {
 			if r = c.await(r); r.Status != "succeeded" {
@@ -84,8 +83,8 @@ func TestServesAfterCrashes(t *testing.T) {
 	})
 }
 
-// TestPoisonedAfterCrashes kills the server whenever it is at work on a certain
-// run, as if that run did it. The run is given up, and those beside it are not.
+// TestPoisonedAfterCrashes kills the server whenever it works on a certain run, as if that run
+// crashed it. That run is ended as poisoned, and its neighbors succeed.
 func TestPoisonedAfterCrashes(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, s crashing) {
 		up := newSlowUpstream(t)
@@ -113,7 +112,7 @@ func TestPoisonedAfterCrashes(t *testing.T) {
 		if r := c.await(victim); r.Status != "failed" || r.Error == nil || r.Error.Code != "poisoned" {
 			t.Errorf("the deadly run is %s: %+v", r.Status, r.Error)
 		}
-		up.letGo()
+		up.release()
 		for _, r := range beside {
 			if r = c.await(r); r.Status != "succeeded" {
 				t.Errorf("a run beside it is %s: %+v", r.Status, r.Error)

@@ -13,8 +13,8 @@ import (
 	"sluice/e2e/need"
 )
 
-// upgrading are two servers of the previous release that share a database, and
-// callers who start runs through both.
+// upgrading is two servers of the previous release on one database, and callers that start
+// runs through both.
 type upgrading struct {
 	*load
 	a, b *server
@@ -35,7 +35,7 @@ func newUpgrading(t *testing.T) *upgrading {
 	return u
 }
 
-// work lets the callers start some more runs.
+// work waits until the callers have started more runs.
 func (u *upgrading) work() {
 	u.t.Helper()
 	from := u.started()
@@ -49,8 +49,7 @@ func (u *upgrading) started() int {
 	return len(u.accepted)
 }
 
-// upgrade stops a server as an operator does, and starts the present program in
-// its place, all under load.
+// upgrade stops a server in order and starts this program in its place, under load.
 func (u *upgrading) upgrade(s *server) {
 	u.t.Helper()
 	if code := s.stop(); code != 0 {
@@ -69,7 +68,7 @@ func (u *upgrading) lose(s, other *server) {
 	u.awaitSilence()
 	cut := u.ledger.killed()
 	c := other.client(u.any[0].key)
-	for deadline := time.Now().Add(patience); !u.allEnded(c, cut); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !u.allEnded(c, cut); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			u.t.Fatalf("the other server did not end all of %d runs", len(cut))
 		}
@@ -77,8 +76,8 @@ func (u *upgrading) lose(s, other *server) {
 	u.t.Logf("%d steps were in doubt; their runs had ended %s after the loss", len(cut), time.Since(killed))
 }
 
-// checkCounters compares what is counted with what is there, once both servers
-// have stopped. After a crash, usage may lack what was not yet written.
+// checkCounters compares counters with the rows that they count, once both servers have
+// stopped. After a crash, usage may lack what was not yet written.
 func (u *upgrading) checkCounters(crashed bool) {
 	u.t.Helper()
 	u.a.must("audit", "verify")
@@ -121,16 +120,15 @@ func (u *upgrading) query(statement string, into ...any) {
 	}
 }
 
-// schema is the version of the database.
+// schema returns the version of the database schema.
 func (u *upgrading) schema() (version int64) {
 	u.t.Helper()
 	u.query("SELECT max(version_id) FROM goose_db_version", &version)
 	return version
 }
 
-// TestRollingUpgrade replaces two servers of the previous release one after the
-// other under load: nothing is lost or repeated, nothing fails, and what both
-// releases count together is right.
+// TestRollingUpgrade replaces two servers of the previous release one after the other under
+// load. Nothing is lost or repeated, nothing fails, and the counters of both are right.
 func TestRollingUpgrade(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -142,7 +140,7 @@ func TestRollingUpgrade(t *testing.T) {
 		u.work()
 	}
 	u.end()
-	u.check(patience)
+	u.check(waitTimeout)
 	u.ledger.mu.Lock()
 	if u.ledger.total != len(u.ledger.calls) {
 		t.Errorf("%d calls for %d steps", u.ledger.total, len(u.ledger.calls))
@@ -151,8 +149,8 @@ func TestRollingUpgrade(t *testing.T) {
 	u.checkCounters(false)
 }
 
-// TestUpgrade_takeover kills the first server that was upgraded, and later the
-// last one that was not: each release goes on with the runs of the other.
+// TestUpgrade_takeover kills the first upgraded server, and later the last one of the previous
+// release: each release continues the runs of the other.
 func TestUpgrade_takeover(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
@@ -175,6 +173,6 @@ func TestUpgrade_takeover(t *testing.T) {
 	u.b.start()
 	u.work()
 	u.end()
-	u.check(patience)
+	u.check(waitTimeout)
 	u.checkCounters(true)
 }

@@ -42,8 +42,8 @@ func upstream(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
-// modelServer is a server whose OpenAI and Anthropic are the upstream, and that
-// finds it as an Ollama too.
+// modelServer returns a server whose OpenAI and Anthropic are the upstream, and that finds the
+// upstream as an Ollama too.
 func modelServer(t *testing.T) *server {
 	base := upstream(t)
 	u, err := url.Parse(base)
@@ -68,7 +68,7 @@ func (s *server) awaitLocalModel() {
 	})
 }
 
-// asking is a flow that asks a model.
+// asking returns a flow that asks a model.
 func asking(config object, edges ...string) []byte {
 	nodes := []object{input("q"), node("ask", "chat", config), output("text")}
 	all := append([]string{"q.value > ask.prompt", "ask.text > out_text.value"}, edges...)
@@ -80,7 +80,7 @@ func asking(config object, edges ...string) []byte {
 	return documentOf("Ask", nodes, all...)
 }
 
-// TestChatUpstreams asks every format the same thing and hears it as it comes.
+// TestChatUpstreams asks the same of a model in every format and streams the response.
 func TestChatUpstreams(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
@@ -105,7 +105,7 @@ func TestChatUpstreams(t *testing.T) {
 	}
 }
 
-// hear adds what a delta says to what was said before.
+// hear applies a delta to the text so far.
 func hear(t *testing.T, said string, e event) string {
 	t.Helper()
 	var d struct {
@@ -121,7 +121,7 @@ func hear(t *testing.T, said string, e event) string {
 	return said + d.Text
 }
 
-// TestChatUsage records what a call consumed, and prices it.
+// TestChatUsage checks that the tokens and the cost of a call are recorded.
 func TestChatUsage(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
@@ -136,7 +136,8 @@ func TestChatUsage(t *testing.T) {
 	}
 }
 
-// TestChatSchema turns an answer into ports, and refuses one of another shape.
+// TestChatSchema checks that a structured response becomes ports, and that one with another
+// structure fails.
 func TestChatSchema(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
@@ -156,7 +157,8 @@ func TestChatSchema(t *testing.T) {
 	}
 }
 
-// TestChatFaults gives an upstream's faults our codes and its own words.
+// TestChatFaults checks the error codes for an upstream's errors, and that its own message is
+// shown.
 func TestChatFaults(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
@@ -181,7 +183,7 @@ func TestChatFaults(t *testing.T) {
 	}
 }
 
-// TestMediaUpstreams makes vectors, pictures and speech, and hears a recording.
+// TestMediaUpstreams creates embeddings, images and speech, and transcribes a recording.
 func TestMediaUpstreams(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)

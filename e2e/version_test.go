@@ -26,7 +26,7 @@ func TestVersion(t *testing.T) {
 	if out := d.must("version"); !strings.HasPrefix(out, "sluice "+testRelease+" ") {
 		t.Errorf("version: %s", out)
 	}
-	if out := d.life().out.String(); !strings.HasPrefix(out, "Sluice "+testRelease+" is running at ") {
+	if out := d.process().out.String(); !strings.HasPrefix(out, "Sluice "+testRelease+" is running at ") {
 		t.Errorf("the server started with %q", out)
 	}
 	if out := d.must("doctor"); !strings.HasPrefix(out, "Sluice "+testRelease+", ") {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWaitingRun wants a run with a long back-off to wait without a worker,
-// also after a crash, and a cancel to end it.
+// TestWaitingRun checks that a run with a long back-off waits without occupying a worker, also
+// after a crash, and that a cancel ends it.
 func TestWaitingRun(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

@@ -14,9 +14,9 @@ const (
 	runSecret  = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
-// branching has three outputs: text, ada when name is Ada, and other when it is
-// not. Of the webhooks given, "hook" takes its signature from an input and "one"
-// has a {{name}} in its URL.
+// branching returns a flow with three outputs: text, ada when name is Ada, and other when it
+// is not. Of the given webhooks, "hook" takes its signature from an input and "one" has a
+// {{name}} in its URL.
 func branching(hooks ...object) []byte {
 	nodes := []object{
 		input("name"), node("token", "input", object{"name": "token", "type": "text", "default": ""}),
@@ -29,8 +29,8 @@ func branching(hooks ...object) []byte {
 		"is_ada.true > out_ada.value", "is_ada.false > out_other.value", "token.value > hook.signature", "name.value > one.name")
 }
 
-// TestWebhooks wants the webhook of a node and that of a run, both signed so
-// that the reference library verifies them.
+// TestWebhooks checks the webhook of a node and that of a run. The reference library must
+// verify both signatures.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	receiver := newReceiver(t, nil)
@@ -113,7 +113,7 @@ func checkRunMessage(t *testing.T, body []byte, r *run) {
 	}
 }
 
-// deliveries is the webhook log of a flow, by the path of the URL.
+// deliveries returns the webhook log of a flow, by the path of the URL.
 func (c *client) deliveries(base, flowID string) map[string]delivery {
 	c.t.Helper()
 	var log struct{ Deliveries []delivery }
@@ -140,7 +140,7 @@ type delivery struct {
 	}
 }
 
-// answerFailures answers each path in its own way.
+// answerFailures responds to each path with a different failure.
 func answerFailures(w http.ResponseWriter, path string, nth int) {
 	switch {
 	case path == "/flaky" && nth == 1:
@@ -153,8 +153,8 @@ func answerFailures(w http.ResponseWriter, path string, nth int) {
 	}
 }
 
-// TestWebhookFailures wants a message that failed to come again under its own
-// ID, 410 to stop it, a redirect to be a failure, and the log to show it all.
+// TestWebhookFailures checks that a failed message is sent again under the same ID, that 410
+// stops it, that a redirect is a failure, and that the log shows all of it.
 func TestWebhookFailures(t *testing.T) {
 	t.Parallel()
 	receiver := newReceiver(t, answerFailures)
@@ -187,12 +187,12 @@ func TestWebhookFailures(t *testing.T) {
 	redeliver(t, s, manager, receiver, id, gone)
 }
 
-// redeliver wants a delivery that had failed to be sent again under its ID,
-// for a key that may manage.
+// redeliver checks that a failed delivery can be sent again under its ID by a key that may
+// manage.
 func redeliver(t *testing.T, s *server, manager *client, receiver *receiver, flowID string, d delivery) {
 	t.Helper()
 	path := "/v1/deliveries/" + d.ID + "/redeliver"
-	s.client(s.key()).refused(403, "scope_missing", "POST", path, nil)
+	s.client(s.key()).rejected(403, "scope_missing", "POST", path, nil)
 	manager.want(202, "POST", path, nil)
 	list := receiver.await(t, "/gone", 2)
 	if list[1].id() != d.ID || list[0].id() != d.ID {

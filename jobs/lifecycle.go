@@ -60,7 +60,7 @@ func (r *Runner) startWork(ctx context.Context) error {
 		}
 		r.recovered = true
 	}
-	if err := r.cfg.Queue.start(ctx); err != nil {
+	if err := r.cfg.Queue.client.Start(ctx); err != nil {
 		return fmt.Errorf("start the job queue: %w", r.store.NameError(err))
 	}
 	r.startLoops(ctx)
@@ -158,13 +158,13 @@ func (r *Runner) Drain(ctx context.Context) error {
 		return nil
 	}
 	err := r.cfg.Queue.stop(ctx, abortTimeout)
-	r.waitDetached(ctx)
+	_ = waitGroup(ctx, &r.detached) // an error means that some are aborted below
 	r.stopLoops()
 	r.endLifetime()
 	r.loops.Wait()
 	finalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
-	r.waitDetached(finalCtx) // those that stopLoops aborted
+	_ = waitGroup(finalCtx, &r.detached) // those that stopLoops aborted
 	if e := r.store.HandBack(finalCtx, r.runsToHandBack()); e != nil {
 		err = errors.Join(err, fmt.Errorf("hand runs back: %w", e))
 	}

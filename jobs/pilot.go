@@ -56,20 +56,18 @@ func (p *pilot) wake(queue string) {
 	p.notify(context.Background(), []*rivertype.JobInsertResult{{Job: &rivertype.JobRow{Queue: queue}}})
 }
 
-// insert adds the jobs of both kinds in the caller's transaction.
-func (p *pilot) insert(ctx context.Context, tx any, runs, deliveries []flow.Job) error {
-	for _, list := range []struct {
-		kind, queue string
-		jobs        []flow.Job
-	}{{flow.JobRun, queueRuns, runs}, {flow.JobDelivery, queueDeliveries, deliveries}} {
-		if len(list.jobs) == 0 {
-			continue
-		}
-		if err := p.jobs.insert(ctx, tx, list.kind, list.queue, list.jobs); err != nil {
+// insert adds jobs of both kinds in the caller's transaction.
+func (p *pilot) insert(ctx context.Context, tx any, jobs []flow.Job) error {
+	runs, deliveries := splitByKind(jobs)
+	if len(runs) > 0 {
+		if err := p.jobs.insert(ctx, tx, flow.JobRun, queueRuns, runs); err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(deliveries) == 0 {
+		return nil
+	}
+	return p.jobs.insert(ctx, tx, flow.JobDelivery, queueDeliveries, deliveries)
 }
 
 // JobGetAvailable implements riverpilot.Pilot: it fetches jobs. The fields that no

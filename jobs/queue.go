@@ -50,7 +50,7 @@ func (deliveryArgs) Kind() string { return flow.JobDelivery }
 // exactly if it commits.
 type Queue struct {
 	client client
-	insert func(ctx context.Context, tx any, runs, deliveries []flow.Job) error
+	insert func(ctx context.Context, tx any, jobs []flow.Job) error
 	wake   func(queue string)
 	// startJob starts a job and returns a function that does the rest. It is called
 	// before others can learn of the job.
@@ -186,9 +186,6 @@ func (q *Queue) Work(runs []flow.Job) {
 	}
 }
 
-// start makes River fetch jobs.
-func (q *Queue) start(ctx context.Context) error { return q.client.Start(ctx) }
-
 // stop fetches no more jobs and waits for those at work. If ctx ends first, it
 // aborts them and waits for at most grace.
 func (q *Queue) stop(ctx context.Context, grace time.Duration) error {
@@ -206,8 +203,7 @@ func (q *Queue) stop(ctx context.Context, grace time.Duration) error {
 // InsertTx inserts jobs in the caller's transaction: a *sql.Tx on SQLite, a pgx.Tx
 // on PostgreSQL.
 func (q *Queue) InsertTx(ctx context.Context, tx any, jobs []flow.Job) error {
-	runs, deliveries := splitByKind(jobs)
-	return q.insert(ctx, tx, runs, deliveries)
+	return q.insert(ctx, tx, jobs)
 }
 
 // Wake notifies idle workers of committed jobs.
@@ -224,6 +220,8 @@ func (q *Queue) Wake(jobs []flow.Job) {
 // WakeDeliveries makes the Runner assign free slots to due deliveries.
 func (q *Queue) WakeDeliveries() { notify(q.deliveriesDue) }
 
+// splitByKind separates runs from deliveries, which have queues of their own so that
+// neither can occupy the workers of the other.
 func splitByKind(jobs []flow.Job) (runs, deliveries []flow.Job) {
 	for _, j := range jobs {
 		if j.Kind == flow.JobRun {

@@ -157,10 +157,6 @@ func (r *Runner) failPoisoned(ctx context.Context, s flow.Suspect) error {
 	return err
 }
 
-// waitDetached waits for the runs that are executed outside the queue. Call it
-// only while the Runner is draining, when no others start.
-func (r *Runner) waitDetached(ctx context.Context) { _ = waitGroup(ctx, &r.detached) }
-
 // waitGroup waits for a group, or returns the error of ctx if that ends first.
 func waitGroup(ctx context.Context, group *sync.WaitGroup) error {
 	done := make(chan struct{})

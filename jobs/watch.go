@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
@@ -113,20 +114,14 @@ func (b *broker) addWatcher(runID string, w *watcher) *watcher {
 	return w
 }
 
+// removeWatcher undoes addWatcher. The texts that only this watcher had not read are
+// dropped.
 func (b *broker) removeWatcher(runID string, w *watcher) {
-	w.run.removeWatcher(b, w)
-	b.release(runID, w.run)
-}
-
-func (l *liveRun) removeWatcher(b *broker, w *watcher) {
+	l := w.run
+	defer b.release(runID, l) // after the run is unlocked: see the lock order
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.watchers {
-		if l.watchers[i] == w {
-			l.watchers = append(l.watchers[:i:i], l.watchers[i+1:]...)
-			break
-		}
-	}
+	l.watchers = slices.DeleteFunc(l.watchers, func(other *watcher) bool { return other == w })
 	b.updateMirror(l)
 	l.evict()
 }
@@ -135,17 +130,14 @@ func (l *liveRun) removeWatcher(b *broker, w *watcher) {
 // other instances may have been lost.
 func (b *broker) notifyAll() {
 	for i := range b.shards {
-		b.shards[i].notifyAll()
-	}
-}
-
-func (s *shard) notifyAll() {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, l := range s.runs {
-		l.mu.Lock()
-		l.notify()
-		l.mu.Unlock()
+		s := &b.shards[i]
+		s.mu.RLock()
+		for _, l := range s.runs {
+			l.mu.Lock()
+			l.notify()
+			l.mu.Unlock()
+		}
+		s.mu.RUnlock()
 	}
 }
 

@@ -247,11 +247,7 @@ func (b *broker) workerStarted(runID string) *liveRun {
 // workerStopped undoes workerStarted. Unless the run has ended, its next worker
 // starts the open steps again.
 func (b *broker) workerStopped(runID string, l *liveRun) {
-	l.workerStopped(b)
-	b.release(runID, l)
-}
-
-func (l *liveRun) workerStopped(b *broker) {
+	defer b.release(runID, l) // after the run is unlocked: see the lock order
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.workers--; l.workers > 0 {

@@ -143,6 +143,8 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	a.servers = findLocal(a.models, bound, a.cfg.LocalModels == "off")
+	// Kinds get everything that reaches outside as a dependency, so that commands can
+	// describe and check nodes without any of it: nodes.New(nodes.Deps{}).
 	directory := hosted.NewDirectory(a.models.host)
 	kinds := nodes.New(nodes.Deps{
 		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
@@ -162,12 +164,13 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
-	a.store.UseQueue(queue)
+	a.store.UseQueue(queue) // from now on, writes that start runs insert their jobs
 	a.metrics = newMetrics(a.store)
 	links, err := a.fileLinks(ctx)
 	if err != nil {
 		return err
 	}
+	// The runner executes; the web server below only calls it and never touches the queue.
 	a.runner = jobs.New(jobs.Config{
 		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.secrets), Prices: a.secrets,
 		Files: a.store, Links: links,
@@ -190,26 +193,30 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
 		MaxFile: int64(a.cfg.MaxFile), Log: a.log, Now: a.store.Now,
 	})
+	// The store must not know handlers, so it calls them through these functions.
 	a.store.RunEnded, a.store.FlowEdited, a.store.OnBroadcast = a.web.RunEnded, a.web.FlowEdited, a.web.OnBroadcast
 	_, err = a.addStarters(ctx, flow.DefaultWorkspace)
 	return err
 }
 
 // fileLinks returns a signer of download links. Its key is in the store, so
-// links stay valid after a restart and at every instance.
+// links stay valid after a restart and at every instance. The signature is all that a
+// link needs: webhook receivers and browsers have no API key.
 func (a *app) fileLinks(ctx context.Context) (*flow.FileLinks, error) {
 	key, err := a.store.FileKey(ctx)
 	return &flow.FileLinks{Base: strings.TrimRight(a.url, "/"), Key: key}, err
 }
 
-// exposed reports whether other machines can reach an address.
+// exposed reports whether other machines can reach an address. Before an owner exists,
+// an exposed server answers only the set-up; see handlers.Config.
 func exposed(bound net.Addr) bool {
 	tcp, ok := bound.(*net.TCPAddr)
 	return !ok || !tcp.IP.IsLoopback()
 }
 
 // instanceName returns a name that is unique among processes: host, process ID and a
-// random part, since containers may share both.
+// random part, since containers may share both. It changes with every start, so a new
+// process never inherits the work of an earlier one without a recovery.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // auditCmd groups the commands for audit logs. Each workspace has one: who changed
-// what, and when.
+// what, and when. Commands that change something write an entry with the actor "cli".
 type auditCmd struct {
 	Verify auditVerifyCmd `cmd:"" help:"Verify that no entry of the audit logs was changed, inserted or deleted since it was written."`
 }

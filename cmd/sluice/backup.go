@@ -56,7 +56,9 @@ type restoreCmd struct {
 	JSON    bool   `help:"Print what was restored as JSON."`
 }
 
-// Run restores into the data directory. The server must be stopped.
+// Run restores into the data directory. The server must be stopped, because it has the
+// database open. Restoring is deliberate: without --replace an existing database is an
+// error.
 func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err

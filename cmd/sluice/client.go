@@ -15,7 +15,9 @@ import (
 	"sluice/flow"
 )
 
-// apiClient calls the API of the server on this machine. It authenticates with the
+// apiClient calls the API of the server on this machine, for "sluice flow run". It
+// implements only what that needs, with the same paths and rules as any client, which
+// makes the command a check of the API from outside. It authenticates with the
 // token that the server keeps for the command line beside its lock file, so it needs
 // no API key.
 type apiClient struct {
@@ -23,7 +25,8 @@ type apiClient struct {
 	temporary   bool // the server ends with this command, so its URLs must not be shown
 }
 
-// runObject has the fields of the API's run object that commands show.
+// runObject has the fields of the API's run object that commands show. raw is the response
+// as received, for --json: decoding and encoding it again could change numbers.
 type runObject struct {
 	ID      string            `json:"run_id"`
 	Status  string            `json:"status"`
@@ -45,11 +48,13 @@ func (c *apiClient) start(ctx context.Context, flowID string, given map[string]a
 	return c.run(ctx, http.MethodPost, "/v1/flow/"+flowID+"/run", flow.EncodeJSON(given))
 }
 
+// get reads a run; self is its URL from the run object.
 func (c *apiClient) get(ctx context.Context, self string) (*runObject, error) {
 	return c.run(ctx, http.MethodGet, c.path(self), nil)
 }
 
-// await polls until the run has ended.
+// await polls until the run has ended. Each request waits up to a minute at the server,
+// so there is no delay and little traffic.
 func (c *apiClient) await(ctx context.Context, self string) (*runObject, error) {
 	for {
 		run, err := c.run(ctx, http.MethodGet, c.path(self)+"?wait=60", nil)
@@ -69,6 +74,7 @@ func (c *apiClient) path(absolute string) string {
 	return u.Path
 }
 
+// run sends a request whose response is a run object.
 func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (*runObject, error) {
 	raw, err := c.call(ctx, method, path, body)
 	if err != nil {
@@ -86,7 +92,8 @@ func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (
 	return run, nil
 }
 
-// inputTypes are the flow's inputs by name, from its JSON Schema.
+// inputTypes returns the types of the flow's inputs by name, from its JSON Schema. An
+// input that accepts any JSON value has no type there.
 func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]flow.Type, error) {
 	raw, err := c.call(ctx, http.MethodGet, "/v1/flow/"+flowID, nil)
 	if err != nil {
@@ -112,6 +119,7 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 	return types, nil
 }
 
+// call sends a request and returns the body of the response.
 func (c *apiClient) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	resp, err := c.do(ctx, method, path, "application/json", body)
 	if err != nil {
@@ -150,7 +158,7 @@ func (c *apiClient) send(req *http.Request) (*http.Response, error) {
 }
 
 // problem returns the error that a response describes: an RFC 9457 problem document,
-// or else its status.
+// or else its status. A proxy in between may send anything, hence the limit on its size.
 func problem(resp *http.Response) error {
 	var p struct {
 		Detail string         `json:"detail"`

@@ -16,7 +16,8 @@ import (
 	"sluice/flow"
 )
 
-// upload sends a local file to the server and returns the file value.
+// upload sends a local file to the server and returns the file value. The server keeps
+// the file as long as a run uses it, like any other upload.
 func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -54,7 +54,8 @@ type Config struct {
 	Unbound    string     `env:"SLUICE_UNBOUND_CREDENTIALS" name:"unbound-credentials" default:"allow" enum:"allow,refuse" help:"Whether plain credentials without hosts may be sent; refuse stops them when a node runs."`
 }
 
-// maxDrainDelay is longer than any load balancer needs to notice a shutdown.
+// maxDrainDelay is longer than any load balancer needs to notice a shutdown. A longer one
+// is probably a mistake in the unit, and would make every deployment wait.
 const maxDrainDelay = 5 * time.Minute
 
 // logStyle is "text" or "json".
@@ -99,6 +100,7 @@ func (s *size) UnmarshalText(text []byte) error {
 // days is a duration that may also be written in days, such as 90d.
 type days time.Duration
 
+// daysForm matches a number of days. Go's own durations end at hours.
 var daysForm = regexp.MustCompile(`^([0-9]{1,5})d$`)
 
 // UnmarshalText reads "90d" or a Go duration such as "36h".
@@ -175,7 +177,9 @@ func (c *Config) checkSessions() error {
 	return nil
 }
 
-// refuseUnbound reports whether credentials without hosts must not be sent.
+// refuseUnbound reports whether credentials without hosts must not be sent. They exist
+// only in databases from before hosts were required, so new installations lose nothing by
+// setting it.
 func (c *Config) refuseUnbound() bool { return c.Unbound == "refuse" }
 
 // outbound returns the HTTP client for requests to providers and for those that flows
@@ -188,5 +192,6 @@ func (c *Config) outbound() (*outbound.Client, error) {
 	return outbound.New(outbound.Config{AllowPrivate: private, UserAgent: "Sluice/" + version()})
 }
 
-// platform returns the operating system, architecture and Go version.
+// platform returns the operating system, architecture and Go version, which bug reports
+// need.
 func platform() string { return runtime.GOOS + "/" + runtime.GOARCH + " " + runtime.Version() }

@@ -320,6 +320,8 @@ func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams
 	return nil
 }
 
+// orDash returns "-" for an empty cell of a table, which would otherwise look like a
+// missing column.
 func orDash(s string) string {
 	if s == "" {
 		return "-"
@@ -327,7 +329,8 @@ func orDash(s string) string {
 	return s
 }
 
-// usedBy returns the names of the flows without duplicates.
+// usedBy returns the names of the flows without duplicates, since several nodes of a flow
+// may use one credential.
 func usedBy(uses []library.CredentialUse) string {
 	var flows []string
 	for _, u := range uses {
@@ -338,7 +341,8 @@ func usedBy(uses []library.CredentialUse) string {
 	return orDash(strings.Join(flows, ", "))
 }
 
-// credentialsJSON returns credentials as JSON, with the flows that use each.
+// credentialsJSON returns credentials as JSON, with the flows that use each. "readable"
+// is false for a secret that the current master key cannot decrypt.
 func credentialsJSON(list []flow.Credential, uses map[string][]library.CredentialUse, readable map[string]bool) []map[string]any {
 	out := []map[string]any{}
 	for _, k := range list {

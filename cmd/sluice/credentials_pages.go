@@ -41,7 +41,8 @@ func refusal(field, format string, args ...any) error {
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
 }
 
-// Credential validates a form and binds the credential to its hosts.
+// Credential validates a form and binds the credential to its hosts. Errors name the
+// field of the form, which shows them beside it.
 func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Credential, error) {
 	preset, known := providers.FindPreset(c.Provider)
 	other, taken := providers.FindPreset(c.Name)
@@ -96,8 +97,8 @@ func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, erro
 	return result, err
 }
 
-// Environment lists the secrets in the environment. Only the default workspace
-// may use them; they are paid by the operator.
+// Environment lists the secrets in the environment. Only the default workspace may use
+// them, because the operator pays for them.
 func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
 	if ws != flow.DefaultWorkspace {
 		return nil

@@ -29,7 +29,20 @@
 // server: SQLite allows other processes beside the one that executes runs, and a
 // file lock keeps it to one. Changes are visible to the server immediately, because
 // it caches nothing that it does not revalidate. Only "flow run" goes through the
-// API of the running server, and starts a server of its own if there is none.
+// API of the running server, and starts a server of its own if none is running.
+//
+// # The server
+//
+// startApp opens the store, takes the engine lock, listens, and only then recovers the
+// runs that a crash interrupted, so that health checks get a response meanwhile. Parts
+// know each other only through the configurations that app.wire fills in.
+//
+// A shutdown has four phases, each with a time limit: /readyz reports it and requests are
+// served for SLUICE_DRAIN_DELAY; the Runner lets steps finish; the rest of the runs returns
+// to the queue; connections are closed. TestShutdownTimeouts adds the limits up.
+//
+// The process that reads documents is this binary again, started with an argument that
+// package nodes handles before main runs.
 //
 // # Output
 //

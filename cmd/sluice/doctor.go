@@ -17,7 +17,7 @@ type doctorCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// verdict is the severity of a finding.
+// verdict is the severity of a finding. Its values are part of the JSON output.
 type verdict string
 
 const (
@@ -26,7 +26,8 @@ const (
 	wrong  verdict = "bad"  // it does not work, or soon will not
 )
 
-// finding is the result of one check.
+// finding is the result of one check. Text is the fact, Advice the fix; both are sentences
+// for an operator who does not know the code.
 type finding struct {
 	Name   string  `json:"name"`
 	State  verdict `json:"state"`
@@ -37,6 +38,7 @@ type finding struct {
 // findings are the results so far.
 type findings []finding
 
+// add adds a finding. The advice says how to fix it and may be empty.
 func (f *findings) add(name string, state verdict, advice, format string, args ...any) {
 	*f = append(*f, finding{name, state, fmt.Sprintf(format, args...), advice})
 }
@@ -52,7 +54,8 @@ func (f findings) worst() verdict {
 	return worst
 }
 
-// errFoundProblems is returned after all findings have been printed.
+// errFoundProblems is returned after all findings have been printed. It only sets the exit
+// code.
 var errFoundProblems = errors.New("something is wrong; see above")
 
 // Run shows settings and findings. It changes nothing, except that opening the
@@ -72,6 +75,7 @@ func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return err
 }
 
+// print prints the settings and the findings as two tables.
 func (f findings) print(out io.Writer, settings []setting) error {
 	fmt.Fprintf(out, "Sluice %s, %s\n\nSettings\n", version(), platform())
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
@@ -92,4 +96,5 @@ func (f findings) print(out io.Writer, settings []setting) error {
 	return w.Flush()
 }
 
+// sign returns the verdict as it is shown in the table.
 func sign(v verdict) string { return strings.ToUpper(string(v)) }

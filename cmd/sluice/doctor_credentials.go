@@ -10,8 +10,9 @@ import (
 	"sluice/nodes"
 )
 
-// examineCredentials reports the credentials that need attention and the flows
-// that hold secrets in clear.
+// examineCredentials reports the credentials that need attention and the flows that
+// contain secrets in plain text: credentials that cannot be decrypted, and those that a
+// flow could send to any host.
 func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.Store) {
 	sealed, unbound, err := store.ExamineCredentials(ctx)
 	if err != nil {

@@ -85,7 +85,8 @@ func (c *Config) examine(ctx context.Context) findings {
 // almostFull is the fraction of a quota at which doctor warns.
 const almostFull = 0.9
 
-// quotas reports the workspaces that have used most of a quota, fullest first.
+// quotas reports the workspaces that have used most of a quota, fullest first, at most
+// five of them: a server with open sign-up can have thousands.
 func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	list, err := allStorage(ctx, store)
 	if err != nil {
@@ -133,7 +134,8 @@ func (c *Config) warnOfKeyFile(log *slog.Logger) {
 	}
 }
 
-// examineAddress checks the public URL and the listening address.
+// examineAddress checks the public URL and the listening address, which together decide
+// who can connect and whether passwords and keys are encrypted in transit.
 func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
@@ -167,7 +169,8 @@ func (c *Config) examineAddress(ctx context.Context, f *findings) {
 }
 
 // unopened reports why the database cannot be opened. Drivers print a line for
-// each address they tried; the last one has the cause.
+// each address they tried; the last one has the cause. The URL is never part of it, since
+// it contains the password.
 func (f *findings) unopened(err error) {
 	if errors.Is(err, db.ErrPooler) {
 		f.add("pooler", wrong, "Point DATABASE_URL at PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
@@ -183,7 +186,8 @@ func (f *findings) unopened(err error) {
 	f.add("database", wrong, advice, "%s", text)
 }
 
-// answers returns an error unless a URL that needs no key responds.
+// answers returns an error unless a URL that needs no key responds. A slow response counts
+// as none, so that doctor never takes long.
 func answers(ctx context.Context, base, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -234,7 +238,8 @@ func (f *findings) database(e db.Inspection) {
 	}
 }
 
-// work reports runs and deliveries in progress and those that need attention.
+// work reports runs and deliveries in progress and those that need attention. Open runs
+// without a running server are worth a warning: nothing else would tell the operator.
 func (f *findings) work(e db.Inspection, running bool) {
 	if !e.Owned {
 		f.add("owner", notice, "Open the set-up link that the server prints, or use 'sluice user add'.", "There is no account yet.")

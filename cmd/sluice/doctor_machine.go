@@ -102,7 +102,9 @@ var readerAdvice = map[string]string{
 	"network":    "Permit user namespaces: RestrictNamespaces=user net in the systemd unit, user.max_user_namespaces above 0, or the container's seccomp profile.",
 }
 
-// reader reports how the process that reads documents is confined.
+// reader reports how the process that reads documents is confined. Parsers of PDF and
+// Office files are the largest attack surface, so they run in a child process without
+// files, network and privileges; which guards work depends on the kernel.
 func (f *findings) reader(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readerTimeout)
 	defer cancel()
@@ -120,8 +122,8 @@ func (f *findings) reader(ctx context.Context) {
 	}
 }
 
-// examinePorts checks that the configured addresses are free. It must not be
-// called while the server runs and occupies them itself.
+// examinePorts checks that the configured addresses are free, by listening on them for a
+// moment. It must not be called while the server runs and occupies them itself.
 func (c *Config) examinePorts(f *findings) {
 	for _, one := range []struct{ variable, addr string }{{"SLUICE_ADDR", c.Addr}, {"SLUICE_METRICS_ADDR", c.MetricsAddr}, {"SLUICE_PEER_ADDR", c.PeerAddr}} {
 		if _, _, err := net.SplitHostPort(one.addr); err != nil {

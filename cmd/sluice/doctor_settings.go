@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// setting is the effective value of a field of Config.
+// setting is the effective value of a field of Config. Its JSON form is what support
+// requests should include.
 type setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
@@ -38,6 +39,7 @@ func (c *Config) settings() []setting {
 	return list
 }
 
+// isDefault reports whether a value equals the default in the tag of its field.
 func isDefault(text string, value any) bool {
 	switch v := value.(type) {
 	case days:
@@ -78,6 +80,8 @@ func shown(name string, value any) string {
 	return text
 }
 
+// withoutPassword returns a database URL without its password, for terminals and bug
+// reports.
 func withoutPassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -46,6 +46,7 @@ const (
 	expireAfter = 10 * time.Minute
 )
 
+// newEndpoints returns an empty list, which allows no private address.
 func newEndpoints(client *outbound.Client) *endpoints {
 	return &endpoints{client: client, baseURLs: map[string]endpoint{}}
 }
@@ -93,6 +94,7 @@ func (e *endpoints) allow(ctx context.Context, baseURL string, permanent bool) e
 	return nil
 }
 
+// resolve returns all addresses of a host with the port.
 func resolve(ctx context.Context, host, port string) ([]netip.AddrPort, error) {
 	n, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	if err != nil {

@@ -54,7 +54,8 @@ func baseVariable(secret string) (name, value string) {
 	return name, strings.TrimSpace(os.Getenv(name))
 }
 
-// baseURL parses the base URL of a provider.
+// baseURL parses the base URL of a provider. The rules are those of package outbound, so
+// that a URL which is accepted here is not rejected when it is used.
 func baseURL(text string) (*url.URL, error) {
 	u, err := outbound.ParseURL(strings.TrimRight(text, "/"))
 	if err != nil {
@@ -64,7 +65,8 @@ func baseURL(text string) (*url.URL, error) {
 }
 
 // checkEnvironment returns an error for an invalid base URL, so that its secret
-// is not sent to the default host instead.
+// is not sent to the default host instead. It checks every variable that a provider may
+// use, whether or not its secret is set now.
 func checkEnvironment() error {
 	for _, p := range providers.Presets() {
 		for _, variable := range p.EnvVars {

@@ -49,7 +49,7 @@ func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	return warnUnpriced(ctx, store, s, f)
 }
 
-// set stores the given limits, if any.
+// set stores the given limits, if any, and records the change in the audit log.
 func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) error {
 	limits, given := f.Limits, false
 	for _, part := range []struct {
@@ -130,7 +130,7 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 }
 
 // warnUnpriced names the models without a price, which a budget in dollars does
-// not limit.
+// not limit. It is a warning and no error, since local models cost nothing.
 func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow) error {
 	d, _ := document.ParseDocument(f.Draft)
 	if f.USDPerDay == 0 || d == nil {

@@ -27,103 +27,103 @@ type flowRunCmd struct {
 	JSON  bool     `help:"Print the run object as JSON."`
 }
 
-// errRunEnded is returned after the error of a failed run has been printed.
+// errRunEnded is returned after the error of a failed run has been printed. It only sets
+// the exit code.
 var errRunEnded = errors.New("the run did not succeed")
 
-// Run runs a flow on the running server or, without one, in this process.
+// Run runs a flow on the running server or, without one, in this process. It always goes
+// through the API, so that a run from the command line behaves like any other: it is
+// listed, counted and limited.
 func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	api, flowID, done, err := c.open(ctx, cfg, s)
+	t := &runTarget{}
+	defer t.close()
+	if err := c.open(ctx, cfg, s, t); err != nil {
+		return err
+	}
+	given, err := c.inputs(ctx, t.api, t.flowID)
 	if err != nil {
 		return err
 	}
-	defer done()
-	given, err := c.inputs(ctx, api, flowID)
+	run, err := t.api.start(ctx, t.flowID, given)
 	if err != nil {
 		return err
 	}
-	run, err := api.start(ctx, flowID, given)
+	if err := c.follow(ctx, t.api, run, s); err != nil {
+		return err
+	}
+	if run, err = t.api.get(ctx, run.URLs["self"]); err != nil {
+		return err
+	}
+	saved, err := c.save(ctx, t.api, run)
 	if err != nil {
 		return err
 	}
-	if err := c.follow(ctx, api, run, s); err != nil {
-		return err
-	}
-	if run, err = api.get(ctx, run.URLs["self"]); err != nil {
-		return err
-	}
-	saved, err := c.save(ctx, api, run)
-	if err != nil {
-		return err
-	}
-	return c.show(run, outputText(api, saved), s)
+	return c.show(run, outputText(t.api, saved), s)
 }
 
-// open returns a client of the server that runs the flow.
-func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams) (api *apiClient, flowID string, done func(), err error) {
-	if _, statErr := os.Stat(c.Flow); statErr == nil || !flow.ValidID(flow.PrefixFlow, c.Flow) {
-		return c.openFile(ctx, cfg, s)
+// runTarget is the server and the flow that a run is started with.
+type runTarget struct {
+	api     *apiClient
+	flowID  string
+	onClose []func() // in the order of creation; executed in reverse
+}
+
+// close undoes what was created for the run.
+func (t *runTarget) close() {
+	for _, f := range slices.Backward(t.onClose) {
+		f()
 	}
+}
+
+// open finds or starts the server that runs the flow.
+func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
+	if _, err := os.Stat(c.Flow); err == nil || !flow.ValidID(flow.PrefixFlow, c.Flow) {
+		return c.openFile(ctx, cfg, s, t)
+	}
+	t.flowID = c.Flow
 	info, running, err := db.ReadEngine(cfg.DataDir)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	if running {
-		return &apiClient{base: info.Addr, token: info.Token}, c.Flow, func() {}, nil
-	}
-	if cfg.DatabaseURL != "" {
-		return nil, "", nil, errors.New("no server is running here; start 'sluice serve' and run the flow again")
+	switch {
+	case err != nil:
+		return err
+	case running:
+		t.api = &apiClient{base: info.Addr, token: info.Token}
+		return nil
+	case cfg.DatabaseURL != "":
+		return errors.New("no server is running here; start 'sluice serve' and run the flow again")
 	}
 	if err := cfg.needDatabase(); err != nil {
-		return nil, "", nil, err
+		return err
 	}
-	api, done, err = ownApp(ctx, *cfg, nil)
-	return api, c.Flow, done, err
+	return t.startServer(ctx, *cfg, nil)
 }
 
 // openFile publishes the document in a temporary database, which is deleted
-// after the run.
-func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api *apiClient, flowID string, done func(), err error) {
+// after the run. The configured database, if it exists, is only read, for its credentials
+// and prices: trying out a file must not leave a trace in it.
+func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
 	data, err := readDocument(s, c.Flow)
 	if err != nil {
-		return nil, "", nil, fmt.Errorf("%s is neither the ID of a flow nor a file: %w", c.Flow, err)
+		return fmt.Errorf("%s is neither the ID of a flow nor a file: %w", c.Flow, err)
 	}
 	dir, err := os.MkdirTemp("", "sluice-run-")
 	if err != nil {
-		return nil, "", nil, err
+		return err
 	}
-	remove := func() { _ = os.RemoveAll(dir) }
+	t.onClose = append(t.onClose, func() { _ = os.RemoveAll(dir) })
 	own := *cfg
 	own.DataDir, own.DatabaseURL, own.MasterKeyFile = dir, "", ""
-	if flowID, err = publishInto(ctx, &own, data); err != nil {
-		remove()
-		return nil, "", nil, fmt.Errorf("%s: %w", c.Flow, err)
+	if t.flowID, err = publishInto(ctx, &own, data); err != nil {
+		return fmt.Errorf("%s: %w", c.Flow, err)
 	}
-	closeHome, secrets, err := homeStore(ctx, cfg)
-	if err != nil {
-		remove()
-		return nil, "", nil, err
-	}
-	api, stop, err := ownApp(ctx, own, secrets)
-	if err != nil {
-		closeHome()
-		remove()
-		return nil, "", nil, err
-	}
-	return api, flowID, func() { stop(); closeHome(); remove() }, nil
-}
-
-// homeStore opens the configured database, if it exists, so that a flow from a
-// file can use its credentials and prices. The run itself is recorded only in the
-// temporary database.
-func homeStore(ctx context.Context, cfg *Config) (closing func(), secrets *db.Store, err error) {
 	if cfg.needDatabase() != nil {
-		return func() {}, nil, nil
+		return t.startServer(ctx, own, nil)
 	}
-	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{mustExist: true})
+	secrets, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{mustExist: true})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	return func() { _ = store.Close() }, store, nil
+	t.onClose = append(t.onClose, func() { _ = secrets.Close() })
+	return t.startServer(ctx, own, secrets)
 }
 
 // publishInto imports and publishes a document and returns the ID of its flow.
@@ -142,18 +142,21 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 	return f.ID, err
 }
 
-// ownApp starts Sluice in this process on a free local port. Settings that would
+// startServer starts Sluice in this process on a free local port. Settings that would
 // conflict with a server, or publish its addresses, are cleared.
-func ownApp(ctx context.Context, cfg Config, secrets *db.Store) (*apiClient, func(), error) {
+func (t *runTarget) startServer(ctx context.Context, cfg Config, secrets *db.Store) error {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
 	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), secrets)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	return &apiClient{base: a.local, token: a.token, temporary: true}, func() { _ = a.stop() }, nil
+	t.api = &apiClient{base: a.local, token: a.token, temporary: true}
+	t.onClose = append(t.onClose, func() { _ = a.stop() })
+	return nil
 }
 
-// inputs parses --input by the types that the flow declares.
+// inputs parses --input by the types that the flow declares: "7" is a number for a number
+// input and a text for a text input.
 func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (map[string]any, error) {
 	types, err := api.inputTypes(ctx, flowID)
 	if err != nil {
@@ -179,7 +182,8 @@ func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (
 	return given, nil
 }
 
-// follow prints the progress of each step if standard error is a terminal.
+// follow prints the progress of each step if standard error is a terminal. In scripts only
+// the result matters, so it just waits for the end.
 func (c flowRunCmd) follow(ctx context.Context, api *apiClient, run *runObject, s *streams) error {
 	if !isTerminal(s.err) {
 		_, err := api.await(ctx, run.URLs["self"])
@@ -217,7 +221,8 @@ func mark(state string) string {
 	return "✗"
 }
 
-// show prints the outputs. It returns an error if the run did not succeed.
+// show prints the outputs. It returns an error if the run did not succeed; outputs that
+// were produced before the failure are printed anyway.
 func (c flowRunCmd) show(run *runObject, text func(any) string, s *streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if c.JSON {

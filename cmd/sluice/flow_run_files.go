@@ -16,7 +16,7 @@ import (
 )
 
 // inputValue parses the text of --input as a value of the type. A file is given
-// as @ and a path, or as the ID of an uploaded file.
+// as @ and a path, as in curl, or as the ID of an uploaded file.
 func inputValue(ctx context.Context, api *apiClient, kind flow.Type, text string) (any, error) {
 	if kind != flow.TypeFile {
 		return kind.Parse(text)
@@ -72,7 +72,8 @@ func filesIn(v any) map[string]string {
 }
 
 // saveFile writes a file under its name and adds a number if that exists; it
-// never overwrites.
+// never overwrites. The name comes from a model or a web server, so only its last part is
+// used, inside the directory.
 func saveFile(ctx context.Context, api *apiClient, dir *os.Root, id, name string) (saved string, err error) {
 	content, err := api.download(ctx, id)
 	if err != nil {

@@ -28,7 +28,8 @@ type flowCmd struct {
 }
 
 // library returns a library of flows for commands that work on the database
-// directly.
+// directly. Its kinds have no clients: commands check and publish flows, but only a server
+// runs them.
 func (c *Config) library(store *db.Store) *library.Library {
 	return &library.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
 }
@@ -42,7 +43,8 @@ type flowImportCmd struct {
 	JSON    bool     `help:"Print as JSON."`
 }
 
-// Run imports all files, or none of them if one is refused.
+// Run imports all files, or none of them if one is rejected. All files are read before
+// the database is changed.
 func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")
@@ -109,8 +111,8 @@ func (c flowImportCmd) show(s *streams, list []library.Imported) error {
 	return nil
 }
 
-// readDocument reads a file, or standard input for "-", up to what a document
-// may have.
+// readDocument reads a file, or standard input for "-". It reads one byte more than a
+// document may have, so that the parser reports a document that is too large.
 func readDocument(s *streams, name string) ([]byte, error) {
 	in := s.in
 	if name != "-" {
@@ -155,7 +157,8 @@ func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	return nil
 }
 
-// notFound replaces a missing row's error by what to do about it.
+// notFound replaces the error of a missing row by a sentence that names the command which
+// lists what exists.
 func notFound(err error, sentence string) error {
 	if flow.AsError(err).Code == flow.CodeNotFound {
 		return fmt.Errorf("%s", sentence)
@@ -200,6 +203,8 @@ func (c flowListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s 
 	})
 }
 
+// flowJSON returns a flow as JSON. The version is null for a flow that was never
+// published.
 func flowJSON(f *flow.Flow) map[string]any {
 	return map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": positiveOrNil(f.LiveVersion), "updated_at": timeOrNil(f.UpdatedAt)}
 }
@@ -252,6 +257,7 @@ func (c flowValidateCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	return nil
 }
 
+// printCheck prints the result for one document.
 func printCheck(s *streams, name string, err error) {
 	if err == nil {
 		fmt.Fprintf(s.out, "%s: fine\n", name)

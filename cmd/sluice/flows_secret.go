@@ -71,7 +71,8 @@ func (c flowSecretCmd) secret(ctx context.Context, store *db.Store, o flow.Webho
 }
 
 // owner returns the owner of the requested secret: the given node, or the only
-// one. It is the flow if all nodes still use the flow's secret.
+// one. It is the flow if all nodes still use the flow's secret, as those from before nodes
+// had secrets of their own do.
 func (c flowSecretCmd) owner(ctx context.Context, store *db.Store, f *flow.Flow) (o flow.WebhookOwner, err error) {
 	list, err := signedWebhooks(ctx, store, f)
 	if err != nil {

@@ -19,7 +19,8 @@ const (
 	largeHeap     = 48 << 20 // bytes
 )
 
-// tuneGC adjusts GOGC after each collection, unless the operator has set it.
+// tuneGC adjusts GOGC after each collection, unless the operator has set it. Only the
+// server calls it: other commands end before their garbage matters.
 func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -36,6 +37,7 @@ type gcTuner struct{ percent int }
 // its finalizer. Go has no other callback after a collection.
 type sentinel struct{ _ [16]byte }
 
+// arm makes the next collection call tune.
 func (g *gcTuner) arm() {
 	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
 		g.tune()
@@ -43,6 +45,7 @@ func (g *gcTuner) arm() {
 	})
 }
 
+// tune sets GOGC for the current live heap. It ignores changes of less than a tenth.
 func (g *gcTuner) tune() {
 	samples := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	runtimemetrics.Read(samples)

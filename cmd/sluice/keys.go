@@ -37,8 +37,8 @@ type keyCreateCmd struct {
 	JSON        bool     `help:"Print the key and its settings as JSON."`
 }
 
-// Run creates a key. Standard output holds nothing else, so that a shell can
-// assign it to a variable.
+// Run creates a key. Standard output has only its secret, so that a shell can
+// assign it to a variable: KEY=$(sluice key create --name ci).
 func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	k, err := c.key()
 	if err != nil {
@@ -74,12 +74,14 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 	return k, nil
 }
 
-// keyring returns the same keyring that the dashboard uses.
+// keyring returns the same keyring that the dashboard uses, so that both apply the same
+// rules and write the same audit entries.
 func keyring(store *db.Store) *library.Keyring {
 	return &library.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
 }
 
-// wrongKey turns a validation error into one that names the flag.
+// wrongKey turns a validation error into one that names the flag. The rules are those of
+// the dashboard, whose errors name form fields.
 func wrongKey(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {
@@ -117,7 +119,8 @@ type keyRotateCmd struct {
 	JSON    bool          `help:"Print the key and its settings as JSON."`
 }
 
-// Run rotates a key. Callers switch to the new secret while both work.
+// Run rotates a key. Callers switch to the new secret while both work. The overlap is
+// bounded: a secret that leaked should be revoked, not rotated.
 func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, err := store.FindKey(ctx, flow.DefaultWorkspace, c.ID)
 	if err != nil {
@@ -176,7 +179,7 @@ func joinScopes(k *flow.Key) string {
 }
 
 // keyState returns the state of a key and, after a rotation, until when the
-// previous secret works.
+// previous secret works: a key in its overlap must not be taken for rotated everywhere.
 func keyState(k *flow.Key) string {
 	now := time.Now()
 	if k.Overlaps(now) {

@@ -12,7 +12,8 @@ type kindsCmd struct {
 	JSON bool `help:"Print the full declarations as JSON."`
 }
 
-// Run prints the declarations of all node kinds.
+// Run prints the declarations of all node kinds. They are part of the program, so this
+// needs no database.
 func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	list := nodes.Describe(nodes.New(nodes.Deps{}))
 	if c.JSON {

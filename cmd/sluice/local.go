@@ -36,7 +36,8 @@ func findLocal(u *upstreams, bound net.Addr, off bool) *localServers {
 	return l
 }
 
-// Found returns the servers that were found.
+// Found returns the servers that were found. The first call waits for the first search,
+// so that a flow that runs right after the start does not fail without reason.
 func (l *localServers) Found() []providers.LocalServer {
 	if l.off {
 		return nil

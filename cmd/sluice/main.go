@@ -65,7 +65,8 @@ type (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// streams are the standard streams of a command.
+// streams are the standard streams of a command. Tests replace them; nothing else in this
+// package uses os.Stdout and the like.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -128,7 +129,7 @@ func sentence(err error) string {
 	return err.Error() + "."
 }
 
-// helpHint says which help to read after a usage error. Plain sluice is serve,
+// helpHint returns which help to read after a usage error. Plain sluice is serve,
 // so an unknown command counts as an argument of it.
 func helpHint(selected *command.Command, args []string) string {
 	if selected.Parent == nil || selected.Name == "serve" && !slices.Contains(args, "serve") {
@@ -137,7 +138,8 @@ func helpHint(selected *command.Command, args []string) string {
 	return fmt.Sprintf("Run '%s --help' for usage.", selected.Path())
 }
 
-// report prints an error as one sentence and returns the exit code.
+// report prints an error as one sentence and returns the exit code. An error with a code
+// is printed without the text that packages wrapped around it, which is for logs.
 func report(w io.Writer, err error) int {
 	var usage usageError
 	switch {
@@ -157,12 +159,15 @@ func report(w io.Writer, err error) int {
 	return exitError
 }
 
-// usageError is an error in how a command was called.
+// usageError is an error in how a command was called. The exit code 2 lets service
+// managers distinguish a wrong configuration, which a restart does not fix, from a failure.
 type usageError string
 
+// Error implements error.
 func (e usageError) Error() string { return string(e) }
 
-// selfCommand returns how this program was started, for printed commands.
+// selfCommand returns how this program was started, for printed commands: they should
+// work when they are pasted, also after "go run".
 func selfCommand() string {
 	if strings.Contains(os.Args[0], "go-build") {
 		return "go run ./cmd/sluice"

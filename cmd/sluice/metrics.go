@@ -64,7 +64,8 @@ func newMetrics(store *db.Store) *metrics {
 	return m
 }
 
-// observe counts an event of package jobs.
+// observe counts an event of package jobs. It is called on the path of every run, so it
+// only changes counters in memory.
 func (m *metrics) observe(o jobs.Observation) {
 	switch {
 	case o.Rejected != "":
@@ -83,7 +84,8 @@ func (m *metrics) observe(o jobs.Observation) {
 }
 
 // serve serves /metrics and Go's profiles on a separate listener, which only
-// operators should reach. An empty address disables it.
+// operators should reach: it has no authentication, and profiles reveal internals. An
+// empty address disables it.
 func (m *metrics) serve(addr string, failed chan<- error) error {
 	if addr == "" {
 		return nil
@@ -105,6 +107,7 @@ func (m *metrics) serve(addr string, failed chan<- error) error {
 	return nil
 }
 
+// close stops serving metrics, if it was started.
 func (m *metrics) close() {
 	if m.server != nil {
 		_ = m.server.Close() // nothing is lost with it

@@ -21,7 +21,8 @@ type modelCmd struct {
 	Compare modelCompareCmd `cmd:"" help:"Compare two versions of a hosted model."`
 }
 
-// host is the hosting platform and the secret for it, which may be empty.
+// host is the hosting platform and the secret for it, which may be empty: the featured
+// models can be shown without one.
 type host struct {
 	directory *hosted.Directory
 	secret    string
@@ -42,8 +43,8 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 	return &host{directory: hosted.NewDirectory(models.host), secret: secret, close: models.client.Close}, nil
 }
 
-// hostSecret returns the secret that a run would use, or "" if there is none or it
-// may not be sent to the platform. The database need not exist.
+// hostSecret returns the secret that a run would use, or "" without one that may be sent
+// to the platform. The database need not exist.
 func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
 	if cfg.needDatabase() != nil {
 		return models.resolver(nil).Environment["replicate"].Secret, nil // resolver has bound it to the platform's host
@@ -72,7 +73,7 @@ type modelListCmd struct {
 }
 
 // Run lists models. If the platform cannot be reached, it lists the featured
-// ones and prints a warning.
+// ones and prints a warning: a list without network access is better than none.
 func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	h, err := openHost(ctx, cfg, s)
 	if err != nil {
@@ -95,6 +96,7 @@ func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	})
 }
 
+// find searches by words, lists a category, or lists all featured models.
 func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing, err error) {
 	query := strings.Join(c.Query, " ")
 	if query != "" {
@@ -169,7 +171,8 @@ func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return printModel(s, m, n)
 }
 
-// modelFields returns the fields and ports that the model adds to its node.
+// modelFields returns the fields and ports that the model adds to its node. They are
+// derived from its JSON Schema in the same way as in the editor.
 func modelFields(n *flow.Node) (fields []flow.Field, outputs []flow.Port) {
 	k := nodes.New(nodes.Deps{}).For(n)
 	for _, f := range k.Fields {
@@ -200,6 +203,7 @@ func modelJSON(m *hosted.Model, n *flow.Node) map[string]any {
 		"official": m.Official, "runs": m.Runs, "inputs": inputs, "outputs": outputs}
 }
 
+// pointee returns the number, or an untyped nil that JSON omits.
 func pointee(f *float64) any {
 	if f == nil {
 		return nil
@@ -246,7 +250,7 @@ func modelType(f flow.Field) string {
 }
 
 // oneLine returns the start of a text on one line, up to a number of
-// characters.
+// characters. Descriptions come from the platform and may have any length.
 func oneLine(text string, most int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= most {

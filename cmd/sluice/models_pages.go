@@ -90,7 +90,8 @@ func groupOf(title, provider string, models []providers.Model, query string, pri
 	return g
 }
 
-// listReachable lists the models of all reachable providers concurrently.
+// listReachable lists the models of all reachable providers concurrently, so that the
+// page takes as long as the slowest of them and not as long as all together.
 func (m *pageModels) listReachable(ctx context.Context, ws, task, query string, prices map[string]string) []components.ModelGroup {
 	names := m.reachable(ctx, ws, task)
 	groups := make([]components.ModelGroup, len(names))
@@ -163,8 +164,8 @@ func providerRef(name string) any {
 	return map[string]any{"credential": name}
 }
 
-// sentenceOf returns the message of an error for a page. Internal errors stay
-// private.
+// sentenceOf returns the message of an error for a page. Errors that are not meant for
+// users may contain addresses or secrets, so a general sentence replaces them.
 func sentenceOf(err error) string {
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return e.Message
@@ -280,7 +281,8 @@ var resolveCodes = map[providers.Kind]flow.Code{
 	providers.KindBadRequest:   flow.CodeModelIncompatible,
 }
 
-// PinModel returns a copy of a node's config that uses a model.
+// PinModel returns a copy of a node's config that uses a model. The version and the
+// schema are stored in the node, so that it runs the same way after the model changes.
 func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, model string) (map[string]any, error) {
 	found, err := m.resolve(ctx, ws, model)
 	if err != nil {
@@ -294,7 +296,8 @@ func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, mode
 	return own.Config, nil
 }
 
-// UpgradeModel compares a node's pinned version with the newest one.
+// UpgradeModel compares a node's pinned version with the newest one. It changes nothing;
+// the editor shows the result and asks before it applies it.
 func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, edges []flow.Edge) (editorview.ModelUpgrade, error) {
 	out := editorview.ModelUpgrade{Model: flow.Text(n.Config["model"])}
 	if ref, err := hosted.ParseRef(out.Model); err == nil {
@@ -331,7 +334,7 @@ func (m *pageModels) Providers() (list []components.Option) {
 }
 
 // NewCredential returns the credential that "sluice credential add" would store
-// for the same values.
+// for the same values, from the short form that the editor shows beside a node.
 func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
 		return flow.Credential{}, refusal(field, "%s", text)

@@ -17,7 +17,8 @@ type instances struct {
 	listener net.Listener
 }
 
-// listenForPeers listens on SLUICE_PEER_ADDR and has the store announce where.
+// listenForPeers listens on SLUICE_PEER_ADDR and has the store announce where. The store
+// writes the address into the instance's row with each heartbeat.
 func (a *app) listenForPeers(instance string) (*instances, error) {
 	if a.cfg.PeerAddr == "" {
 		return nil, nil
@@ -57,6 +58,7 @@ func (p *instances) serve(pass peers.StreamFunc, failed chan<- error) {
 	}
 }
 
+// close closes all connections and the listener. It may be called before serve.
 func (p *instances) close() {
 	if p != nil {
 		p.Close()

@@ -29,7 +29,8 @@ type priceSetCmd struct {
 	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
 }
 
-// nanoPerUSD converts dollars to the unit of the store.
+// nanoPerUSD converts dollars to the unit of the store. Prices per token are far below a
+// cent, and sums of integers have no rounding errors.
 const nanoPerUSD = 1e9
 
 // Run sets a price for future runs.
@@ -82,7 +83,7 @@ type priceListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// Run lists the prices in dollars.
+// Run lists the prices in dollars, as text in JSON too: a number could lose digits.
 func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := store.ListPrices(ctx, flow.DefaultWorkspace)
 	if err != nil {

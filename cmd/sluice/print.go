@@ -24,7 +24,8 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // table prints rows in aligned columns. The cells of the header and of each row are
-// separated by tabs; an empty header is left out.
+// separated by tabs; an empty header is left out. Tables are for people and may change;
+// scripts use --json.
 func table[T any](w io.Writer, header string, list []T, row func(*T) string) error {
 	columns := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	if header != "" {
@@ -56,7 +57,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// timeOrNil returns a time as the API formats it, or nil for the zero time.
+// timeOrNil returns a time as the API formats it, or nil for the zero time: a missing time
+// is null in JSON, not the year 1.
 func timeOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -33,7 +33,8 @@ func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	})
 }
 
-// abilities returns the node kinds that work with a provider.
+// abilities returns the node kinds that work with a provider. The dashboard uses the same
+// list to offer only models that fit a node.
 func abilities(p providers.Preset) []string {
 	var list []string
 	for _, a := range []struct {
@@ -75,7 +76,8 @@ func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	return printList(s.out, c.JSON, found, object, "", func(m *providers.Model) string { return c.Provider + "/" + m.ID })
 }
 
-// list asks a provider for its models, with a credential if there is one.
+// list asks a provider for its models, with a credential if one exists. The errors explain
+// what is missing, because this is often the first command that a new user tries.
 func (u *upstreams) list(ctx context.Context, store flow.CredentialStore, provider string) ([]providers.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()

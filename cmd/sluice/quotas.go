@@ -23,7 +23,8 @@ type quotaBytes int64
 // quotaCount is a number of flows or runs as an operator writes it.
 type quotaCount int64
 
-// quotaWord reads the special values: an empty text, "unlimited" and "default".
+// quotaWord reads the special values: an empty text, "unlimited" and "default". 0 also
+// means unlimited, as in other limits: a quota of nothing would be useless.
 func quotaWord(text string) (n int64, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "":
@@ -82,8 +83,9 @@ func (q quotaCount) String() string {
 // noQuota has the texts of the special values.
 var noQuota = map[quotaBytes]string{quotaUnset: "", quotaUnlimited: "unlimited", quotaDefault: "default"}
 
-// quota returns the server's default quota for workspaces. The default
-// workspace has none; see db.Config.
+// quota returns the server's default quota for workspaces. With open sign-up there are
+// limits unless the operator removes them, because anyone can then store data. The
+// default workspace has none; see db.Config.
 func (c *Config) quota() flow.Storage {
 	var q flow.Storage
 	if c.Signup == "open" {

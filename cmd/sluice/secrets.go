@@ -8,7 +8,8 @@ import (
 	"sluice/db"
 )
 
-// secretsCmd groups the commands for the master key.
+// secretsCmd groups the commands for the master key, which encrypts the secrets in the
+// database. A stolen database alone therefore reveals none of them.
 type secretsCmd struct {
 	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets with a new master key. The server must be stopped."`
 }
@@ -20,7 +21,8 @@ type secretsRotateCmd struct {
 	JSON       bool   `help:"Print what was done as JSON."`
 }
 
-// Run rotates the master key. After an interruption it continues.
+// Run rotates the master key. It can be repeated after an interruption: secrets that are
+// already encrypted with the new key are left as they are.
 func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err

@@ -44,7 +44,8 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 }
 
 // printWelcome prints the address, the set-up link if there is no owner yet and, if
-// there are no keys yet, how to call a flow.
+// there are no keys yet, how to call a flow. The link contains a one-time token, since
+// the first person to open it becomes the owner.
 func (a *app) printWelcome(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
 	token := flow.NewLinkToken()
@@ -122,7 +123,8 @@ func (c *Config) otherTerminal() (from, variables string) {
 	return "from the same directory", variables
 }
 
-// exampleBody returns a request body with the examples of the flow's inputs.
+// exampleBody returns a request body with the examples of the flow's inputs, quoted for a
+// shell.
 func (a *app) exampleBody(f flow.Flow) string {
 	d, _ := document.ParseDocument(f.Draft)
 	body := map[string]any{}

@@ -47,7 +47,8 @@ func starters() ([]console.Starter, error) {
 }
 
 // addStarters publishes the first sample flows in a workspace that never had a
-// flow. It returns the ID of the flow to show first, or "" if it was deleted.
+// flow. It returns the ID of the flow to show first, or "" if it was deleted. A
+// workspace whose flows were all deleted gets no new ones.
 func (a *app) addStarters(ctx context.Context, ws string) (shown string, err error) {
 	list, err := starters()
 	if err != nil {

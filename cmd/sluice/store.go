@@ -27,7 +27,8 @@ func createStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error
 	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{})
 }
 
-// storeOptions say how a database is opened.
+// storeOptions are the differences between opening the database for a command and for a
+// server.
 type storeOptions struct {
 	mustExist bool   // a missing database is an error
 	instance  string // name of a server; empty for a command
@@ -56,7 +57,8 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger, o storeOptions
 }
 
 // bindCredentials binds credentials from before hosts were required to the
-// hosts that flows send them to. It logs those that it cannot bind.
+// hosts that flows send them to. It logs those that it cannot bind. It runs at every
+// opening, because a restored backup may be older than the program.
 func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) error {
 	unbound, err := library.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
 	for _, c := range unbound {
@@ -65,7 +67,8 @@ func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) err
 	return err
 }
 
-// database returns the settings of the store.
+// database returns the settings of the store. Package db knows nothing of flags and
+// variables; this is where the two meet.
 func (c *Config) database(log *slog.Logger) db.Config {
 	return db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
@@ -83,7 +86,7 @@ func (c *Config) existing(log *slog.Logger) db.Config {
 }
 
 // needDatabase returns an error if the SQLite file is missing. Missing tables
-// in PostgreSQL are found only when the database is opened.
+// in PostgreSQL are found only when the database is opened, which may take seconds.
 func (c *Config) needDatabase() error {
 	if _, err := os.Stat(filepath.Join(c.DataDir, db.DatabaseFile)); c.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
 		return c.noDatabase()

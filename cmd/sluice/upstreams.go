@@ -25,10 +25,13 @@ type upstreams struct {
 	refuseUnbound bool
 }
 
-// apiLimit is the largest response of the hosting platform, in bytes. What is
-// read into memory has smaller limits.
+// apiLimit is the largest response of the hosting platform in bytes. Responses that are
+// read into memory have smaller limits of their own; this one stops a stream that never
+// ends.
 const apiLimit = 64 << 20
 
+// newUpstreams creates the clients. A URL of the hosting platform from the settings is
+// trusted and may be private; all other requests to the platform are guarded.
 func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	client, err := cfg.outbound()
 	if err != nil {
@@ -54,7 +57,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 }
 
 // fileLimit is how many bytes of a generated file are read: one more than the
-// store accepts, so that the store reports the error.
+// store accepts, so that the store reports the error, which names the setting.
 func fileLimit(cfg *Config) int64 { return int64(cfg.MaxFile) + 1 }
 
 // resolver looks up secrets in the store first, then in the environment. It is the
@@ -94,7 +97,7 @@ func admit(a flow.Access, p providers.Preset) error {
 	return flow.Errorf(flow.CodeProviderAuth, "The base URL of the credential %q cannot be read.", a.Name)
 }
 
-// testTimeout bounds the check of a secret with its provider.
+// testTimeout bounds the check of a secret with its provider. A person waits for it.
 const testTimeout = 30 * time.Second
 
 // test checks a secret with its provider and describes the response.

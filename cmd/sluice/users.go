@@ -33,7 +33,8 @@ type userAddCmd struct {
 	Workspace     string `default:"default" help:"ID of the workspace, as its settings show it." placeholder:"ID"`
 }
 
-// Run adds a person. An existing account keeps its password.
+// Run adds a person. An existing account keeps its password and name; only its
+// membership is added.
 func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	address, err := mail.ParseAddress(c.Email)
 	if err != nil || address.Address != c.Email {
@@ -82,7 +83,8 @@ func (c userAddCmd) addAgain(ctx context.Context, store *db.Store, u *flow.User)
 	return err
 }
 
-// password reads a password and applies the same rules as the sign-up page.
+// password reads a password and applies the same rules as the sign-up page: a minimum
+// length and a list of common passwords.
 func (c userAddCmd) password(s *streams) (string, error) {
 	text, err := c.read(s)
 	if err != nil {

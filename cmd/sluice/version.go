@@ -41,7 +41,8 @@ var thisBuild = sync.OnceValue(func() build {
 })
 
 // describeBuild combines what was set at build time with Go's stamp, which may
-// be nil. What was set takes precedence.
+// be nil. What was set takes precedence: a container image is built without the history
+// that the stamp needs.
 func describeBuild(release, revision string, info *debug.BuildInfo) build {
 	b := build{Revision: revision, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	stamped := ""

@@ -89,7 +89,7 @@ func showStorage(ctx context.Context, store *db.Store, s *streams, id string, as
 	return w.Flush()
 }
 
-// usedOf returns "used of limit".
+// usedOf returns "used of limit" in the unit of the quota.
 func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaKind) string {
 	amount := func(n int64) string {
 		if k == flow.QuotaBytes {
@@ -114,7 +114,8 @@ type workspaceLimitsSetCmd struct {
 	JSON      bool       `help:"Print as JSON."`
 }
 
-// Run sets what is given, keeps the rest and shows the result.
+// Run sets what is given, keeps the rest and shows the result. The change is recorded in
+// the audit log of the workspace, whose members can see who limited them.
 func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	given := map[flow.QuotaKind]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
 	if given[flow.QuotaBytes] == quotaUnset && given[flow.QuotaFlows] == quotaUnset && given[flow.QuotaRuns] == quotaUnset {
@@ -164,7 +165,8 @@ func ownQuotaText(own flow.Storage, k flow.QuotaKind) string {
 	}
 }
 
-// storageObject is a workspace's storage as JSON. A null limit means unlimited.
+// storageObject is a workspace's storage as JSON. A null limit means unlimited. Unlike
+// the maps of other commands it is a struct, because two commands print it.
 type storageObject struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -181,6 +183,7 @@ type quotaObject struct {
 	Default bool   `json:"default"` // the server's default applies
 }
 
+// newStorageObject converts the storage of a workspace for JSON.
 func newStorageObject(ws *flow.WorkspaceStorage) storageObject {
 	quota := func(k flow.QuotaKind) quotaObject {
 		o := quotaObject{Used: ws.Used.Get(k), Default: ws.Own.Get(k) == flow.DefaultQuota}

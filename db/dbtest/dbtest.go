@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"sluice/db"
-	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -61,7 +60,7 @@ func Postgres(t testing.TB, set ...func(*db.Config)) *db.Store {
 // PostgresConfig is the configuration of a fresh database, already migrated.
 func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
-	need.Tool(t, "PostgreSQL server binaries not found", pgserver.Installed())
+	need.Tool(t, "PostgreSQL server binaries not found", server.installed())
 	if err := server.start(); err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"sluice/db"
-	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -15,7 +14,7 @@ import (
 // test.
 func EmptyPostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
-	need.Tool(t, "PostgreSQL server binaries not found", pgserver.Installed())
+	need.Tool(t, "PostgreSQL server binaries not found", server.installed())
 	if err := server.start(); err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}

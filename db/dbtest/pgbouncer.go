@@ -15,7 +15,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
-	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -57,7 +56,7 @@ default_pool_size = 40
 			t.Fatal(err)
 		}
 	}
-	cred, err := pgserver.Unprivileged(dir)
+	cred, err := unprivileged(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

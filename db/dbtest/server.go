@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
-	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -21,7 +19,7 @@ import (
 // again. Tests that only need a database share one through Postgres.
 type Server struct {
 	t        testing.TB
-	p        pgserver.Server
+	p        postgres
 	settings []string
 	data     string
 	seen     int // bytes of the log that were there before the present start
@@ -39,8 +37,8 @@ type ServerConfig struct {
 func NewServer(t testing.TB, cfg ServerConfig) *Server {
 	t.Helper()
 	s := &Server{t: t, settings: cfg.Settings, data: cfg.Data}
-	need.Tool(t, "PostgreSQL server binaries not found", pgserver.Installed())
-	t.Cleanup(s.p.Close)
+	need.Tool(t, "PostgreSQL server binaries not found", s.p.installed())
+	t.Cleanup(s.p.stop)
 	var given, options []string
 	if cfg.Data != "" {
 		given = append(given, cfg.Data)
@@ -48,13 +46,13 @@ func NewServer(t testing.TB, cfg ServerConfig) *Server {
 	if cfg.WAL != "" {
 		given, options = append(given, cfg.WAL), append(options, "-X", cfg.WAL)
 	}
-	if err := s.p.Prepare(given...); err != nil {
+	if err := s.p.prepare(given...); err != nil {
 		t.Fatalf("prepare PostgreSQL: %v", err)
 	}
 	if s.data == "" {
-		s.data = filepath.Join(s.p.Dir(), "data")
+		s.data = filepath.Join(s.p.dir, "data")
 	}
-	if err := s.p.Initialize(s.data, options...); err != nil {
+	if err := s.p.initialize(s.data, options...); err != nil {
 		t.Fatal(err)
 	}
 	s.Start()
@@ -72,21 +70,21 @@ func (s *Server) Config(database string) db.Config {
 
 // URL is the address of a database by the socket, for the role app.
 func (s *Server) URL(database string) string {
-	return "postgres://app@/" + database + "?host=" + url.QueryEscape(s.p.Dir())
+	return "postgres://app@/" + database + "?host=" + url.QueryEscape(s.p.dir)
 }
 
 // AdminURL is the address of a database for the superuser.
-func (s *Server) AdminURL(database string) string { return s.p.URL(database) }
+func (s *Server) AdminURL(database string) string { return s.p.address(database) }
 
 // Socket is the path of the server's Unix socket, the target of a Proxy.
-func (s *Server) Socket() string { return filepath.Join(s.p.Dir(), ".s.PGSQL.5432") }
+func (s *Server) Socket() string { return filepath.Join(s.p.dir, ".s.PGSQL.5432") }
 
 // DataDir is where the server keeps its data.
 func (s *Server) DataDir() string { return s.data }
 
 // Stop ends the server and returns when it is gone: syscall.SIGINT is a fast
 // shutdown, syscall.SIGQUIT an immediate one, and syscall.SIGKILL a crash.
-func (s *Server) Stop(sig syscall.Signal) { s.p.Stop(sig) }
+func (s *Server) Stop(sig syscall.Signal) { s.p.end(sig) }
 
 // Start starts the stopped server and returns when it takes connections. After
 // a crash it tries again until the sessions of the former server are gone.
@@ -99,16 +97,16 @@ func (s *Server) Start() {
 
 // TryStart is Start for a server that may be unable to.
 func (s *Server) TryStart(patience time.Duration) error {
-	s.seen = len(s.p.Output())
+	s.seen = len(s.p.output.String())
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		err := s.p.Launch(s.data, append(slices.Clone(fastSettings), s.settings...)...)
+		err := s.p.serve(s.data, s.settings...)
 		if err != nil {
 			return err
 		}
 		if err = s.answers(deadline); err == nil {
 			return nil
 		}
-		s.p.Stop(syscall.SIGQUIT)
+		s.p.end(syscall.SIGQUIT)
 		if time.Now().After(deadline) {
 			return fmt.Errorf("PostgreSQL did not start in %s: %w\n%s", patience, err, s.Log())
 		}
@@ -123,7 +121,7 @@ func (s *Server) answers(deadline time.Time) (err error) {
 			return nil
 		}
 		select {
-		case <-s.p.Exited():
+		case <-s.p.exited:
 			return err
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -162,7 +160,7 @@ func (s *Server) try(database, sql string) error {
 // HasEnded reports whether the server is gone without having been stopped.
 func (s *Server) HasEnded() bool {
 	select {
-	case <-s.p.Exited():
+	case <-s.p.exited:
 		return true
 	default:
 		return false
@@ -170,4 +168,4 @@ func (s *Server) HasEnded() bool {
 }
 
 // Log is what the server has printed since it was last started.
-func (s *Server) Log() string { return s.p.Output()[s.seen:] }
+func (s *Server) Log() string { return s.p.output.String()[s.seen:] }

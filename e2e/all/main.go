@@ -1,5 +1,5 @@
-// Command all runs the tests of Sluice and says at the end what was left out on
-// this machine. It needs Go and a C compiler only.
+// Command all runs the tests of Sluice and lists at the end which tests were skipped
+// on this machine. It needs only Go and a C compiler.
 //
 // Tests that need something this machine lacks (PostgreSQL, Chromium, Node) are
 // skipped with a reason; with SLUICE_TEST_REQUIRE=all they fail instead. Long
@@ -28,7 +28,7 @@ import (
 // that crash or exceed the timeout.
 const gotestsum = "gotest.tools/gotestsum@v1.13.0"
 
-// timeout bounds the tests of one package. Only what hangs reaches it.
+// timeout bounds the tests of one package. It only ends tests that hang.
 const timeout = "30m"
 
 func main() { os.Exit(run(os.Args[1:])) }

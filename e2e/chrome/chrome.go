@@ -1,7 +1,7 @@
-// Package chrome drives a real Chromium for tests. It owns how one is found,
-// what a tab is asked to do, and that nothing goes wrong in it unseen: what a
-// page throws, logs as an error or tries against its policy fails the test. It
-// knows nothing of the pages.
+// Package chrome drives a real Chromium for tests, through the DevTools protocol. It
+// owns finding and starting the browser and the actions of a tab. Whatever goes wrong
+// in a page fails the test: exceptions, logged errors and violations of the content
+// security policy. It must not know the pages.
 package chrome
 
 import (
@@ -21,8 +21,8 @@ import (
 	"sluice/e2e/need"
 )
 
-// Patience bounds what a page is waited for; a loaded machine needs seconds.
-const Patience = 2 * time.Minute
+// WaitTimeout bounds every wait for a page. It only ends a test that hangs.
+const WaitTimeout = 2 * time.Minute
 
 // Browser is one Chromium.
 type Browser struct {
@@ -30,7 +30,7 @@ type Browser struct {
 	ctx context.Context
 }
 
-// Path finds the Chromium of this machine, or leaves the test out.
+// Path returns the path of this machine's Chromium, or skips the test.
 func Path(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -56,7 +56,7 @@ func Start(t testing.TB) *Browser {
 	return &Browser{t, ctx}
 }
 
-// Tab is one page and what went wrong in it.
+// Tab is a page and its faults.
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
@@ -66,8 +66,8 @@ type Tab struct {
 	allowed []string
 }
 
-// Open opens an address in a new tab; tabs of one browser share cookies. At
-// the end of the test every fault of the tab that was not allowed is an error.
+// Open opens an address in a new tab. Tabs of one browser share cookies. At the end of
+// the test, every fault of the tab that Allow does not permit is an error.
 func (b *Browser) Open(t testing.TB, url string) *Tab {
 	t.Helper()
 	ctx, end := chromedp.NewContext(b.ctx)
@@ -121,8 +121,8 @@ func (p *Tab) fault(text string) {
 	p.faults = append(p.faults, text)
 }
 
-// Allow lets faults pass that contain the text, such as the status of an
-// answer that the test asks for.
+// Allow permits faults that contain a text, such as the status of an error that the
+// test provokes.
 func (p *Tab) Allow(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,10 +143,10 @@ func (p *Tab) judge() {
 	}
 }
 
-// Call sends one command of the protocol.
+// Call sends a command of the DevTools protocol.
 func Call[P, R any](p *Tab, cmd cdp.Command[P, R], params P) R {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	ctx, cancel := context.WithTimeout(p.ctx, WaitTimeout)
 	defer cancel()
 	r, err := chromedp.Call(ctx, cmd, params)
 	if err != nil {

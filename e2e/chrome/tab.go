@@ -17,10 +17,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Do carries out actions.
+// Do executes actions.
 func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	ctx, cancel := context.WithTimeout(p.ctx, WaitTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		p.t.Fatal(err)
@@ -30,10 +30,10 @@ func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 // Go loads an address.
 func (p *Tab) Go(url string) { p.t.Helper(); p.Do(chromedp.Navigate(url)) }
 
-// Value evaluates an expression of the page; promises are waited for.
+// Value evaluates a JavaScript expression and awaits promises.
 func Value[T any](p *Tab, js string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	ctx, cancel := context.WithTimeout(p.ctx, WaitTimeout)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -42,13 +42,13 @@ func Value[T any](p *Tab, js string) T {
 	return v
 }
 
-// Eval carries out a statement.
+// Eval executes a JavaScript statement.
 func (p *Tab) Eval(js string) { p.t.Helper(); Value[chromedp.Void](p, js) }
 
-// Until waits for a condition; a navigation meanwhile does not matter.
+// Until waits until a JavaScript condition holds, also across a navigation.
 func (p *Tab) Until(js string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	ctx, cancel := context.WithTimeout(p.ctx, WaitTimeout)
 	defer cancel()
 	var err error
 	for ctx.Err() == nil {
@@ -65,7 +65,7 @@ func (p *Tab) Until(js string) {
 	p.t.Fatalf("waited for %s at %s: %v; the page says: %s", js, p.where(), err, p.text("body"))
 }
 
-// where the tab is, without failing.
+// where returns the address of the tab for error messages. It never fails.
 func (p *Tab) where() string {
 	url, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string]("location.href"))
 	return url
@@ -85,21 +85,21 @@ func (p *Tab) Has(selector, text string) {
 	p.Until(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, text))
 }
 
-// Gone waits until nothing fits the selector.
+// Gone waits until no element matches the selector.
 func (p *Tab) Gone(selector string) { p.t.Helper(); p.Until("!" + find(selector)) }
 
 func find(selector string) string { return fmt.Sprintf("document.querySelector(%q)", selector) }
 
-// There waits until something that fits the selector can be seen.
+// There waits until an element that matches the selector is visible.
 func (p *Tab) There(selector string) {
 	p.t.Helper()
 	p.Until(find(selector) + "?.checkVisibility({visibilityProperty: true})")
 }
 
-// Point is a place on the screen.
+// Point is a position in the viewport, in CSS pixels.
 type Point struct{ X, Y float64 }
 
-// Middle is where an element lies, which is scrolled into view.
+// Middle scrolls an element into view and returns the position of its center.
 func (p *Tab) Middle(selector string) Point {
 	p.t.Helper()
 	p.There(selector)
@@ -113,7 +113,7 @@ func (p *Tab) Click(selector string) {
 	p.Do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
-// Type clicks into a field and types in the place of what was there.
+// Type replaces the text of a field by clicking into it and typing.
 func (p *Tab) Type(selector, text string) {
 	p.t.Helper()
 	p.Click(selector)
@@ -121,14 +121,13 @@ func (p *Tab) Type(selector, text string) {
 	p.Keys(text)
 }
 
-// Keys presses keys, where the focus is.
+// Keys types keys into the focused element.
 func (p *Tab) Keys(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
 	p.Do(chromedp.KeyEvent(keys, options...))
 }
 
-// Press presses one key that types nothing, as a browser does for a key that
-// the page has taken for itself.
+// Press presses a key that types no text, such as a shortcut that the page handles.
 func (p *Tab) Press(key rune) {
 	p.t.Helper()
 	k := kb.Keys[key]
@@ -137,19 +136,19 @@ func (p *Tab) Press(key rune) {
 	}
 }
 
-// Size makes the tab that large.
+// Size sets the size of the viewport.
 func (p *Tab) Size(width, height int64) {
 	p.t.Helper()
 	p.Do(chromedp.EmulateViewport(width, height))
 }
 
-// Phone makes the tab a touch screen of 375 by 812 points.
+// Phone emulates a touch screen of 375 by 812 CSS pixels.
 func (p *Tab) Phone() {
 	p.t.Helper()
 	p.Do(chromedp.EmulateViewport(375, 812, chromedp.EmulateMobile, chromedp.EmulateTouch))
 }
 
-// Theme makes the system light or dark.
+// Theme emulates a system that prefers the light or the dark theme.
 func (p *Tab) Theme(name string) {
 	p.t.Helper()
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}
@@ -157,15 +156,15 @@ func (p *Tab) Theme(name string) {
 	p.Until("document.getAnimations().every((a) => !(a instanceof CSSTransition))") // a colour on its way has no contrast of its own
 }
 
-// Offline cuts the tab off the network, or connects it again.
+// Offline disconnects the tab from the network, or reconnects it.
 func (p *Tab) Offline(cut bool) {
 	p.t.Helper()
 	Call(p, network.Enable, network.EnableParams{})
 	Call(p, emulateNetwork, networkConditions{Offline: cut, Download: -1, Upload: -1})
 }
 
-// emulateNetwork also tells the page that it is offline, which the command by
-// rules that the package knows does not.
+// emulateNetwork also sets navigator.onLine, unlike the newer command of the protocol
+// that package cdproto has.
 var emulateNetwork = cdp.Command[networkConditions, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
 
 type networkConditions struct {
@@ -175,7 +174,7 @@ type networkConditions struct {
 	Upload   float64 `json:"uploadThroughput"`
 }
 
-// Shot writes a picture of what is seen, if SLUICE_TEST_SHOTS names a directory.
+// Shot writes a screenshot if SLUICE_TEST_SHOTS is set to a directory.
 func (p *Tab) Shot(name string) {
 	p.t.Helper()
 	dir := os.Getenv("SLUICE_TEST_SHOTS")
@@ -185,10 +184,10 @@ func (p *Tab) Shot(name string) {
 	p.Picture(filepath.Join(dir, name+".png"))
 }
 
-// Picture writes what is seen to a file.
+// Picture writes a screenshot to a file.
 func (p *Tab) Picture(path string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	ctx, cancel := context.WithTimeout(p.ctx, WaitTimeout)
 	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err == nil {
@@ -199,7 +198,7 @@ func (p *Tab) Picture(path string) {
 	}
 }
 
-// Drag presses the mouse at one place, moves and lets go at another.
+// Drag presses the mouse at one position, moves it and releases it at another.
 func (p *Tab) Drag(from, to Point) {
 	p.t.Helper()
 	mouse := func(kind input.DispatchMouseEventType, at Point, buttons int64) {
@@ -226,8 +225,8 @@ func (p *Tab) Tap(selector string) {
 	touch(input.DispatchTouchEventTypeTouchEnd)
 }
 
-// AllowClipboard lets the pages of an origin write and read the clipboard, as a
-// person's own browser does after a click.
+// AllowClipboard permits the pages of an origin to write and read the clipboard, as
+// browsers do after a click of the user.
 func (p *Tab) AllowClipboard(origin string) {
 	p.t.Helper()
 	for _, name := range []string{"clipboard-write", "clipboard-read"} {

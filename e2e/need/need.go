@@ -1,5 +1,5 @@
 // Package need skips tests that cannot or should not run on this machine. It
-// owns the reasons that are printed; it knows nothing of what the tests do.
+// owns the printed reasons and must not know what the tests do.
 //
 // Every reason starts with "omitted: ", so that e2e/all can list them at the
 // end.
@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Tool skips the test unless ok. The reason says what is missing. With
+// Tool skips the test unless ok. The reason names the missing tool. With
 // SLUICE_TEST_REQUIRE=all in the environment the test fails instead, so that
-// nothing is left out unnoticed.
+// no test is skipped unnoticed.
 func Tool(t testing.TB, reason string, ok bool) {
 	t.Helper()
 	if ok {

@@ -1,6 +1,6 @@
-// Package npm gets the npm packages that tests run as independent judges: it
-// owns the cache they lie in and that several tests can ask at once. It knows
-// nothing of what the packages do.
+// Package npm installs the npm packages that tests use as independent validators. It
+// owns their cache and makes concurrent installations safe. It must not know what the
+// packages do.
 package npm
 
 import (
@@ -22,9 +22,9 @@ import (
 const installTimeout = 5 * time.Minute
 
 // Install makes the packages of dir, which holds package.json and
-// package-lock.json, available and returns their node_modules. They lie in the
-// user's cache and are fetched once per lock file. Without Node, npm or the
-// registry the test is left out, see package need.
+// package-lock.json, available and returns their node_modules. They are in the
+// user's cache directory and are downloaded once per lock file. Without Node, npm or
+// the registry the test is skipped; see package need.
 func Install(t testing.TB, dir string) (nodeModules string) {
 	t.Helper()
 	if testing.Short() {
@@ -59,7 +59,8 @@ func Install(t testing.TB, dir string) (nodeModules string) {
 	return filepath.Join(target, "node_modules")
 }
 
-// fetch installs beside the target and renames, so that what is there is whole.
+// fetch installs into a temporary directory and renames it, so that the target is
+// always complete.
 func fetch(t testing.TB, dir, home, target string) {
 	t.Helper()
 	tmp, err := os.MkdirTemp(home, "fetch-")

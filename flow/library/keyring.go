@@ -52,7 +52,7 @@ func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text 
 }
 
 // Change gives a key the name, flows, limits and expiry of another. What a key
-// may do stays: its holder was not given anything else.
+// may do stays, since its holder was told what it may do.
 func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws, id string, wanted *flow.Key) (*flow.Key, error) {
 	k, err := r.Store.FindKey(ctx, ws, id)
 	if err != nil {

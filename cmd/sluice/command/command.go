@@ -19,7 +19,22 @@
 //	type         "path" makes a path absolute; an "existingfile" must exist as well
 //	hidden       not in the help
 //
-// Flags of the outermost struct are settings: every command takes them.
+// Flags of the outermost struct are settings: every command takes them. For example
+//
+//	var root struct {
+//		Addr string   `env:"APP_ADDR" default:":80" help:"Address to listen on."`
+//		List struct{} `cmd:"" help:"List everything."`
+//		Key  struct {
+//			Create keyCreate `cmd:"" help:"Create a key."`
+//		} `cmd:"" help:"API keys."`
+//	}
+//
+// declares the commands "list" and "key create", which both take --addr. Parse returns the
+// selected one with its fields filled in; the caller then calls a method of its struct.
+//
+// A value comes from the command line, else from the variable, else from the default.
+// Types that implement encoding.TextUnmarshaler read their own values, and their errors
+// become usage errors that name the flag or the variable.
 //
 // The package exists because libraries that find methods by name through
 // reflection, as kong does, make the linker keep every exported method of every
@@ -70,7 +85,8 @@ type Flag struct {
 }
 
 // New returns the program that root, a pointer to a struct, declares. Parsing
-// fills in root. New panics if the declaration is malformed.
+// fills in root, so a program parses once. New panics if the declaration is malformed,
+// which is a mistake of the programmer and not of the user.
 func New(name, help string, root any) *Command {
 	c := &Command{Name: name, Help: help, target: reflect.ValueOf(root).Elem()}
 	c.declare(c.target)
@@ -96,6 +112,7 @@ func (c *Command) declare(v reflect.Value) {
 	}
 }
 
+// addCommand adds a command and, recursively, its own flags and commands.
 func (c *Command) addCommand(field reflect.StructField, target reflect.Value) {
 	child := &Command{Name: nameOf(field), Help: field.Tag.Get("help"), Parent: c, aliases: list(field.Tag.Get("aliases")), target: target}
 	if _, ok := field.Tag.Lookup("default"); ok {
@@ -105,6 +122,8 @@ func (c *Command) addCommand(field reflect.StructField, target reflect.Value) {
 	c.Children = append(c.Children, child)
 }
 
+// newFlag reads the tags of a field. It panics for a type that cannot be read, so that a
+// wrong declaration is found by the first test that starts the program.
 func newFlag(field reflect.StructField, target reflect.Value, positional bool) *Flag {
 	tag := field.Tag
 	has := func(name string) bool { _, ok := tag.Lookup(name); return ok }
@@ -130,6 +149,7 @@ func list(text string) []string {
 	return strings.Split(text, ",")
 }
 
+// wordBoundary matches between the words of a field's name: MaxFile, RPMLimit.
 var wordBoundary = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 
 // nameOf returns the tag name, or the field's name in kebab case.
@@ -162,7 +182,7 @@ func (c *Command) Leaves() []*Command {
 }
 
 // Target returns a copy of the struct that declares the command, with its flags
-// and arguments filled in.
+// and arguments filled in. The caller asserts an interface of its own on it.
 func (c *Command) Target() any { return c.target.Interface() }
 
 // settings returns the flags that every command takes.

@@ -81,8 +81,10 @@ type helpText struct {
 	width int
 }
 
+// line adds a line without trailing spaces.
 func (h *helpText) line(text string) { h.b.WriteString(strings.TrimRight(text, " ") + "\n") }
 
+// wrap adds a text in lines of at most width characters.
 func (h *helpText) wrap(text string) {
 	for _, line := range wrap(text, h.width) {
 		h.line(line)
@@ -124,7 +126,8 @@ func settingRows(settings []*Flag) [][2]string {
 	return rows
 }
 
-// table writes a title and two columns.
+// table writes a title and two columns. An entry that is too long for the left column
+// has a line of its own, so that it does not squeeze the other rows.
 func (h *helpText) table(title string, rows [][2]string) {
 	if len(rows) == 0 {
 		return
@@ -152,7 +155,8 @@ func (h *helpText) table(title string, rows [][2]string) {
 	}
 }
 
-// wrap breaks a text into lines at spaces. It returns at least one line.
+// wrap breaks a text into lines at spaces, so a word that is longer than a line is not
+// split. It returns at least one line.
 func wrap(text string, width int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {

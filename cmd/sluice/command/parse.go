@@ -63,7 +63,8 @@ func (c *Command) names() []string {
 }
 
 // parseFlags reads flags up to the first word, or, if interspersed, among all
-// words. It returns the words and what follows them.
+// words. It returns the words and what follows them. Settings may therefore stand before
+// and after the name of a command.
 func (c *Command) parseFlags(args []string, interspersed bool, help *bool) ([]string, error) {
 	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -90,7 +91,7 @@ func (c *Command) allFlags() []*Flag {
 	return append(append([]*Flag(nil), c.Flags...), c.settings()...)
 }
 
-// plainError rewords the errors of package pflag.
+// plainError rewords the errors of package pflag in the style of all other usage errors.
 func plainError(err error, names []string) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := "--" + e.GetSpecifiedName()
@@ -164,7 +165,8 @@ func (f *Flag) complete() error {
 	return nil
 }
 
-// didYouMean proposes names that are similar to a mistyped one.
+// didYouMean proposes names that are similar to a mistyped one: those that it begins, and
+// those that differ in at most two letters.
 func didYouMean(name string, known []string) string {
 	var similar []string
 	for _, k := range known {

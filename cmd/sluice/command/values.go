@@ -109,7 +109,8 @@ func (f *Flag) path(text string) (string, error) {
 	return path, err
 }
 
-// checkEnum returns an error for a value that the tag enum does not list.
+// checkEnum returns an error for a value that the tag enum does not list. It runs after
+// defaults were applied, so a wrong default is found too.
 func (f *Flag) checkEnum() error {
 	if f.enum == nil || slices.Contains(f.enum, f.target.String()) {
 		return nil
