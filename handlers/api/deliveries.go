@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// deliveryObject is a webhook message as callers see it.
+// deliveryObject is the JSON of a webhook delivery.
 type deliveryObject struct {
 	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same on every attempt."`
 	FlowID     string             `json:"flow_id"`
@@ -36,7 +36,7 @@ type deliveryList struct {
 	NextCursor *string          `json:"next_cursor"`
 }
 
-// listDeliveries is GET deliveries: the webhook log of a flow, newest first.
+// listDeliveries is GET deliveries: the webhook deliveries of a flow, newest first.
 func (s *Server) listDeliveries(c *Call) error {
 	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	if _, err := s.Store.FindFlow(ctx, ws, c.flowID()); err != nil {
@@ -59,8 +59,8 @@ func (s *Server) listDeliveries(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// redeliver is POST redeliver: a new series of attempts under the same ID. The
-// path names no flow, so the flow's permission is asked for here.
+// redeliver is POST redeliver: a new series of attempts with the same ID. The path has
+// no flow ID, so whether the key may call the flow is checked here.
 func (s *Server) redeliver(c *Call) error {
 	if !flow.ValidID(flow.PrefixDelivery, c.deliveryID()) {
 		return errNotFound

@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// flowObject is a flow as callers see it: what they need to call it.
+// flowObject is the JSON of a flow: what a client needs to call it.
 type flowObject struct {
 	FlowID      string         `json:"flow_id"`
 	Name        string         `json:"name"`
@@ -43,8 +43,8 @@ type flowList struct {
 	NextCursor *string      `json:"next_cursor"`
 }
 
-// findFlow reads the flow of the path. An archived one is not there any more;
-// its runs are.
+// findFlow returns the flow of the path. Archived flows are not found, but their runs
+// are.
 func (c *Call) findFlow() (*flow.Flow, error) {
 	f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
 	if err == nil && !f.ArchivedAt.IsZero() {
@@ -53,7 +53,7 @@ func (c *Call) findFlow() (*flow.Flow, error) {
 	return f, err
 }
 
-// showFlow is GET flow: what it takes and gives.
+// showFlow is GET flow: its inputs, outputs and limits.
 func (s *Server) showFlow(c *Call) error {
 	f, err := c.findFlow()
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) showFlow(c *Call) error {
 	return c.WriteJSON(http.StatusOK, o)
 }
 
-// listFlows is GET flow without an ID: what the key may call, by ID.
+// listFlows is GET flow without an ID: the flows that the key may call, ordered by ID.
 func (s *Server) listFlows(c *Call) error {
 	q := newQuery(c.Request().URL)
 	after, limit := q.cursor(flow.PrefixFlow), q.limit()
@@ -89,8 +89,7 @@ func (s *Server) listFlows(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// readFlows reads those that the key may call: all, or one by one those of its
-// list.
+// ReadFlows returns the flows that the key may call, after an ID, ordered by ID.
 func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 	ctx, store := c.Request().Context(), c.s.Store
 	if len(c.Key.Flows) == 0 {
@@ -127,14 +126,14 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	if err != nil {
 		return o, err
 	}
-	// The published document speaks, not the draft that may say other things.
+	// Name and description are those of the published document, not of the draft.
 	o.Name, o.Description, o.Version = out.Name, out.Description, &f.LiveVersion
 	o.Inputs, o.Outputs = InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
 	return o, nil
 }
 
-// outputsSchema describes the result. What an output holds is decided by the
-// flow, and one that was skipped is absent.
+// OutputsSchema returns the JSON Schema of the outputs. Their types are not known before
+// a run, and a skipped output is absent.
 func OutputsSchema(outputs []flow.Output) map[string]any {
 	properties := map[string]any{}
 	for _, o := range outputs {

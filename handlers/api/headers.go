@@ -9,10 +9,10 @@ import (
 	"sluice/flow"
 )
 
-// maxWait is the longest time an answer is held.
+// maxWait bounds how long a request may wait for the end of a run.
 const maxWait = 60 * time.Second
 
-// idempotencyKey reads the header of that name; empty when it is absent.
+// idempotencyKey returns the Idempotency-Key header, or "".
 func idempotencyKey(h http.Header) (string, error) {
 	v, present, err := SingleHeader(h, "Idempotency-Key")
 	if err != nil || !present {
@@ -28,8 +28,8 @@ func idempotencyKey(h http.Header) (string, error) {
 	return v, nil
 }
 
-// preferWait reads wait=N out of Prefer (RFC 7240); other preferences are left
-// alone, as they may be.
+// preferWait returns wait=N of the Prefer header (RFC 7240), or 0. Unknown preferences
+// are ignored, as the RFC requires.
 func preferWait(h http.Header) (time.Duration, error) {
 	for p := range strings.SplitSeq(strings.Join(h.Values("Prefer"), ","), ",") {
 		p, _, _ = strings.Cut(p, ";")
@@ -46,7 +46,8 @@ func preferWait(h http.Header) (time.Duration, error) {
 	return 0, nil
 }
 
-// lastEventID reads after which event a stream goes on; 0 is the beginning.
+// lastEventID returns the number of the event after which a stream continues, or 0 for
+// the beginning.
 func lastEventID(h http.Header) (int64, error) {
 	v, present, err := SingleHeader(h, "Last-Event-ID")
 	if err != nil || !present || v == "" {

@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// showAPI is GET openapi.json.
+// showAPI is GET openapi.json: the whole API.
 func (s *Server) showAPI(c *Call) error { return c.writeBody(http.StatusOK, s.api) }
 
 // apiDocument describes the whole API.
@@ -24,7 +24,7 @@ func (s *Server) apiDocument() []byte {
 	return flow.EncodeJSON(d.document())
 }
 
-// api is an OpenAPI 3.1 document being made of routes.
+// api builds an OpenAPI 3.1 document from routes.
 type api struct {
 	schemas
 	info, server schema
@@ -33,6 +33,7 @@ type api struct {
 	headers      schema
 }
 
+// newAPI returns a document without paths.
 func newAPI(s *Server, title, text, version string) *api {
 	if version == "" {
 		version = "dev"
@@ -49,7 +50,7 @@ func newAPI(s *Server, title, text, version string) *api {
 	for name, h := range apiHeaders {
 		d.headers[name] = h
 	}
-	d.of(runType) // these two are referred to by name
+	d.of(runType) // these two are referenced by name
 	d.of(problemType)
 	return d
 }
@@ -94,8 +95,7 @@ func scopeNames(a access) string {
 	return strings.Join(names, " or ")
 }
 
-// parameters are those of the path that are still open, and those that the
-// operation names.
+// parameters returns the parameters in the path and those that the operation lists.
 func (d *api) parameters(r *route, path string) []schema {
 	var list []schema
 	use := func(name string) {
@@ -113,6 +113,7 @@ func (d *api) parameters(r *route, path string) []schema {
 	return list
 }
 
+// responses describes the success and error responses by status.
 func (d *api) responses(r *route) schema {
 	responses := schema{}
 	for _, a := range r.doc.answers {
@@ -127,12 +128,12 @@ func (d *api) responses(r *route) schema {
 	}
 	for status, codes := range byStatus {
 		p := d.problemResponse(status, codes)
-		if also, ok := responses[strconv.Itoa(status)].(schema); ok { // the status has another meaning, of another type
+		if also, ok := responses[strconv.Itoa(status)].(schema); ok { // a status with a success response too
 			maps.Copy(p["content"].(schema), also["content"].(schema))
 		}
 		responses[strconv.Itoa(status)] = p
 	}
-	if r.method == http.MethodHead { // its answers have no body
+	if r.method == http.MethodHead { // no response body
 		for _, response := range responses {
 			delete(response.(schema), "content")
 		}
@@ -142,8 +143,8 @@ func (d *api) responses(r *route) schema {
 
 const runStreamExample = "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Your parcel\"}\n\n"
 
-// streamSchema describes a stream as the text it is, and what the data of its
-// events hold.
+// streamSchema describes an event stream as text, with the schema of the data of its
+// events.
 func (d *api) streamSchema(a *answer) schema {
 	data := ref(a.schema)
 	if a.schema == "" {
@@ -236,8 +237,8 @@ func (d *api) document() schema {
 	}
 }
 
-// prune leaves out what nothing refers to: the document of a flow needs little
-// of what the whole API does.
+// prune removes components without a reference: the document of a single flow needs few
+// of them.
 func (d *api) prune() {
 	parts := map[string]schema{"schemas": d.components, "parameters": d.params, "headers": d.headers}
 	used := map[string]bool{}

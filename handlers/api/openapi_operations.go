@@ -8,9 +8,9 @@ import (
 	"sluice/flow"
 )
 
-// operation describes a route in the OpenAPI document. What follows from the
-// route itself (path parameters, key, common problems) is added there. The
-// zero value keeps a route out of the document.
+// operation describes a route in the OpenAPI document. Path parameters, security and
+// common problems are derived from the route and not repeated here. Routes with the
+// zero value are not documented.
 type operation struct {
 	id, tag, summary, text string
 	params                 []string // of queryParams and headerParams
@@ -18,7 +18,7 @@ type operation struct {
 	bodyType               string   // its media type; empty means JSON
 	optionalBody           bool
 	answers                []answer
-	problems               []flow.Code // beside those that every route of its access class has
+	problems               []flow.Code // in addition to accessProblems
 }
 
 // offers returns the media types that a response can have, JSON first. It is empty
@@ -34,15 +34,15 @@ func (o *operation) offers() (types []string) {
 	return types
 }
 
-// answer is one way in which a request succeeds.
+// answer is a success response.
 type answer struct {
 	status  int
 	text    string
-	json    reflect.Type // of the body; nil for none
+	json    reflect.Type // type of the body; nil for none
 	schema  string       // or the name of its schema
-	stream  bool         // may be an event stream
+	stream  bool         // can be an event stream
 	example string       // of the stream; empty means one of a run
-	binary  bool         // is the content of a file
+	binary  bool         // the body is the content of a file
 	headers []string
 }
 
@@ -198,7 +198,7 @@ var (
 	fileCodes   = []flow.Code{flow.CodePreconditionFailed, flow.CodeRangeNotSatisfiable}
 )
 
-// accessProblems are the problems that every route of a class has.
+// accessProblems returns the error codes that follow from the access class of a route.
 func accessProblems(r *route) []flow.Code {
 	if r.access == accessOpen {
 		return nil

@@ -2,7 +2,7 @@ package api
 
 import "sluice/flow"
 
-// apiParams are the parameters that operations name.
+// apiParams are the parameters, by the name that operations use.
 var apiParams = map[string]schema{
 	"flow_id":     pathParam("flow_id", flow.PrefixFlow),
 	"run_id":      pathParam("run_id", flow.PrefixRun),
@@ -25,15 +25,15 @@ var apiParams = map[string]schema{
 	"If-None-Match":   headerParam("If-None-Match", "An ETag: answer 304 if it still holds.", schema{"type": "string"}),
 }
 
-// statusParam lists the states one by one or, as is accepted too, joined by
-// commas; the schema describes the repeated form.
+// statusParam describes the repeated form of the parameter. Values joined by commas are
+// accepted too.
 func statusParam() schema {
 	p := queryParam("status", "Only runs in one of these states. May be repeated; commas join several in one.", schema{"type": "array", "items": schema{"type": "string", "enum": runStates}})
 	p["style"], p["explode"] = "form", true
 	return p
 }
 
-// apiHeaders are the headers that answers name.
+// apiHeaders are the response headers, by name.
 var apiHeaders = map[string]schema{
 	"Location":            apiHeader("Path of what was made.", schema{"type": "string"}),
 	"Retry-After":         apiHeader("Seconds after which asking again makes sense.", schema{"type": "integer"}),
@@ -65,7 +65,7 @@ func headerParam(name, text string, s schema) schema {
 	return schema{"name": name, "in": "header", "description": text, "schema": s}
 }
 
-// bodySchemas are the request bodies and what else no wire type describes.
+// bodySchemas are the schemas that are not derived from Go types, such as request bodies.
 func bodySchemas() schema {
 	options := optionsSchema()
 	return schema{
@@ -108,8 +108,7 @@ func bodySchemas() schema {
 	}
 }
 
-// optionsSchema describes run_options from the same declarations that check
-// them.
+// optionsSchema describes run_options, using the declarations that also validate them.
 func optionsSchema() schema {
 	options := schema(flow.InputsSchema(runOptions))
 	properties := options["properties"].(schema)

@@ -9,14 +9,15 @@ import (
 	"sluice/flow"
 )
 
-// problemKind is what all problems of one code have in common.
+// problemKind is what the problems of one code have in common.
 type problemKind struct {
 	status int
 	title  string
-	after  time.Duration // Retry-After when the error itself names none
+	after  time.Duration // Retry-After unless the error has its own
 }
 
-// problemKinds are all codes that may leave as an HTTP problem.
+// problemKinds are the codes that a problem can have. Errors with any other code are
+// internal errors to the client.
 var problemKinds = map[flow.Code]problemKind{
 	flow.CodeInvalidJSON:           {400, "Invalid JSON", 0},
 	flow.CodeInvalidHeader:         {400, "Invalid header", 0},
@@ -58,7 +59,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeUnavailable:           {503, "Database unavailable", 2 * time.Second},
 }
 
-// routerCodes are the codes of what the router itself answers.
+// routerCodes are the codes for errors of the router.
 var routerCodes = map[int]flow.Code{
 	http.StatusNotFound:              flow.CodeNotFound,
 	http.StatusMethodNotAllowed:      flow.CodeMethodNotAllowed,
@@ -95,7 +96,7 @@ func newQuotaObject(q *flow.Quota) *quotaObject {
 	return &quotaObject{Unit: string(q.Kind), Limit: q.Limit, Used: q.Used}
 }
 
-// budgetObject is a budget that is used up.
+// budgetObject is an exhausted budget.
 type budgetObject struct {
 	Of       string      `json:"of" doc:"Whose budget it is: key or flow."`
 	Name     string      `json:"name,omitempty" doc:"Of the key."`
@@ -123,7 +124,7 @@ func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
 	return o
 }
 
-// problemField is one thing that is wrong with the request, and where.
+// problemField is one thing that is wrong with a request, and its location.
 type problemField struct {
 	Pointer string `json:"pointer" doc:"A JSON pointer into the body, or / and the name of a query parameter."`
 	Code    string `json:"code"`

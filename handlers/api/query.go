@@ -12,16 +12,15 @@ import (
 	"sluice/flow"
 )
 
-// query reads query parameters and gathers what is wrong with them. Names it
-// is not asked for are left alone, so that a parameter of a later version does
-// no harm here.
+// query reads query parameters and collects their problems. Unknown parameters are
+// ignored, so that clients of a later version work.
 type query struct {
 	values   url.Values
 	problems []flow.Problem
 }
 
-// newQuery reads the query of a URL. One that cannot be read whole is refused:
-// a filter that is dropped would show more than was asked for.
+// newQuery parses the query of a URL. A malformed one is a problem, because a dropped
+// filter would return more than requested.
 func newQuery(u *url.URL) *query {
 	values, err := url.ParseQuery(u.RawQuery)
 	q := &query{values: values}
@@ -42,7 +41,7 @@ func (q *query) err() error {
 	return invalid(q.problems)
 }
 
-// one is the value of a parameter that may be there once.
+// one returns the value of a parameter, which may occur once.
 func (q *query) one(name string) (string, bool) {
 	list := q.values[name]
 	if len(list) > 1 {
@@ -86,7 +85,7 @@ func (q *query) time(name string) time.Time {
 
 var runStates = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
 
-// states reads a list that may be repeated, joined by commas, or both.
+// states returns a list of states. The parameter may be repeated, and contain commas.
 func (q *query) states(name string) []flow.RunState {
 	var list []flow.RunState
 	for _, v := range q.values[name] {
@@ -104,8 +103,8 @@ func (q *query) states(name string) []flow.RunState {
 	return list
 }
 
-// cursor reads where a list goes on. It is opaque to callers, so that what it
-// holds can change.
+// cursor returns the ID in the cursor parameter. Clients treat cursors as opaque, so the
+// format may change.
 func (q *query) cursor(prefix string) string {
 	s, ok := q.one("cursor")
 	if !ok {
@@ -118,7 +117,7 @@ func (q *query) cursor(prefix string) string {
 	return id
 }
 
-// openCursor is the ID in a cursor.
+// DecodeCursor returns the ID in a cursor.
 func DecodeCursor(s, prefix string) (id string, ok bool) {
 	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || !flow.ValidID(prefix, string(data)) {
@@ -127,7 +126,7 @@ func DecodeCursor(s, prefix string) (id string, ok bool) {
 	return string(data), true
 }
 
-// newCursor continues below an ID; null when there is nothing more.
+// newCursor returns the cursor of the page after an ID, or nil for "".
 func newCursor(id string) *string {
 	if id == "" {
 		return nil
@@ -136,8 +135,8 @@ func newCursor(id string) *string {
 	return &s
 }
 
-// page cuts off the one element that was read in excess and says where the
-// next page begins.
+// Page removes the extra element that was read to detect a next page, and returns the
+// cursor of that page, or nil.
 func Page[T any](list []T, limit int, id func(*T) string) ([]T, *string) {
 	if len(list) <= limit {
 		return list, nil

@@ -11,10 +11,10 @@ import (
 	"sluice/handlers/web"
 )
 
-// writeJSON answers with a value.
+// WriteJSON responds with a value as JSON.
 func (c *Call) WriteJSON(status int, v any) error { return c.writeBody(status, flow.EncodeJSON(v)) }
 
-// writeBody answers with JSON that is already encoded.
+// writeBody responds with encoded JSON.
 func (c *Call) writeBody(status int, body []byte) error {
 	if h := c.Response().Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
@@ -45,7 +45,7 @@ func (c *Call) negotiate(offers []string) error {
 	return nil
 }
 
-// header reads a header that may be there at most once.
+// SingleHeader returns the value of a header that may occur once.
 func SingleHeader(h http.Header, name string) (value string, present bool, err error) {
 	values := h.Values(name)
 	if len(values) > 1 {

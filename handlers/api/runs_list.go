@@ -12,7 +12,8 @@ type runList struct {
 	NextCursor *string     `json:"next_cursor" doc:"Pass it as cursor to read on; null at the end."`
 }
 
-// listRuns is GET runs, newest first. A key without scope read gets its own.
+// listRuns is GET runs, newest first. A key without scope read gets the runs that it
+// started.
 func (s *Server) listRuns(c *Call) error {
 	ctx := c.Request().Context()
 	if _, err := s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID()); err != nil {
@@ -23,7 +24,7 @@ func (s *Server) listRuns(c *Call) error {
 		return err
 	}
 	limit := filter.Limit
-	filter.Limit++ // one more tells whether there is a next page
+	filter.Limit++ // one more, to detect a next page
 	runs, err := s.Store.ListRuns(ctx, filter)
 	if err != nil {
 		return err
@@ -36,6 +37,7 @@ func (s *Server) listRuns(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
+// readRunFilter returns the filter in the query.
 func (c *Call) readRunFilter() (flow.RunFilter, error) {
 	q := newQuery(c.Request().URL)
 	f := flow.RunFilter{

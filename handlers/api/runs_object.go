@@ -6,18 +6,18 @@ import (
 	"sluice/flow"
 )
 
-// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds.
+// stamp is a time in RFC 3339, UTC, with milliseconds.
 type stamp time.Time
 
-// MarshalJSON writes the time.
+// MarshalJSON implements json.Marshaler.
 func (t stamp) MarshalJSON() ([]byte, error) {
 	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"`+flow.TimeForm+`"`), nil
 }
 
-// maybeStamp is a stamp that is null until its time has come.
+// stampOrNull is a stamp whose zero value is null.
 type stampOrNull time.Time
 
-// MarshalJSON writes the time or null.
+// MarshalJSON implements json.Marshaler.
 func (t stampOrNull) MarshalJSON() ([]byte, error) {
 	if time.Time(t).IsZero() {
 		return []byte("null"), nil
@@ -25,8 +25,8 @@ func (t stampOrNull) MarshalJSON() ([]byte, error) {
 	return stamp(t).MarshalJSON()
 }
 
-// runObject is a run as callers see it. The doc tags of this and the other
-// wire types are their descriptions in the OpenAPI document.
+// runObject is the JSON of a run. The doc tags of this and other JSON types are their
+// descriptions in the OpenAPI document.
 type runObject struct {
 	RunID       string          `json:"run_id"`
 	FlowID      string          `json:"flow_id"`
@@ -61,8 +61,8 @@ type runURLs struct {
 	Dashboard string `json:"dashboard"`
 }
 
-// errorObject is why a run or step failed. Of an erased run only the code is
-// left.
+// errorObject is the JSON of the error of a run or step. Of an erased run only the code
+// is left.
 type errorObject struct {
 	Code      flow.Code `json:"code"`
 	Message   *string   `json:"message"`
@@ -70,13 +70,13 @@ type errorObject struct {
 	Retryable bool      `json:"retryable" doc:"Whether the same run could succeed another time."`
 }
 
-// encodeRun writes the run object.
+// encodeRun returns the run object with download links as JSON.
 func (s *Server) encodeRun(r *flow.Run) []byte {
 	o := s.runObject(r)
 	return flow.EncodeJSON(&o)
 }
 
-// runObject is the run as an answer shows it: with links to its files.
+// runObject returns the run object with download links for files.
 func (s *Server) runObject(r *flow.Run) runObject {
 	o := newRunObject(s.PublicURL, r)
 	*o.Inputs = s.LinkFiles(r.WorkspaceID, *o.Inputs)
@@ -84,7 +84,8 @@ func (s *Server) runObject(r *flow.Run) runObject {
 	return o
 }
 
-// newRunObject is the run without links, as it may be kept.
+// newRunObject returns the run object without download links, which expire: it may be
+// stored.
 func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
@@ -114,6 +115,7 @@ func newRunURLs(publicURL string, r *flow.Run) runURLs {
 	}
 }
 
+// runPath returns the path of a run in the API.
 func runPath(r *flow.Run) string { return "/v1/flow/" + r.FlowID + "/run/" + r.ID }
 
 func newErrorObject(e *flow.Error) *errorObject {

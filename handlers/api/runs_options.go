@@ -16,8 +16,8 @@ const (
 	maxURL        = 2048
 )
 
-// runOptions declares what run_options may hold, in the terms in which flows
-// declare their inputs: the same reader checks both.
+// runOptions declares the fields of run_options like inputs of a flow, so that
+// flow.CheckInputs validates both and the OpenAPI document describes both.
 var runOptions = []flow.Input{
 	{Name: "version", Type: flow.TypeAny},
 	{Name: "webhook", Type: flow.TypeJSON},
@@ -31,15 +31,15 @@ var webhookOptions = []flow.Input{
 	{Name: "secret", Type: flow.TypeText},
 }
 
-// optionsReader reads run_options and gathers what is wrong with them.
+// optionsReader reads run_options and collects problems.
 type optionsReader struct{ problems []flow.Problem }
 
 func (r *optionsReader) problem(at, code, detail string) {
 	r.problems = append(r.problems, flow.Problem{Pointer: at, Code: code, Detail: detail})
 }
 
-// object reads v as an object of the declared options. With ok false nothing
-// in it can be used.
+// object returns v as an object with the declared fields. If ok is false, its values are
+// not usable.
 func (r *optionsReader) object(v any, at string, options []flow.Input) (values map[string]any, ok bool) {
 	given, isObject := v.(map[string]any)
 	if !isObject {
@@ -54,8 +54,8 @@ func (r *optionsReader) object(v any, at string, options []flow.Input) (values m
 	return values, len(problems) == 0
 }
 
-// readOptions reads the reserved part of a start. The options are only whole
-// when there is no problem.
+// readOptions returns the run options in the body of a start. They are complete only if
+// there are no problems.
 func readOptions(body map[string]any) (o flow.RunOptions, problems []flow.Problem) {
 	v, ok := body[flow.ReservedInput]
 	if !ok || v == nil {
@@ -80,6 +80,7 @@ func readOptions(body map[string]any) (o flow.RunOptions, problems []flow.Proble
 	return o, r.problems
 }
 
+// version returns a version number, or draft for "draft".
 func (r *optionsReader) version(v any, at string) (n int64, draft bool) {
 	if v == nil || v == "draft" {
 		return 0, v == "draft"
@@ -107,6 +108,7 @@ func (r *optionsReader) webhook(v any, at string) *flow.RunWebhook {
 	return w
 }
 
+// checkWebhookURL returns what is wrong with the URL of a webhook, or "".
 func checkWebhookURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -120,7 +122,8 @@ func checkWebhookURL(s string) string {
 	return ""
 }
 
-// validWebhookSecret holds a secret against the form of Standard Webhooks.
+// validWebhookSecret reports whether a secret has the form that Standard Webhooks
+// defines: whsec_ and 24 to 64 bytes in base64.
 func validWebhookSecret(s string) bool {
 	text, ok := strings.CutPrefix(s, "whsec_")
 	data, err := base64.StdEncoding.DecodeString(text)
@@ -139,11 +142,11 @@ func (r *optionsReader) metadata(v any, at string) map[string]any {
 	return m
 }
 
-// invalid is the answer to a request with problems in it.
+// invalid returns the error for a request with problems.
 func invalid(problems []flow.Problem) error {
-	message := fmt.Sprintf("%d things are not right; errors lists each of them.", len(problems))
+	message := fmt.Sprintf("The request has %d problems; errors lists each of them.", len(problems))
 	if len(problems) == 1 {
-		message = "Something is not right: " + problems[0].Detail + "."
+		message = "The request is invalid: " + problems[0].Detail + "."
 	}
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: message, Fields: problems}
 }

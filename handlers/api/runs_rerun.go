@@ -6,13 +6,13 @@ import (
 	"sluice/flow"
 )
 
-// rerunBody declares what the body of a rerun may hold.
+// rerunBody declares the fields of the body of a rerun.
 var rerunBody = []flow.Input{
 	{Name: "from", Type: flow.TypeText},
 	{Name: "inputs", Type: flow.TypeJSON},
 }
 
-// rerun is POST rerun: a new run of the document that this one ran.
+// rerun is POST rerun: a new run with the document of an earlier one.
 func (s *Server) rerun(c *Call) error {
 	parent, err := c.findRun()
 	if err != nil {
@@ -43,7 +43,8 @@ func (s *Server) rerun(c *Call) error {
 	return c.answerStart(req, started, err)
 }
 
-// readRerun reads the body; nil inputs mean those of the parent.
+// readRerun reads the body. Without inputs they are nil: the run uses those of its
+// parent.
 func readRerun(body map[string]any) (from string, inputs map[string]any, err error) {
 	values, problems := flow.CheckInputs(rerunBody, body, false)
 	for i := range problems {

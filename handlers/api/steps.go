@@ -8,7 +8,7 @@ import (
 	"sluice/flow"
 )
 
-// stepObject is a step as callers see it.
+// stepObject is the JSON of a step.
 type stepObject struct {
 	Path      string         `json:"path" doc:"The node, or map[3]/node for one that ran inside another."`
 	Node      string         `json:"node"`
@@ -29,8 +29,8 @@ type stepList struct {
 	Steps []stepObject `json:"steps"`
 }
 
-// listSteps is GET steps: every node of the document, whether its step began
-// or not, and what ran inside of nodes.
+// listSteps is GET steps: a step for every node of the document, started or not, and the
+// steps of child runs.
 func (s *Server) listSteps(c *Call) error {
 	run, err := c.findContent()
 	if err != nil {
@@ -54,14 +54,14 @@ func (s *Server) listSteps(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// mergeSteps puts the rows in the order of the document and adds the nodes
-// that have none: they are still to come, or were never reached.
+// mergeSteps returns the stored steps in the order of the document, and adds a pending or
+// canceled step for each node without one.
 func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	missing := flow.StepPending
 	if run.State.Ended() {
 		missing = flow.StepCanceled
 	}
-	within := map[string][]flow.Step{} // rows by the top-level node they belong to
+	within := map[string][]flow.Step{} // rows by top-level node
 	for _, r := range rows {
 		within[TopNode(r.Path)] = append(within[TopNode(r.Path)], r)
 	}
@@ -77,7 +77,7 @@ func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	return list
 }
 
-// topNode is the node of the flow itself in a path such as map[3]/node.
+// TopNode returns the node of the flow in the path of a step: map for map[3]/node.
 func TopNode(path string) string {
 	if i := strings.IndexAny(path, "[/"); i >= 0 {
 		return path[:i]

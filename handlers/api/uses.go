@@ -11,27 +11,30 @@ import (
 	"sluice/flow"
 )
 
-// usesEvery is how often the use of keys is written down. A write per request
-// would cost more than most requests.
+// usesEvery is the interval for storing the use of keys. A write for each request would
+// cost more than most requests.
 const usesEvery = 2 * time.Second
 
-// uses collects how keys are used between two writes.
+// uses collects uses of keys and stores them together. It is safe for concurrent use.
 type uses struct {
 	store Store
 	log   *slog.Logger
 	mu    sync.Mutex
-	byKey map[string]*flow.KeyUse // by key and text
+	byKey map[string]*flow.KeyUse // by key ID and hash of the previous secret
 	stop  chan struct{}
 	done  chan struct{}
 	once  sync.Once
 }
 
+// newUses starts storing uses; call close at the end.
 func newUses(store Store, log *slog.Logger) *uses {
 	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, stop: make(chan struct{}), done: make(chan struct{})}
 	go u.loop()
 	return u
 }
 
+// add counts a use. Uses of the previous secret of a rotated key are counted apart, so
+// that users see whether a client still has it.
 func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	if key.ID == "" {
 		return
@@ -68,8 +71,8 @@ func (u *uses) loop() {
 	}
 }
 
-// flush writes what was collected. What cannot be written is dropped: it is a
-// count for people, and keeping it would grow without bound.
+// flush stores the collected uses. Uses that cannot be stored are dropped: the counts are
+// only for display, and memory would grow without bound.
 func (u *uses) flush(ctx context.Context) error {
 	u.mu.Lock()
 	byKey := u.byKey

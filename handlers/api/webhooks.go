@@ -7,7 +7,7 @@ import (
 	"sluice/flow/document"
 )
 
-// webhookObject is a webhook node with its signing secret.
+// webhookObject is the JSON of a webhook node with its signing secret.
 type webhookObject struct {
 	Node       string         `json:"node"`
 	Label      *string        `json:"label"`
@@ -28,12 +28,12 @@ type webhookList struct {
 	Webhooks []webhookObject `json:"webhooks"`
 }
 
-// keySecret is the webhook secret of a key.
+// keySecret is the JSON of the webhook secret of a key.
 type keySecret struct {
 	Secret string `json:"secret" doc:"whsec_ and base64. Rotating the key keeps it."`
 }
 
-// showKeySecret is GET webhook-secret: the key's own.
+// showKeySecret is GET webhook-secret: the webhook secret of the key in the request.
 func (s *Server) showKeySecret(c *Call) error {
 	if c.Key.ID == "" {
 		return flow.Errorf(flow.CodeNotFound, "This request has no stored key, so there is no webhook secret. Send an API key in the Authorization header.")
