@@ -9,7 +9,7 @@ import (
 
 // deliveryObject is the JSON of a webhook delivery.
 type deliveryObject struct {
-	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same on every attempt."`
+	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same for every attempt."`
 	FlowID     string             `json:"flow_id"`
 	RunID      *string            `json:"run_id" doc:"Null for a test, which belongs to no run."`
 	Node       *string            `json:"node" doc:"The webhook node; null for the webhook of the run itself."`
@@ -18,16 +18,16 @@ type deliveryObject struct {
 	CreatedAt  stamp              `json:"created_at"`
 	NextAt     stampOrNull        `json:"next_attempt_at"`
 	EndedAt    stampOrNull        `json:"ended_at"`
-	Body       json.RawMessage    `json:"body" doc:"What is sent; null once erased. Links to files hold here as in every answer, in the message itself for a week."`
+	Body       json.RawMessage    `json:"body" doc:"The body of the message; null once erased. File links expire as in every response; those in the message itself last a week."`
 	Attempts   []attemptObject    `json:"attempts"`
 }
 
 type attemptObject struct {
-	Number    int64   `json:"number" doc:"1, 2, 3 … over all series of attempts."`
+	Number    int64   `json:"number" doc:"1, 2, 3 … across all series of attempts."`
 	StartedAt stamp   `json:"started_at"`
 	LatencyMS int64   `json:"latency_ms"`
-	Status    *int    `json:"status" doc:"HTTP status; null when there was no answer."`
-	Response  string  `json:"response" doc:"At most the first 4 KiB of the answer."`
+	Status    *int    `json:"status" doc:"HTTP status; null if there was no response."`
+	Response  string  `json:"response" doc:"At most the first 4 KiB of the response."`
 	Error     *string `json:"error"`
 }
 

@@ -12,8 +12,8 @@ import (
 type deltaEvent struct {
 	Path      string `json:"path"`
 	Text      string `json:"text"`
-	Reset     bool   `json:"reset,omitempty" doc:"text is all so far; what came before on this path is void."`
-	Truncated bool   `json:"truncated,omitempty" doc:"More than 1 MiB: no more text of this attempt follows. The step's outputs have it all."`
+	Reset     bool   `json:"reset,omitempty" doc:"text is everything so far and replaces earlier text of this path."`
+	Truncated bool   `json:"truncated,omitempty" doc:"More than 1 MiB: no more text of this attempt follows. The step's outputs contain all of it."`
 }
 
 // Pacer throttles notifications: after each one, the receiver calls Pause and gets no

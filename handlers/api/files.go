@@ -20,12 +20,12 @@ type Files interface {
 // fileObject is the JSON of an uploaded file: a file value, which can be an input of a
 // run, with its creation time.
 type fileObject struct {
-	File      string `json:"file" doc:"The ID. {\"file\": ID} is enough of a value to start a run with."`
+	File      string `json:"file" doc:"The ID. {\"file\": ID} is enough as an input."`
 	Name      string `json:"name"`
 	MIME      string `json:"mime"`
 	Size      int64  `json:"size" doc:"Bytes."`
 	CreatedAt stamp  `json:"created_at"`
-	URL       string `json:"url" doc:"Where anybody can fetch it without a key, for at least an hour. Each answer has a fresh one."`
+	URL       string `json:"url" doc:"Download link that needs no key, valid for at least an hour. Each response has a new one."`
 }
 
 // createFile is POST files: it uploads a file.

@@ -22,12 +22,12 @@ type flowObject struct {
 }
 
 type flowLimits struct {
-	MaxRunning *int64  `json:"max_running" doc:"Runs at once; more wait in the queue. Null: no limit of its own."`
-	MaxQueued  *int64  `json:"max_queued" doc:"Waiting runs beyond which a start is refused. Null: no limit of its own."`
-	RunsPerDay *int64  `json:"runs_per_day" doc:"Runs accepted per UTC day; beyond them a start is refused with 402. Null: no limit."`
-	USDPerDay  *string `json:"usd_per_day" doc:"Dollars that the runs of a UTC day may cost, as a decimal number; beyond them a start is refused with 402. Null: no limit."`
-	TimeoutS   int64   `json:"timeout_s" doc:"Seconds that a run may take unless run_options says otherwise."`
-	BodyBytes  int64   `json:"body_bytes" doc:"Bytes that the body of a start may have."`
+	MaxRunning *int64  `json:"max_running" doc:"Concurrent runs; more wait in the queue. Null: no limit for this flow."`
+	MaxQueued  *int64  `json:"max_queued" doc:"Queued runs; further starts are rejected. Null: no limit for this flow."`
+	RunsPerDay *int64  `json:"runs_per_day" doc:"Runs per UTC day; further starts are rejected with 402. Null: no limit."`
+	USDPerDay  *string `json:"usd_per_day" doc:"Cost of all runs per UTC day in dollars, as a decimal number; further starts are rejected with 402. Null: no limit."`
+	TimeoutS   int64   `json:"timeout_s" doc:"Default time limit of a run in seconds."`
+	BodyBytes  int64   `json:"body_bytes" doc:"Maximum size of the body of a start in bytes."`
 }
 
 type flowURLs struct {

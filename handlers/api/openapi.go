@@ -216,12 +216,12 @@ func (d *api) webhook(id, summary, text string, body schema) {
 	d.hooks[id] = schema{"post": schema{
 		"operationId": id, "tags": []string{"Webhooks"}, "summary": summary, "description": text, "security": []schema{},
 		"parameters": []schema{
-			header("webhook-id", "The same on every attempt."),
-			header("webhook-timestamp", "Seconds since 1970 at which this attempt was made."),
-			header("webhook-signature", "v1, and the base64 HMAC-SHA256 over id.timestamp.body, as in Standard Webhooks."),
+			header("webhook-id", "The same for every attempt."),
+			header("webhook-timestamp", "Unix time of this attempt in seconds."),
+			header("webhook-signature", "v1 and the base64 HMAC-SHA256 of id.timestamp.body, as in Standard Webhooks."),
 		},
 		"requestBody": schema{"required": true, "content": schema{TypeJSON: schema{"schema": body}}},
-		"responses":   schema{"2XX": schema{"description": "Received. Anything else is tried again."}},
+		"responses":   schema{"2XX": schema{"description": "Received. Any other status is retried."}},
 	}}
 }
 

@@ -13,15 +13,15 @@ const exampleFileID = flow.PrefixFile + "01m7z26njgm1r68xj6qyhfyvty"
 // webhooks.
 func fileValueSchema() schema {
 	text := func(text string) schema { return schema{"type": "string", "description": text} }
-	id := text("The ID that the upload answered with.")
+	id := text("The ID from the upload response.")
 	id["pattern"] = "^" + flow.PrefixFile + "[0-9a-z]{26}$"
 	return schema{
 		"type": "object", "required": []string{"file"},
-		"description": "A file. Upload it first: POST /v1/files as multipart/form-data with the part \"file\" answers with this object. As an input, the ID alone is enough.",
+		"description": "A file. Upload it first: POST /v1/files as multipart/form-data with the part \"file\" returns this object. As an input, the ID is enough.",
 		"properties": schema{
-			"file": id, "name": text("Filled in by Sluice."), "mime": text("Filled in by Sluice."),
-			"size": schema{"type": "integer", "minimum": 0, "description": "Bytes; filled in by Sluice."},
-			"url":  text("In answers and webhooks: where it can be fetched without a key until it expires. Ignored in inputs."),
+			"file": id, "name": text("Set by Sluice."), "mime": text("Set by Sluice."),
+			"size": schema{"type": "integer", "minimum": 0, "description": "Bytes; set by Sluice."},
+			"url":  text("In responses and webhooks: download link that needs no key, until it expires. Ignored in inputs."),
 		},
 		"examples": []any{schema{"file": exampleFileID}},
 	}

@@ -69,22 +69,22 @@ var routerCodes = map[int]flow.Code{
 
 // problem is an RFC 9457 problem, media type application/problem+json.
 type problem struct {
-	Type      string         `json:"type" doc:"The page that explains this code."`
+	Type      string         `json:"type" doc:"URL of the page that explains the code."`
 	Title     string         `json:"title"`
 	Status    int            `json:"status"`
-	Detail    string         `json:"detail" doc:"A sentence for a person."`
-	Instance  string         `json:"instance" doc:"The path that was asked for."`
-	Code      flow.Code      `json:"code" doc:"What a program should look at."`
+	Detail    string         `json:"detail" doc:"Explanation for people."`
+	Instance  string         `json:"instance" doc:"The path of the request."`
+	Code      flow.Code      `json:"code" doc:"Machine-readable code."`
 	RequestID string         `json:"request_id"`
-	Errors    []problemField `json:"errors,omitempty" doc:"Everything that is wrong with the request, each with its place."`
-	Error     *errorObject   `json:"error,omitempty" doc:"Of run_failed and run_canceled: the error of the run."`
-	Budget    *budgetObject  `json:"budget,omitempty" doc:"Of budget_exceeded: which budget is used up."`
-	Quota     *quotaObject   `json:"quota,omitempty" doc:"Of quota_exceeded: which quota of the workspace is used up."`
+	Errors    []problemField `json:"errors,omitempty" doc:"All problems of the request, each with its location."`
+	Error     *errorObject   `json:"error,omitempty" doc:"For run_failed and run_canceled: the error of the run."`
+	Budget    *budgetObject  `json:"budget,omitempty" doc:"For budget_exceeded: the exhausted budget."`
+	Quota     *quotaObject   `json:"quota,omitempty" doc:"For quota_exceeded: the exhausted quota of the workspace."`
 }
 
 // quotaObject is the quota of the workspace that refused the request.
 type quotaObject struct {
-	Unit  string `json:"unit" doc:"What it counts: bytes (stored), flows or runs (kept)."`
+	Unit  string `json:"unit" doc:"What it counts: stored bytes, flows or runs."`
 	Limit int64  `json:"limit" doc:"How much the workspace may store."`
 	Used  int64  `json:"used" doc:"How much it stores now."`
 }
@@ -98,12 +98,12 @@ func newQuotaObject(q *flow.Quota) *quotaObject {
 
 // budgetObject is an exhausted budget.
 type budgetObject struct {
-	Of       string      `json:"of" doc:"Whose budget it is: key or flow."`
-	Name     string      `json:"name,omitempty" doc:"Of the key."`
-	Unit     string      `json:"unit" doc:"What it counts on a UTC day: runs or usd."`
-	Limit    json.Number `json:"limit" doc:"How much may be used on a day."`
-	Used     json.Number `json:"used" doc:"How much has been."`
-	ResetsAt stamp       `json:"resets_at" doc:"When the next day begins."`
+	Of       string      `json:"of" doc:"Owner of the budget: key or flow."`
+	Name     string      `json:"name,omitempty" doc:"Name of the key."`
+	Unit     string      `json:"unit" doc:"What it counts per UTC day: runs or usd."`
+	Limit    json.Number `json:"limit" doc:"Limit per day."`
+	Used     json.Number `json:"used" doc:"Used today."`
+	ResetsAt stamp       `json:"resets_at" doc:"Start of the next day."`
 }
 
 func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {

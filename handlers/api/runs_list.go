@@ -9,7 +9,7 @@ import (
 // runList is one page of runs.
 type runList struct {
 	Runs       []runObject `json:"runs"`
-	NextCursor *string     `json:"next_cursor" doc:"Pass it as cursor to read on; null at the end."`
+	NextCursor *string     `json:"next_cursor" doc:"Pass it as cursor to get the next page; null on the last page."`
 }
 
 // listRuns is GET runs, newest first. A key without scope read gets the runs that it

@@ -30,27 +30,27 @@ func (t stampOrNull) MarshalJSON() ([]byte, error) {
 type runObject struct {
 	RunID       string          `json:"run_id"`
 	FlowID      string          `json:"flow_id"`
-	Version     *int64          `json:"version" doc:"The published version that runs; null for a draft."`
+	Version     *int64          `json:"version" doc:"The published version; null for a draft."`
 	Status      flow.RunState   `json:"status"`
 	CreatedAt   stamp           `json:"created_at"`
 	StartedAt   stampOrNull     `json:"started_at"`
 	EndedAt     stampOrNull     `json:"ended_at"`
 	ExpiresAt   stampOrNull     `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
 	Inputs      *map[string]any `json:"inputs,omitempty" doc:"Values by input name, defaults filled in; null once erased, absent in events."`
-	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, filled as they become known; a skipped output is absent."`
+	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, added as they become known; a skipped output is absent."`
 	Error       *errorObject    `json:"error"`
 	Progress    flow.Progress   `json:"progress"`
 	Usage       flow.Usage      `json:"usage"`
 	Cost        costObject      `json:"cost"`
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
-	ParentRunID *string         `json:"parent_run_id" doc:"The run that this one is a rerun of."`
+	ParentRunID *string         `json:"parent_run_id" doc:"The run of which this is a rerun."`
 	Metadata    map[string]any  `json:"metadata"`
 	URLs        runURLs         `json:"urls"`
 }
 
 type costObject struct {
-	USD string `json:"usd" doc:"Dollars as a decimal text, so that no digit is lost."`
+	USD string `json:"usd" doc:"Dollars as a decimal string, so that no digit is lost."`
 }
 
 type runURLs struct {
@@ -67,7 +67,7 @@ type errorObject struct {
 	Code      flow.Code `json:"code"`
 	Message   *string   `json:"message"`
 	Node      *string   `json:"node"`
-	Retryable bool      `json:"retryable" doc:"Whether the same run could succeed another time."`
+	Retryable bool      `json:"retryable" doc:"Whether a retry of the same run could succeed."`
 }
 
 // encodeRun returns the run object with download links as JSON.

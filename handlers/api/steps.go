@@ -10,14 +10,14 @@ import (
 
 // stepObject is the JSON of a step.
 type stepObject struct {
-	Path      string         `json:"path" doc:"The node, or map[3]/node for one that ran inside another."`
+	Path      string         `json:"path" doc:"The node, or map[3]/node for a step of a child run."`
 	Node      string         `json:"node"`
 	Kind      string         `json:"kind"`
 	State     flow.StepState `json:"state"`
-	Attempts  int            `json:"attempts" doc:"How often it was started."`
+	Attempts  int            `json:"attempts" doc:"Number of attempts."`
 	StartedAt stampOrNull    `json:"started_at"`
 	EndedAt   stampOrNull    `json:"ended_at"`
-	WaitUntil stampOrNull    `json:"wait_until" doc:"When a waiting step goes on, if a time is known."`
+	WaitUntil stampOrNull    `json:"wait_until" doc:"When a waiting step continues, if known."`
 	Input     map[string]any `json:"input"`
 	Output    map[string]any `json:"output" doc:"Values by output port."`
 	Usage     flow.Usage     `json:"usage"`

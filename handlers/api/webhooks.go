@@ -11,12 +11,12 @@ import (
 type webhookObject struct {
 	Node       string         `json:"node"`
 	Label      *string        `json:"label"`
-	URL        *string        `json:"url" doc:"Where it sends; null if an edge or a template provides the URL."`
+	URL        *string        `json:"url" doc:"Target URL; null if an edge or a template provides it."`
 	Live       bool           `json:"live" doc:"Whether the live version sends it; otherwise only the draft does."`
-	Secret     *string        `json:"secret" doc:"The whsec_ secret that signs its messages; it exists before the first one. Null if a credential signs."`
-	Shared     bool           `json:"shared" doc:"Whether it still uses the shared secret of the flow, as in older versions. Replacing the secret ends that."`
+	Secret     *string        `json:"secret" doc:"The whsec_ secret that signs its messages; created before the first message. Null if a credential signs."`
+	Shared     bool           `json:"shared" doc:"Whether it uses the shared secret of the flow, as older versions did. Replacing the secret gives it its own."`
 	Credential *string        `json:"credential" doc:"Name of the credential that signs instead of the node's own secret."`
-	Previous   []secretObject `json:"previous" doc:"Replaced secrets that still sign beside the current one."`
+	Previous   []secretObject `json:"previous" doc:"Replaced secrets that still sign, in addition to the current one."`
 }
 
 type secretObject struct {
@@ -30,7 +30,7 @@ type webhookList struct {
 
 // keySecret is the JSON of the webhook secret of a key.
 type keySecret struct {
-	Secret string `json:"secret" doc:"whsec_ and base64. Rotating the key keeps it."`
+	Secret string `json:"secret" doc:"whsec_ and base64. Unchanged when the key is rotated."`
 }
 
 // showKeySecret is GET webhook-secret: the webhook secret of the key in the request.
