@@ -52,11 +52,7 @@ func (s *Server) listDeliveries(c *Call) error {
 		return err
 	}
 	records, next := Page(records, limit, func(d *flow.DeliveryRecord) string { return d.Position })
-	list := deliveryList{Deliveries: make([]deliveryObject, 0, len(records)), NextCursor: next}
-	for i := range records {
-		list.Deliveries = append(list.Deliveries, s.newDeliveryObject(&records[i]))
-	}
-	return c.WriteJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, deliveryList{convert(records, s.newDeliveryObject), next})
 }
 
 // redeliver is POST redeliver: a new series of attempts with the same ID. The path has
@@ -83,13 +79,10 @@ func (s *Server) redeliver(c *Call) error {
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
 		DeliveryID: d.ID, FlowID: d.FlowID, RunID: orNull(d.RunID), Node: orNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
-		CreatedAt: stamp(d.CreatedAt), NextAt: stampOrNull(d.NextAt), EndedAt: stampOrNull(d.EndedAt), Attempts: []attemptObject{},
+		CreatedAt: stamp(d.CreatedAt), NextAt: stampOrNull(d.NextAt), EndedAt: stampOrNull(d.EndedAt), Attempts: convert(d.Attempts, newAttemptObject),
 	}
 	if json.Valid(d.Body) {
 		o.Body = s.Links.Body(&d.Delivery, s.LinksExpire())
-	}
-	for i := range d.Attempts {
-		o.Attempts = append(o.Attempts, newAttemptObject(&d.Attempts[i]))
 	}
 	return o
 }

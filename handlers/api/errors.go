@@ -44,7 +44,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	p := problem{
 		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemKinds[e.Code].title,
 		Status: problemKinds[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
-		Code: e.Code, RequestID: requestID(c), Errors: problemFields(e.Fields), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
+		Code: e.Code, RequestID: requestID(c), Errors: convert(e.Fields, func(p *flow.Problem) problemField { return problemField{p.Pointer, p.Code, p.Detail} }), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
 	}
 	if r, ok := errors.AsType[runError](err); ok {
 		p.Error = r.run

@@ -73,7 +73,7 @@ func (c *Call) newUpload() (*upload, error) {
 func checkPart(p *multipart.Part) error {
 	switch {
 	case p.FormName() != fileField:
-		return invalid([]flow.Problem{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "this path takes one part, \"file\", and nothing else"}})
+		return problems{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "this path takes one part, \"file\", and nothing else"}}.err()
 	case p.FileName() == "":
 		return invalidFile("wrong_type", "the part \"file\" is a text and not a file; give it a file name. With curl: -F file=@cat.png")
 	}
@@ -81,7 +81,7 @@ func checkPart(p *multipart.Part) error {
 }
 
 func invalidFile(code, detail string) error {
-	return invalid([]flow.Problem{{Pointer: flow.Pointer(fileField), Code: code, Detail: detail}})
+	return problems{{Pointer: flow.Pointer(fileField), Code: code, Detail: detail}}.err()
 }
 
 // Read implements io.Reader. It reports the end of the file only after the end of the

@@ -18,11 +18,7 @@ func idempotencyKey(h http.Header) (string, error) {
 	if err != nil || !present {
 		return "", err
 	}
-	ok := len(v) >= 1 && len(v) <= 255
-	for _, c := range []byte(v) {
-		ok = ok && c >= 0x20 && c <= 0x7e
-	}
-	if !ok {
+	if len(v) < 1 || len(v) > 255 || strings.ContainsFunc(v, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return "", flow.Errorf(flow.CodeInvalidHeader, "Idempotency-Key takes 1 to 255 printable ASCII characters.")
 	}
 	return v, nil

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -131,10 +132,20 @@ type problemField struct {
 	Detail  string `json:"detail"`
 }
 
-func problemFields(list []flow.Problem) []problemField {
-	out := make([]problemField, 0, len(list))
-	for _, p := range list {
-		out = append(out, problemField{p.Pointer, p.Code, p.Detail})
+// problems collects everything that is wrong with a request.
+type problems []flow.Problem
+
+func (p *problems) add(pointer, code, detail string) {
+	*p = append(*p, flow.Problem{Pointer: pointer, Code: code, Detail: detail})
+}
+
+// err returns the error for a request with problems, or nil if there are none.
+func (p problems) err() error {
+	switch len(p) {
+	case 0:
+		return nil
+	case 1:
+		return &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + p[0].Detail + ".", Fields: p}
 	}
-	return out
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("The request has %d problems; errors lists each of them.", len(p)), Fields: p}
 }

@@ -15,8 +15,8 @@ import (
 // query reads query parameters and collects their problems. Unknown parameters are
 // ignored, so that clients of a later version work.
 type query struct {
-	values   url.Values
-	problems []flow.Problem
+	problems
+	values url.Values
 }
 
 // newQuery parses the query of a URL. A malformed one is a problem, because a dropped
@@ -25,27 +25,16 @@ func newQuery(u *url.URL) *query {
 	values, err := url.ParseQuery(u.RawQuery)
 	q := &query{values: values}
 	if err != nil {
-		q.problems = append(q.problems, flow.Problem{Code: "invalid", Detail: "the query cannot be read; write it as name=value&name=value, percent-encoded"})
+		q.add("", "invalid", "the query cannot be read; write it as name=value&name=value, percent-encoded")
 	}
 	return q
-}
-
-func (q *query) problem(name, code, detail string) {
-	q.problems = append(q.problems, flow.Problem{Pointer: flow.Pointer(name), Code: code, Detail: detail})
-}
-
-func (q *query) err() error {
-	if len(q.problems) == 0 {
-		return nil
-	}
-	return invalid(q.problems)
 }
 
 // one returns the value of a parameter, which may occur once.
 func (q *query) one(name string) (string, bool) {
 	list := q.values[name]
 	if len(list) > 1 {
-		q.problem(name, "duplicate", "wanted this parameter once")
+		q.add(flow.Pointer(name), "duplicate", "wanted this parameter once")
 		return "", false
 	}
 	return strings.Join(list, ""), len(list) == 1
@@ -58,7 +47,7 @@ func (q *query) integer(name string, least, most, otherwise int) int {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least || n > most {
-		q.problem(name, "out_of_range", fmt.Sprintf("wanted a whole number from %d to %d", least, most))
+		q.add(flow.Pointer(name), "out_of_range", fmt.Sprintf("wanted a whole number from %d to %d", least, most))
 		return otherwise
 	}
 	return n
@@ -77,7 +66,7 @@ func (q *query) time(name string) time.Time {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || t.Year() < 1970 {
-		q.problem(name, "invalid", "wanted a time such as 2026-01-31T12:00:00Z")
+		q.add(flow.Pointer(name), "invalid", "wanted a time such as 2026-01-31T12:00:00Z")
 		return time.Time{}
 	}
 	return t
@@ -92,7 +81,7 @@ func (q *query) states(name string) []flow.RunState {
 		for s := range strings.SplitSeq(v, ",") {
 			state := flow.RunState(s)
 			if !slices.Contains(runStates, state) {
-				q.problem(name, "not_allowed", "wanted one or more of queued, running, waiting, succeeded, failed, canceled")
+				q.add(flow.Pointer(name), "not_allowed", "wanted one or more of queued, running, waiting, succeeded, failed, canceled")
 				return nil
 			}
 			if !slices.Contains(list, state) {
@@ -112,7 +101,7 @@ func (q *query) cursor(prefix string) string {
 	}
 	id, ok := DecodeCursor(s, prefix)
 	if !ok {
-		q.problem("cursor", "invalid", "wanted the next_cursor of an earlier answer")
+		q.add("/cursor", "invalid", "wanted the next_cursor of an earlier answer")
 	}
 	return id
 }

@@ -16,15 +16,17 @@ func (c *Call) WriteJSON(status int, v any) error { return c.writeBody(status, f
 
 // writeBody responds with encoded JSON.
 func (c *Call) writeBody(status int, body []byte) error {
-	if h := c.Response().Header(); h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-store")
-	}
-	return writeBody(c, status, "application/json", body)
+	return writeBody(c, status, TypeJSON, body)
 }
 
+// writeBody sends a response, which is not cached unless the handler has set
+// Cache-Control.
 func writeBody(c echo.Context, status int, mediaType string, body []byte) error {
 	web.LimitWrite(c.Response())
 	h := c.Response().Header()
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
 	h.Set("Content-Type", mediaType)
 	c.Response().WriteHeader(status)
 	if _, err := c.Response().Write(body); err != nil {

@@ -30,11 +30,7 @@ func (s *Server) listRuns(c *Call) error {
 		return err
 	}
 	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
-	list := runList{Runs: make([]runObject, 0, len(runs)), NextCursor: next}
-	for i := range runs {
-		list.Runs = append(list.Runs, s.runObject(&runs[i]))
-	}
-	return c.WriteJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
 }
 
 // readRunFilter returns the filter in the query.

@@ -125,6 +125,15 @@ func newErrorObject(e *flow.Error) *errorObject {
 	return &errorObject{e.Code, orNull(e.Message), orNull(e.Node), e.Retryable}
 }
 
+// convert returns the JSON objects of a list; never nil, which would be null.
+func convert[T, O any](list []T, object func(*T) O) []O {
+	objects := make([]O, len(list))
+	for i := range list {
+		objects[i] = object(&list[i])
+	}
+	return objects
+}
+
 // orNull returns a pointer to v, or nil for the zero value, which is null in JSON.
 func orNull[T comparable](v T) *T {
 	var zero T

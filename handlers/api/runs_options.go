@@ -31,45 +31,39 @@ var webhookOptions = []flow.Input{
 	{Name: "secret", Type: flow.TypeText},
 }
 
-// optionsReader reads run_options and collects problems.
-type optionsReader struct{ problems []flow.Problem }
-
-func (r *optionsReader) problem(at, code, detail string) {
-	r.problems = append(r.problems, flow.Problem{Pointer: at, Code: code, Detail: detail})
-}
-
 // object returns v as an object with the declared fields. If ok is false, its values are
 // not usable.
-func (r *optionsReader) object(v any, at string, options []flow.Input) (values map[string]any, ok bool) {
+func (p *problems) object(v any, at string, options []flow.Input) (values map[string]any, ok bool) {
 	given, isObject := v.(map[string]any)
 	if !isObject {
-		r.problem(at, "wrong_type", "wanted an object, got "+flow.KindOf(v))
+		p.add(at, "wrong_type", "wanted an object, got "+flow.KindOf(v))
 		return nil, false
 	}
-	values, problems := flow.CheckInputs(options, given, false)
-	for _, p := range problems {
+	values, wrong := flow.CheckInputs(options, given, false)
+	for _, w := range wrong {
 		name := at[strings.LastIndexByte(at, '/')+1:]
-		r.problem(at+p.Pointer, p.Code, strings.Replace(p.Detail, "this flow has no input", name+" has no option", 1))
+		p.add(at+w.Pointer, w.Code, strings.Replace(w.Detail, "this flow has no input", name+" has no option", 1))
 	}
-	return values, len(problems) == 0
+	return values, len(wrong) == 0
 }
 
 // readOptions returns the run options in the body of a start. They are complete only if
 // there are no problems.
-func readOptions(body map[string]any) (o flow.RunOptions, problems []flow.Problem) {
-	v, ok := body[flow.ReservedInput]
-	if !ok || v == nil {
+func readOptions(body map[string]any) (flow.RunOptions, problems) {
+	var o flow.RunOptions
+	v := body[flow.ReservedInput]
+	if v == nil {
 		return o, nil
 	}
-	r := &optionsReader{}
+	p := &problems{}
 	at := flow.Pointer(flow.ReservedInput)
-	values, _ := r.object(v, at, runOptions)
-	o.Version, o.Draft = r.version(values["version"], at+"/version")
+	values, _ := p.object(v, at, runOptions)
+	o.Version, o.Draft = p.version(values["version"], at+"/version")
 	if v := values["webhook"]; v != nil {
-		o.Webhook = r.webhook(v, at+"/webhook")
+		o.Webhook = p.webhook(v, at+"/webhook")
 	}
 	if v := values["metadata"]; v != nil {
-		o.Metadata = r.metadata(v, at+"/metadata")
+		o.Metadata = p.metadata(v, at+"/metadata")
 	}
 	if f, ok := flow.Float(values["timeout_s"]); ok {
 		o.Timeout = time.Duration(min(f, maxRunTimeout.Seconds()) * float64(time.Second))
@@ -77,33 +71,33 @@ func readOptions(body map[string]any) (o flow.RunOptions, problems []flow.Proble
 	if save, ok := values["save"].(bool); ok {
 		o.Discard = !save
 	}
-	return o, r.problems
+	return o, *p
 }
 
 // version returns a version number, or draft for "draft".
-func (r *optionsReader) version(v any, at string) (n int64, draft bool) {
+func (p *problems) version(v any, at string) (n int64, draft bool) {
 	if v == nil || v == "draft" {
 		return 0, v == "draft"
 	}
 	f, ok := flow.Float(v)
 	if _, isText := v.(string); isText || !ok || f < 1 || f != float64(int64(f)) || f > 1<<53 {
-		r.problem(at, "wrong_type", `wanted the number of a version or "draft"`)
+		p.add(at, "wrong_type", `wanted the number of a version or "draft"`)
 		return 0, false
 	}
 	return int64(f), false
 }
 
-func (r *optionsReader) webhook(v any, at string) *flow.RunWebhook {
-	values, ok := r.object(v, at, webhookOptions)
+func (p *problems) webhook(v any, at string) *flow.RunWebhook {
+	values, ok := p.object(v, at, webhookOptions)
 	if !ok {
 		return nil
 	}
 	w := &flow.RunWebhook{URL: flow.Text(values["url"]), Secret: flow.Text(values["secret"])}
 	if problem := checkWebhookURL(w.URL); problem != "" {
-		r.problem(at+"/url", "invalid", problem)
+		p.add(at+"/url", "invalid", problem)
 	}
 	if values["secret"] != nil && !validWebhookSecret(w.Secret) {
-		r.problem(at+"/secret", "invalid", "wanted whsec_ and 24 to 64 bytes in base64")
+		p.add(at+"/secret", "invalid", "wanted whsec_ and 24 to 64 bytes in base64")
 	}
 	return w
 }
@@ -130,23 +124,14 @@ func validWebhookSecret(s string) bool {
 	return ok && err == nil && len(data) >= 24 && len(data) <= 64
 }
 
-func (r *optionsReader) metadata(v any, at string) map[string]any {
+func (p *problems) metadata(v any, at string) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok {
-		r.problem(at, "wrong_type", "wanted an object, got "+flow.KindOf(v))
+		p.add(at, "wrong_type", "wanted an object, got "+flow.KindOf(v))
 		return nil
 	}
 	if n := len(flow.EncodeJSON(m)); n > maxMetadata {
-		r.problem(at, "too_large", fmt.Sprintf("wanted at most %d bytes of JSON, got %d", maxMetadata, n))
+		p.add(at, "too_large", fmt.Sprintf("wanted at most %d bytes of JSON, got %d", maxMetadata, n))
 	}
 	return m
-}
-
-// invalid returns the error for a request with problems.
-func invalid(problems []flow.Problem) error {
-	message := fmt.Sprintf("The request has %d problems; errors lists each of them.", len(problems))
-	if len(problems) == 1 {
-		message = "The request is invalid: " + problems[0].Detail + "."
-	}
-	return &flow.Error{Code: flow.CodeInputInvalid, Message: message, Fields: problems}
 }

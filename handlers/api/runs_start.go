@@ -104,9 +104,9 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	}
 	given := maps.Clone(req.body)
 	delete(given, flow.ReservedInput)
-	options, problems := readOptions(req.body)
-	if len(problems) > 0 {
-		return flow.Start{}, req, c.allProblems(problems, options, given)
+	options, wrong := readOptions(req.body)
+	if len(wrong) > 0 {
+		return flow.Start{}, req, c.allProblems(wrong, options, given)
 	}
 	if err := c.mayChoose(options); err != nil {
 		return flow.Start{}, req, err
@@ -143,7 +143,7 @@ func (c *Call) mayChoose(o flow.RunOptions) error {
 
 // allProblems returns an error with the problems of the options and of the inputs, so
 // that the client sees all of them at once.
-func (c *Call) allProblems(problems []flow.Problem, o flow.RunOptions, given map[string]any) error {
+func (c *Call) allProblems(wrong problems, o flow.RunOptions, given map[string]any) error {
 	ctx := c.Request().Context()
 	f, err := c.s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID())
 	if err != nil {
@@ -155,9 +155,9 @@ func (c *Call) allProblems(problems []flow.Problem, o flow.RunOptions, given map
 			return err
 		}
 		_, more := flow.CheckInputs(out.Inputs, given, false)
-		problems = append(problems, more...)
+		wrong = append(wrong, more...)
 	}
-	return invalid(problems)
+	return wrong.err()
 }
 
 // preferMissingFlow returns "not found" instead of err if the flow does not exist.

@@ -21,15 +21,15 @@ type uses struct {
 	log   *slog.Logger
 	mu    sync.Mutex
 	byKey map[string]*flow.KeyUse // by key ID and hash of the previous secret
-	stop  chan struct{}
-	done  chan struct{}
-	once  sync.Once
+	stop  context.CancelFunc
+	loop  sync.WaitGroup
 }
 
 // newUses starts storing uses; call close at the end.
 func newUses(store Store, log *slog.Logger) *uses {
-	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, stop: make(chan struct{}), done: make(chan struct{})}
-	go u.loop()
+	ctx, stop := context.WithCancel(context.Background())
+	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, stop: stop}
+	u.loop.Go(func() { u.flushUntil(ctx) })
 	return u
 }
 
@@ -55,8 +55,8 @@ func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	use.Count++
 }
 
-func (u *uses) loop() {
-	defer close(u.done)
+// flushUntil stores the uses at intervals until ctx is done.
+func (u *uses) flushUntil(ctx context.Context) {
 	t := time.NewTicker(usesEvery)
 	defer t.Stop()
 	for {
@@ -65,7 +65,7 @@ func (u *uses) loop() {
 			if err := u.flush(context.Background()); err != nil {
 				u.log.Warn("use of keys not recorded", "error", err)
 			}
-		case <-u.stop:
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -88,9 +88,10 @@ func (u *uses) flush(ctx context.Context) error {
 	return u.store.TouchKeys(ctx, list)
 }
 
+// close stores the last uses. It may be called more than once.
 func (u *uses) close() error {
-	u.once.Do(func() { close(u.stop) })
-	<-u.done
+	u.stop()
+	u.loop.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), usesEvery)
 	defer cancel()
 	return u.flush(ctx)
