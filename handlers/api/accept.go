@@ -42,6 +42,7 @@ type mediaRange struct {
 	place   int // in the header
 }
 
+// beats reports whether r is preferred to o.
 func (r mediaRange) beats(o mediaRange) bool {
 	return cmp.Or(cmp.Compare(r.quality, o.quality), cmp.Compare(r.exact, o.exact), cmp.Compare(o.place, r.place)) > 0
 }

@@ -65,7 +65,7 @@ func contentType(h http.Header) (media string, params map[string]string) {
 	return media, params
 }
 
-// readBody reads at most MaxBody bytes. It allocates memory as data arrives, not by
+// readBody reads the whole body, at most MaxBody bytes. It allocates memory as data arrives, not by
 // Content-Length, which an attacker chooses.
 func (c *Call) readBody() ([]byte, error) {
 	r := c.Request()

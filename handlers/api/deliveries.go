@@ -22,6 +22,7 @@ type deliveryObject struct {
 	Attempts   []attemptObject    `json:"attempts"`
 }
 
+// attemptObject is the JSON of one attempt to deliver a webhook.
 type attemptObject struct {
 	Number    int64   `json:"number" doc:"1, 2, 3 … across all series of attempts."`
 	StartedAt stamp   `json:"started_at"`
@@ -31,6 +32,7 @@ type attemptObject struct {
 	Error     *string `json:"error"`
 }
 
+// deliveryList is one page of deliveries.
 type deliveryList struct {
 	Deliveries []deliveryObject `json:"deliveries"`
 	NextCursor *string          `json:"next_cursor"`
@@ -76,6 +78,8 @@ func (s *Server) redeliver(c *Call) error {
 	return c.WriteJSON(http.StatusAccepted, s.newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
 }
 
+// newDeliveryObject returns a delivery with the query of its URL hidden, which may hold
+// secrets, and with download links in its body.
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
 		DeliveryID: d.ID, FlowID: d.FlowID, RunID: orNull(d.RunID), Node: orNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,

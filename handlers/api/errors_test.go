@@ -17,7 +17,7 @@ import (
 	"sluice/handlers/web"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 var (
 	anyID      = regexp.MustCompile(`(flow|run)_[0-9a-z]{26}`)

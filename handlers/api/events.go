@@ -161,7 +161,7 @@ func stillAllowed(err error) error {
 // sendNew reads the run, then its steps, then the text, and sends what is new. A step
 // that is written between the first two waits for the next read: its number is above
 // that of the run as it was read. Text is read last because a step that has ended
-// emits no more: all its text can be sent before the event of its end.
+// emits no further text: all of it can be sent before the event of its end.
 func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	run, err := e.s.Store.FindRun(ctx, e.run.WorkspaceID, e.run.FlowID, e.run.ID)
 	if err != nil {
@@ -196,6 +196,8 @@ type stepEvent struct {
 	Attempt int            `json:"attempt"`
 }
 
+// write adds a numbered event. A client that reconnects sends the number of the last one
+// as Last-Event-ID and gets those after it.
 func (e *eventStream) write(ev flow.Event) {
 	id := strconv.FormatInt(ev.Seq, 10)
 	switch {

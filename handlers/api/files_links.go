@@ -22,6 +22,7 @@ func (s *Server) LinkFiles(ws string, values map[string]any) map[string]any {
 	return s.Links.Values(ws, values, s.LinksExpire())
 }
 
+// linkedOutput returns an output event with download links in its value.
 func (s *Server) linkedOutput(ws string, o *flow.OutputEvent) flow.OutputEvent {
 	named := map[string]any{o.Name: o.Value}
 	return flow.OutputEvent{Name: o.Name, Value: s.LinkFiles(ws, named)[o.Name]}

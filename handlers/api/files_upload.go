@@ -80,6 +80,7 @@ func checkPart(p *multipart.Part) error {
 	return nil
 }
 
+// invalidFile returns the error for a form with a problem of its file.
 func invalidFile(code, detail string) error {
 	return problems{{Pointer: flow.Pointer(fileField), Code: code, Detail: detail}}.err()
 }

@@ -21,6 +21,7 @@ type flowObject struct {
 	URLs        flowURLs       `json:"urls"`
 }
 
+// flowLimits are the limits of a flow. Those of the key or the server may be lower.
 type flowLimits struct {
 	MaxRunning *int64  `json:"max_running" doc:"Concurrent runs; more wait in the queue. Null: no limit for this flow."`
 	MaxQueued  *int64  `json:"max_queued" doc:"Queued runs; further starts are rejected. Null: no limit for this flow."`
@@ -30,6 +31,7 @@ type flowLimits struct {
 	BodyBytes  int64   `json:"body_bytes" doc:"Maximum size of the body of a start in bytes."`
 }
 
+// flowURLs are absolute links to what belongs to a flow.
 type flowURLs struct {
 	Self      string `json:"self"`
 	Run       string `json:"run"`
@@ -38,6 +40,7 @@ type flowURLs struct {
 	Dashboard string `json:"dashboard"`
 }
 
+// flowList is one page of flows.
 type flowList struct {
 	Flows      []flowObject `json:"flows"`
 	NextCursor *string      `json:"next_cursor"`
@@ -112,6 +115,8 @@ func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 	return list, nil
 }
 
+// newFlowObject describes the live version of a flow. An unpublished flow only has a
+// name, a description and limits.
 func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, error) {
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	o := flowObject{
@@ -142,6 +147,7 @@ func OutputsSchema(outputs []flow.Output) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
+// usdOrNull returns a decimal number of dollars, or nil for 0, which means no limit.
 func usdOrNull(nano int64) *string {
 	if nano == 0 {
 		return nil

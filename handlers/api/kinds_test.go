@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// gates let a test decide when a hold node goes on, and what a speak node says.
+// gates let a test decide when a hold node continues, and what text a speak node emits.
 type gates struct {
 	mu     sync.Mutex
 	opened map[string]chan struct{}

@@ -51,8 +51,11 @@ type rates struct {
 	byKey *lru.Cache[string, *rate.Limiter]
 }
 
+// maxRates bounds the memory for token buckets, since anyone can send invalid keys from
+// many addresses.
 const maxRates = 20_000
 
+// newRates returns an empty set of token buckets.
 func newRates() *rates {
 	return &rates{newCache[*rate.Limiter](maxRates)}
 }

@@ -43,7 +43,7 @@ func TestMCPStructuredOutput(t *testing.T) {
 	}
 }
 
-// TestMCPErrors: what a model can mend or should know of is a result.
+// TestMCPErrors checks that errors which a model can correct are results.
 func TestMCPErrors(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -141,8 +141,8 @@ func TestMCPProgress(t *testing.T) {
 	}
 }
 
-// TestMCPCancel: a call ends by its name within its session, or when its caller
-// goes away; nobody else's call ends with it.
+// TestMCPCancel checks that a call is canceled by its ID within its session, or when its
+// client disconnects, and that no other client can cancel it.
 func TestMCPCancel(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

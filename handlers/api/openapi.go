@@ -55,7 +55,8 @@ func newAPI(s *Server, title, text, version string) *api {
 	return d
 }
 
-// add describes one route under a path.
+// add describes a route. The path is separate, because the document of a single flow has
+// the ID of the flow in place of the parameter.
 func (d *api) add(r *route, path string) {
 	if r.doc.id == "" {
 		return
@@ -87,6 +88,7 @@ func (d *api) add(r *route, path string) {
 	item[strings.ToLower(r.method)] = op
 }
 
+// scopeNames returns the scopes of a class as text: "read or run".
 func scopeNames(a access) string {
 	names := []string{}
 	for _, s := range accessScopes[a] {
@@ -141,6 +143,7 @@ func (d *api) responses(r *route) schema {
 	return responses
 }
 
+// runStreamExample is the example of an event stream, as the client receives it.
 const runStreamExample = "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Your parcel\"}\n\n"
 
 // streamSchema describes an event stream as text, with the schema of the data of its
@@ -154,6 +157,7 @@ func (d *api) streamSchema(a *answer) schema {
 	return schema{"type": "string", "contentMediaType": TypeJSON, "contentSchema": data}
 }
 
+// response describes one success response with its headers and media types.
 func (d *api) response(r *route, a *answer) schema {
 	headers := append([]string{"X-Request-Id"}, a.headers...)
 	if r.access != accessOpen {
@@ -178,6 +182,8 @@ func (d *api) response(r *route, a *answer) schema {
 	return response
 }
 
+// problemResponse describes the problems with one status. The description lists their
+// codes; the example is the first of them.
 func (d *api) problemResponse(status int, codes []string) schema {
 	slices.Sort(codes)
 	headers := []string{"X-Request-Id"}
@@ -208,7 +214,7 @@ func headerRefs(names []string) schema {
 	return refs
 }
 
-// webhook describes a message that Sluice sends.
+// webhook describes a message that Sluice sends, with the headers of Standard Webhooks.
 func (d *api) webhook(id, summary, text string, body schema) {
 	header := func(name, text string) schema {
 		return schema{"name": name, "in": "header", "required": true, "description": text, "schema": schema{"type": "string"}}
@@ -225,6 +231,7 @@ func (d *api) webhook(id, summary, text string, body schema) {
 	}}
 }
 
+// document returns the finished document without unused components.
 func (d *api) document() schema {
 	d.prune()
 	return schema{

@@ -51,6 +51,8 @@ var apiHeaders = map[string]schema{
 	"Mcp-Session-Id":      apiHeader("Sent in the response to initialize. Send it with later requests, so that a cancellation finds its call.", schema{"type": "string"}),
 }
 
+// The following functions build parameter and header objects of OpenAPI 3.1.
+
 func apiHeader(text string, s schema) schema { return schema{"description": text, "schema": s} }
 
 func pathParam(name, prefix string) schema {

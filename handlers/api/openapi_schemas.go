@@ -80,6 +80,8 @@ func (s *schemas) of(t reflect.Type) schema {
 	return schema{}
 }
 
+// named returns a reference to the component of a type, or its schema if the type has no
+// name in the document.
 func (s *schemas) named(t reflect.Type) schema {
 	name := componentNames[t]
 	if name == "" {
@@ -92,6 +94,8 @@ func (s *schemas) named(t reflect.Type) schema {
 	return ref(name)
 }
 
+// object returns the schema of a struct. Fields without omitempty are required, so that
+// generated clients need not expect them to be absent.
 func (s *schemas) object(t reflect.Type) schema {
 	properties, required := schema{}, []string{}
 	for i := range t.NumField() {

@@ -21,6 +21,7 @@ type Outline struct {
 	Labels            map[string]string // of nodes, for people
 }
 
+// outlineNode is a node that takes part in a run; notes on the canvas do not.
 type outlineNode struct{ id, kind string }
 
 // Outlines caches outlines by workspace and hash of the document. Stored documents are
@@ -32,6 +33,8 @@ type Outlines struct {
 	names *lru.Cache[string, string] // of documents; many more than outlines
 }
 
+// Sizes of the caches. Names are small, and listing tools needs those of all flows of a
+// workspace.
 const (
 	cachedOutlines = 512
 	cachedNames    = 16 << 10

@@ -68,7 +68,7 @@ var routerCodes = map[int]flow.Code{
 	http.StatusUnsupportedMediaType:  flow.CodeUnsupportedMediaType,
 }
 
-// problem is an RFC 9457 problem, media type application/problem+json.
+// problem is the body of every error: an RFC 9457 problem, media type application/problem+json.
 type problem struct {
 	Type      string         `json:"type" doc:"URL of the page that explains the code."`
 	Title     string         `json:"title"`
@@ -90,6 +90,7 @@ type quotaObject struct {
 	Used  int64  `json:"used" doc:"How much it stores now."`
 }
 
+// newQuotaObject returns nil for nil, as for errors without a quota.
 func newQuotaObject(q *flow.Quota) *quotaObject {
 	if q == nil {
 		return nil
@@ -107,6 +108,8 @@ type budgetObject struct {
 	ResetsAt stamp       `json:"resets_at" doc:"Start of the next day."`
 }
 
+// newBudgetObject returns nil for nil. Amounts are JSON numbers of runs or dollars; the
+// latter keep all digits of the nano dollars in which Sluice counts.
 func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
 	if b == nil {
 		return nil
@@ -139,7 +142,7 @@ func (p *problems) add(pointer, code, detail string) {
 	*p = append(*p, flow.Problem{Pointer: pointer, Code: code, Detail: detail})
 }
 
-// err returns the error for a request with problems, or nil if there are none.
+// err returns the error for a request with problems, or nil without any.
 func (p problems) err() error {
 	switch len(p) {
 	case 0:

@@ -40,6 +40,7 @@ func (q *query) one(name string) (string, bool) {
 	return strings.Join(list, ""), len(list) == 1
 }
 
+// integer returns a whole number within bounds, or a default.
 func (q *query) integer(name string, least, most, otherwise int) int {
 	s, ok := q.one(name)
 	if !ok {
@@ -53,12 +54,16 @@ func (q *query) integer(name string, least, most, otherwise int) int {
 	return n
 }
 
+// wait returns how long to wait for the end of a run; 0 does not wait.
 func (q *query) wait() time.Duration {
 	return time.Duration(q.integer("wait", 0, int(maxWait/time.Second), 0)) * time.Second
 }
 
+// limit returns the page size.
 func (q *query) limit() int { return q.integer("limit", 1, 100, 20) }
 
+// time returns a point in time, or the zero time. Years before 1970 are rejected: they
+// are mistakes, and microseconds since 1970 are stored.
 func (q *query) time(name string) time.Time {
 	s, ok := q.one(name)
 	if !ok {
@@ -72,6 +77,7 @@ func (q *query) time(name string) time.Time {
 	return t
 }
 
+// runStates are all states, in the order of the documentation.
 var runStates = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
 
 // states returns a list of states. The parameter may be repeated, and contain commas.

@@ -130,6 +130,8 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 // until release is called.
 func (c *Call) Hold() (release func(), err error) { return c.s.gate.hold() }
 
+// Parameters of the path; "" if the route does not have them.
+
 func (c *Call) flowID() string     { return c.Param("flow_id") }
 func (c *Call) runID() string      { return c.Param("run_id") }
 func (c *Call) deliveryID() string { return c.Param("delivery_id") }

@@ -44,15 +44,18 @@ type runObject struct {
 	Cost        costObject      `json:"cost"`
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
-	ParentRunID *string         `json:"parent_run_id" doc:"The run of which this is a rerun."`
+	ParentRunID *string         `json:"parent_run_id" doc:"The run that this run repeats."`
 	Metadata    map[string]any  `json:"metadata"`
 	URLs        runURLs         `json:"urls"`
 }
 
+// costObject is the JSON of a cost. It is an object so that other currencies or a
+// breakdown can be added.
 type costObject struct {
 	USD string `json:"usd" doc:"Dollars as a decimal string, so that no digit is lost."`
 }
 
+// runURLs are absolute links, so that a client need not build paths.
 type runURLs struct {
 	Self      string `json:"self"`
 	Result    string `json:"result"`
@@ -118,6 +121,7 @@ func newRunURLs(publicURL string, r *flow.Run) runURLs {
 // runPath returns the path of a run in the API.
 func runPath(r *flow.Run) string { return "/v1/flow/" + r.FlowID + "/run/" + r.ID }
 
+// newErrorObject returns nil for a run or step without an error.
 func newErrorObject(e *flow.Error) *errorObject {
 	if e == nil {
 		return nil
@@ -143,6 +147,7 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
+// orEmpty returns an empty map for nil, which would be null in JSON.
 func orEmpty(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}

@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 )
 
+// Bounds of run_options.
 const (
 	maxRunTimeout = 7 * 24 * time.Hour
 	maxMetadata   = 16 << 10 // bytes of JSON
@@ -87,6 +88,7 @@ func (p *problems) version(v any, at string) (n int64, draft bool) {
 	return int64(f), false
 }
 
+// webhook returns the webhook of a run, which is called once the run has ended.
 func (p *problems) webhook(v any, at string) *flow.RunWebhook {
 	values, ok := p.object(v, at, webhookOptions)
 	if !ok {
@@ -124,6 +126,8 @@ func validWebhookSecret(s string) bool {
 	return ok && err == nil && len(data) >= 24 && len(data) <= 64
 }
 
+// metadata returns an object that clients may attach to a run. Sluice does not interpret
+// it.
 func (p *problems) metadata(v any, at string) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -57,6 +57,9 @@ func fingerprint(r *http.Request, raw []byte) string {
 }
 
 // startRun is POST run. It responds once the run is stored, or later with Prefer: wait.
+// The key may come from a cache. Accepting a run checks the key again in the same
+// transaction; if no run was accepted, the key is checked here, so that a revoked key
+// is reported as such and not as some other error.
 func (s *Server) startRun(c *Call) error {
 	if !s.Runner.Accepts() {
 		return ErrDraining()
@@ -116,6 +119,7 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	return start, req, nil
 }
 
+// newStart returns a start without inputs and options.
 func (c *Call) newStart(req startRequest) flow.Start {
 	start := flow.Start{
 		WorkspaceID: c.Key.WorkspaceID, FlowID: c.flowID(), Key: c.Key, Trigger: c.Key.Trigger,

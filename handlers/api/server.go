@@ -137,6 +137,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
+// withDefaults returns the configuration with defaults in place of zero values.
 func (c Config) withDefaults() Config {
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	if c.MaxInFlight == 0 {

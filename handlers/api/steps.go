@@ -25,6 +25,7 @@ type stepObject struct {
 	Error     *errorObject   `json:"error"`
 }
 
+// stepList is all steps of a run, on one page.
 type stepList struct {
 	Steps []stepObject `json:"steps"`
 }
@@ -85,6 +86,7 @@ func TopNode(path string) string {
 	return path
 }
 
+// newStepObject returns the JSON of a step, without download links.
 func newStepObject(s *flow.Step) stepObject {
 	return stepObject{
 		Path: s.Path, Node: s.Node, Kind: s.Kind, State: s.State, Attempts: s.Attempt,

@@ -19,11 +19,14 @@ type webhookObject struct {
 	Previous   []secretObject `json:"previous" doc:"Replaced secrets that still sign, in addition to the current one."`
 }
 
+// secretObject is a replaced secret, which signs until it expires so that receivers can
+// be updated without losing messages.
 type secretObject struct {
 	Secret string `json:"secret"`
 	Until  stamp  `json:"until"`
 }
 
+// webhookList is all webhook nodes of a flow.
 type webhookList struct {
 	Webhooks []webhookObject `json:"webhooks"`
 }
@@ -72,6 +75,8 @@ func (s *Server) listWebhooks(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
+// newWebhookObject returns a webhook node with its secrets, which are created now if they
+// do not exist. A credential that signs is only named.
 func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
 	o := webhookObject{
 		Node: w.ID, Label: orNull(w.Label), URL: orNull(flow.ShownURL(w.URL)), Live: w.Live,
