@@ -78,8 +78,8 @@ func (s *Server) redeliver(c *Call) error {
 	return c.WriteJSON(http.StatusAccepted, s.newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
 }
 
-// newDeliveryObject returns a delivery with the query of its URL hidden, which may hold
-// secrets, and with download links in its body.
+// newDeliveryObject returns a delivery without the secrets in its URL, and with download
+// links in its body.
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
 		DeliveryID: d.ID, FlowID: d.FlowID, RunID: orNull(d.RunID), Node: orNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,

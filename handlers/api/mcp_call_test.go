@@ -81,8 +81,8 @@ func TestMCPErrors(t *testing.T) {
 	a.call("fail", nil).wantError(t, "shutting down")
 }
 
-// heldCall begins a call that waits at its gate, and returns once the first
-// word of its progress is there.
+// heldCall starts a call that waits at its gate, and returns after the first progress
+// notification.
 func (a *agent) heldCall(gate string) (s *stream, first rpc, run *flow.Run) {
 	a.t.Helper()
 	params := map[string]any{"name": "wait", "arguments": map[string]any{"gate": gate}, "_meta": map[string]any{"progressToken": "p1"}}
@@ -200,9 +200,9 @@ func TestMCPCancel(t *testing.T) {
 	w.eventually(func() bool { return state(run) == flow.RunCanceled })
 }
 
-// TestMCPLetsGo: a call ends before its run when its key stops or the server
-// shuts down. Nobody could read the result with a key that has stopped, so its
-// run is canceled; at a shutdown the run continues.
+// TestMCPLetsGo checks that a call ends before its run if its key becomes invalid or the
+// server shuts down. The result could not be read with an invalid key, so the run is
+// canceled; at a shutdown the run continues.
 func TestMCPLetsGo(t *testing.T) {
 	t.Parallel()
 	change := func(to func(k *flow.Key)) func(w *env, key string) {
