@@ -12,13 +12,16 @@ import (
 // maxWait bounds how long a request may wait for the end of a run.
 const maxWait = 60 * time.Second
 
+// maxIdempotencyKey bounds an Idempotency-Key, in characters.
+const maxIdempotencyKey = 255
+
 // idempotencyKey returns the Idempotency-Key header, or "".
 func idempotencyKey(h http.Header) (string, error) {
 	v, present, err := SingleHeader(h, "Idempotency-Key")
 	if err != nil || !present {
 		return "", err
 	}
-	if len(v) < 1 || len(v) > 255 || strings.ContainsFunc(v, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+	if v == "" || len(v) > maxIdempotencyKey || strings.ContainsFunc(v, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return "", flow.Errorf(flow.CodeInvalidHeader, "Idempotency-Key takes 1 to 255 printable ASCII characters.")
 	}
 	return v, nil
