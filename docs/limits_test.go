@@ -15,7 +15,7 @@ var limits = map[string]string{
 	"Nesting of JSON":                 `{{number "flow" "MaxJSONDepth"}} levels`,
 	"Headers":                         `{{bytes "handlers/web" "maxHeader"}}`,
 	"`Prefer: wait=N` and `?wait=N`":  `{{span "handlers/api" "maxWait"}}`,
-	"`Idempotency-Key`":               "{{found `handlers/api/headers.go` `len\\(v\\) <= (\\d+)`}} characters, kept {{span `flow` `IdempotencyLife`}}",
+	"`Idempotency-Key`":               "{{number `handlers/api` `maxIdempotencyKey`}} characters, kept {{span `flow` `IdempotencyLife`}}",
 	"`run_options.metadata`":          `{{bytes "handlers/api" "maxMetadata"}}`,
 	"URL of a run's webhook":          `{{number "handlers/api" "maxURL"}} characters`,
 	"Items of a list":                 "{{found `handlers/api/query.go` `\"limit\", 1, \\d+, (\\d+)`}} per page by default; `limit` can be up to {{found `handlers/api/query.go` `\"limit\", 1, (\\d+)`}}",

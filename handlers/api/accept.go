@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -13,9 +14,9 @@ const (
 	typeBytes   = "application/octet-stream"
 )
 
-// chooseType returns the offer that the Accept header likes best, or "" when
-// it takes none. Among equals the one that was named most exactly wins, then
-// the one named first, then the order of the offers.
+// ChooseType returns the offer that the Accept header prefers, or "" if it accepts
+// no offer. Among equal qualities (RFC 9110, 12.5.1) the most specific range wins,
+// then the first in the header, then the first offer.
 func ChooseType(accept []string, offers []string) string {
 	if len(accept) == 0 {
 		return offers[0]
@@ -38,20 +39,15 @@ type mediaRange struct {
 	text    string
 	quality float64
 	exact   int // 2 for a type, 1 for type/*, 0 for */*
-	place   int
+	place   int // in the header
 }
 
+// beats reports whether r is preferred to o.
 func (r mediaRange) beats(o mediaRange) bool {
-	if r.quality != o.quality {
-		return r.quality > o.quality
-	}
-	if r.exact != o.exact {
-		return r.exact > o.exact
-	}
-	return r.place < o.place
+	return cmp.Or(cmp.Compare(r.quality, o.quality), cmp.Compare(r.exact, o.exact), cmp.Compare(o.place, r.place)) > 0
 }
 
-// match is the most exact range that holds for an offer.
+// match returns the most specific range that matches an offer.
 func match(ranges []mediaRange, offer string) (best mediaRange, ok bool) {
 	for _, r := range ranges {
 		prefix, open := strings.CutSuffix(r.text, "*")
@@ -63,6 +59,7 @@ func match(ranges []mediaRange, offer string) (best mediaRange, ok bool) {
 	return best, ok
 }
 
+// parseAccept returns the media ranges of an Accept header.
 func parseAccept(s string) []mediaRange {
 	var list []mediaRange
 	for part := range strings.SplitSeq(s, ",") {
@@ -82,7 +79,7 @@ func parseAccept(s string) []mediaRange {
 	return list
 }
 
-// quality reads q=; a value that is none counts as 1, as if it were absent.
+// quality returns the q parameter. An invalid one counts as 1, as if it were absent.
 func quality(params string) float64 {
 	for p := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")

@@ -15,14 +15,17 @@ import (
 	"sluice/handlers/web"
 )
 
-// localKey is who the command line on the same machine acts as. It has no ID,
-// so nothing is recorded of its use.
+// localKey is the key of the command line on the same machine. It has no ID, so its
+// use is not recorded.
 var localKey = flow.Key{
 	WorkspaceID: flow.DefaultWorkspace, Name: "command line", Trigger: flow.TriggerCLI,
 	Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage},
 }
 
-// authorize finds out who asks and whether they may: key, rate, scope, flow.
+// authorize authenticates the key and checks, in this order, rate limit, scope and
+// flow. For a start, the key may come from a cache (Key.Recent): accepting the run
+// checks it again in the same transaction, which saves a query for each start. If
+// the cached key is rejected here, its current state decides.
 func (c *Call) authorize(need access) error {
 	r := c.Request()
 	if keyInURL(r.URL) {
@@ -63,8 +66,7 @@ func (c *Call) mayUse(need access) error {
 	return c.checkFlow()
 }
 
-// authorizeAgain replaces a remembered key with the present one, and checks
-// that one.
+// authorizeAgain repeats the checks with the current state of a cached key.
 func (c *Call) authorizeAgain(need access) error {
 	key, err := c.s.FindKey(c.Request())
 	if err != nil {
@@ -74,27 +76,27 @@ func (c *Call) authorizeAgain(need access) error {
 	return c.mayUse(need)
 }
 
-// missingScope names what the key would need.
+// ErrMissingScope returns the error for a key without a scope.
 func ErrMissingScope(s flow.Scope) error {
 	return flow.Errorf(flow.CodeScopeMissing, "This key lacks the scope %q.", s)
 }
 
-// actingKey is where a request of our own carries whom it acts as.
+// actingKey is the context key of the flow.Key that ServeAs sets.
 type actingKey struct{}
 
-// ServeAs answers a request as if it bore a key, for parts of Sluice that call
-// the API for a person who has signed in. The key need not be in the store;
-// without an ID nothing is recorded of its use.
+// ServeAs serves a request as if it had been sent with a key. The dashboard uses it to
+// call the API for a signed-in user. The key need not be stored; the use of a key
+// without an ID is not recorded.
 func (s *Server) ServeAs(key *flow.Key, w http.ResponseWriter, r *http.Request) {
 	s.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), actingKey{}, key)))
 }
 
-// findKey reads the Authorization header. Cookies count for nothing here.
+// FindKey returns the valid key in the Authorization header. It ignores cookies.
 func (s *Server) FindKey(r *http.Request) (*flow.Key, error) {
 	return s.findKeyWith(r, s.Store.FindKeyByHash)
 }
 
-// findKeyWith is findKey that finds the key of a hash with find.
+// findKeyWith is FindKey with another function to find a key by its hash.
 func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, hash string) (*flow.Key, error)) (*flow.Key, error) {
 	if key, ok := r.Context().Value(actingKey{}).(*flow.Key); ok {
 		return key, nil
@@ -107,7 +109,7 @@ func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, has
 		return &localKey, nil
 	}
 	invalid := flow.Errorf(flow.CodeKeyInvalid, "This is not a key of Sluice.")
-	if !flow.ValidKeyText(text) { // a slip or a scan; the database need not be asked
+	if !flow.ValidKeyText(text) { // a wrong checksum saves the query
 		return nil, invalid
 	}
 	sum := sha256.Sum256([]byte(text))
@@ -124,6 +126,7 @@ func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, has
 	return key, nil
 }
 
+// bearer returns the token of the Authorization header.
 func bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
@@ -136,8 +139,8 @@ func bearer(h http.Header) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// checkFlow holds the flow of the path against the key's list. Whether a flow
-// that may be called exists is found out by whoever reads it.
+// checkFlow checks that the key may call the flow of the path. It does not check that
+// the flow exists if the key allows it; the handler will.
 func (c *Call) checkFlow() error {
 	id := c.flowID()
 	if id == "" {
@@ -149,8 +152,8 @@ func (c *Call) checkFlow() error {
 	return c.allow(id)
 }
 
-// allow tells apart a flow of the own workspace, which may be named, from
-// those of others, which may not.
+// allow returns an error if the key may not call a flow: "not allowed" for a flow of
+// the same workspace, "not found" for any other.
 func (c *Call) allow(flowID string) error {
 	if c.Key.Allows(flowID) {
 		return nil
@@ -161,7 +164,8 @@ func (c *Call) allow(flowID string) error {
 	return flow.Errorf(flow.CodeFlowNotAllowed, "This key may not call this flow.")
 }
 
-// keyInURL tells whether a key stands in the URL, by its name or by its form.
+// keyInURL reports whether a URL contains a key, judging by the names of parameters and
+// by the form of values.
 func keyInURL(u *url.URL) bool {
 	if u.RawQuery == "" {
 		return web.ContainsKey(u.Path)

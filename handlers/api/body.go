@@ -12,17 +12,17 @@ import (
 	"sluice/handlers/web"
 )
 
-// maxBody is how large a JSON body may be.
+// MaxBody bounds a JSON body, in bytes.
 const MaxBody = 1 << 20
 
-// readObject reads the body as one strict JSON object and returns the raw
-// bytes too. With optional, no body at all is an empty object.
+// ReadObject reads the body as one strict JSON object (see flow.DecodeJSON) and also
+// returns the raw bytes. If optional, a missing body is an empty object.
 func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err error) {
 	r := c.Request()
 	if r.ContentLength == 0 && optional {
 		return map[string]any{}, nil, nil
 	}
-	if err := checkMediaType(r.Header); err != nil {
+	if err := checkJSONType(r.Header); err != nil {
 		return nil, nil, err
 	}
 	if raw, err = c.readBody(); err != nil {
@@ -35,32 +35,38 @@ func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err
 	return object, raw, err
 }
 
-func checkMediaType(h http.Header) error {
-	refuse := flow.Errorf(flow.CodeUnsupportedMediaType, "The body must be application/json in UTF-8, without compression.")
-	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return refuse
-	}
-	values := h.Values("Content-Type")
-	if len(values) != 1 {
-		return refuse
-	}
-	if values[0] == TypeJSON { // nearly every caller; spares the parser
-		return nil
-	}
-	media, params, err := mime.ParseMediaType(values[0])
-	if err != nil || media != TypeJSON {
-		return refuse
-	}
+// checkJSONType returns an error unless the body is JSON in UTF-8.
+func checkJSONType(h http.Header) error {
+	media, params := contentType(h)
+	ok := media == TypeJSON
 	for name, value := range params {
-		if name != "charset" || !strings.EqualFold(value, "utf-8") {
-			return refuse
-		}
+		ok = ok && name == "charset" && strings.EqualFold(value, "utf-8")
+	}
+	if !ok {
+		return flow.Errorf(flow.CodeUnsupportedMediaType, "The body must be application/json in UTF-8, without compression.")
 	}
 	return nil
 }
 
-// readBody reads at most maxBody bytes. Memory is taken as bytes arrive, not
-// as Content-Length promises them.
+// contentType returns the media type of a body and its parameters. It is "" for a
+// compressed body, and if the header is missing, repeated or malformed.
+func contentType(h http.Header) (media string, params map[string]string) {
+	values := h.Values("Content-Type")
+	if e := h.Get("Content-Encoding"); len(values) != 1 || e != "" && !strings.EqualFold(e, "identity") {
+		return "", nil
+	}
+	if values[0] == TypeJSON { // nearly all requests; skips the parser
+		return TypeJSON, nil
+	}
+	media, params, err := mime.ParseMediaType(values[0])
+	if err != nil {
+		return "", nil
+	}
+	return media, params
+}
+
+// readBody reads the whole body, at most MaxBody bytes. It allocates memory as data arrives, not by
+// Content-Length, which an attacker chooses.
 func (c *Call) readBody() ([]byte, error) {
 	r := c.Request()
 	tooLarge := flow.Errorf(flow.CodeBodyTooLarge, "The body is larger than 1 MiB.")
@@ -71,7 +77,7 @@ func (c *Call) readBody() ([]byte, error) {
 	b.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
 	_, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
 	if err == nil {
-		web.ClearReadDeadline(c.Response()) // not before: what is left of a body is read to its end after the answer
+		web.ClearReadDeadline(c.Response()) // only now: an unread rest is drained after the response
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, tooLarge
@@ -85,6 +91,7 @@ func (c *Call) readBody() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// decodeObject decodes a body, with an error that locates the first problem.
 func decodeObject(raw []byte) (map[string]any, error) {
 	refuse := flow.Errorf(flow.CodeInvalidJSON, "The body is not one JSON object.")
 	if len(raw) == 0 {

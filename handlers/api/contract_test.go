@@ -13,8 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// contract holds what the server says against its own OpenAPI document, with a
-// JSON Schema validator that knows nothing of the code that made either.
+// contract validates responses against the OpenAPI document of the server, with an
+// independent JSON Schema validator.
 type contract struct {
 	mu       sync.Mutex
 	document map[string]any
@@ -23,7 +23,7 @@ type contract struct {
 	seen     map[string]bool // operation and status
 }
 
-// wholeAPI is the document that every answer of every test is held against.
+// wholeAPI is the document that every response of every test is validated against.
 var wholeAPI = sync.OnceValue(func() *contract {
 	s := &Server{Config: Config{PublicURL: publicURL, Version: "1.2.3"}}
 	s.routes = s.table()
@@ -44,7 +44,7 @@ func newContract(document []byte) *contract {
 	return c
 }
 
-// validate holds JSON against the schema at a place of the document.
+// validate checks JSON against the schema at a pointer into the document.
 func (c *contract) validate(pointer string, data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,8 +86,8 @@ func (c *contract) count() int {
 	return len(c.seen)
 }
 
-// check holds one answer against what the document says of its route: status,
-// media type, body and that no header is left out of it.
+// check validates a response against the description of its route: status, media type,
+// body, and that all its headers are described.
 func (c *contract) check(t testing.TB, method, path string, a *reply) {
 	t.Helper()
 	if a.header.Get("X-Request-Id") == "" {

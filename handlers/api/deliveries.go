@@ -7,9 +7,9 @@ import (
 	"sluice/flow"
 )
 
-// deliveryObject is a webhook message as callers see it.
+// deliveryObject is the JSON of a webhook delivery.
 type deliveryObject struct {
-	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same on every attempt."`
+	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same for every attempt."`
 	FlowID     string             `json:"flow_id"`
 	RunID      *string            `json:"run_id" doc:"Null for a test, which belongs to no run."`
 	Node       *string            `json:"node" doc:"The webhook node; null for the webhook of the run itself."`
@@ -18,25 +18,27 @@ type deliveryObject struct {
 	CreatedAt  stamp              `json:"created_at"`
 	NextAt     stampOrNull        `json:"next_attempt_at"`
 	EndedAt    stampOrNull        `json:"ended_at"`
-	Body       json.RawMessage    `json:"body" doc:"What is sent; null once erased. Links to files hold here as in every answer, in the message itself for a week."`
+	Body       json.RawMessage    `json:"body" doc:"The body of the message; null once erased. File links expire as in every response; those in the message itself last a week."`
 	Attempts   []attemptObject    `json:"attempts"`
 }
 
+// attemptObject is the JSON of one attempt to deliver a webhook.
 type attemptObject struct {
-	Number    int64   `json:"number" doc:"1, 2, 3 … over all series of attempts."`
+	Number    int64   `json:"number" doc:"1, 2, 3 … across all series of attempts."`
 	StartedAt stamp   `json:"started_at"`
 	LatencyMS int64   `json:"latency_ms"`
-	Status    *int    `json:"status" doc:"HTTP status; null when there was no answer."`
-	Response  string  `json:"response" doc:"At most the first 4 KiB of the answer."`
+	Status    *int    `json:"status" doc:"HTTP status; null if there was no response."`
+	Response  string  `json:"response" doc:"At most the first 4 KiB of the response."`
 	Error     *string `json:"error"`
 }
 
+// deliveryList is one page of deliveries.
 type deliveryList struct {
 	Deliveries []deliveryObject `json:"deliveries"`
 	NextCursor *string          `json:"next_cursor"`
 }
 
-// listDeliveries is GET deliveries: the webhook log of a flow, newest first.
+// listDeliveries is GET deliveries: the webhook deliveries of a flow, newest first.
 func (s *Server) listDeliveries(c *Call) error {
 	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	if _, err := s.Store.FindFlow(ctx, ws, c.flowID()); err != nil {
@@ -52,15 +54,11 @@ func (s *Server) listDeliveries(c *Call) error {
 		return err
 	}
 	records, next := Page(records, limit, func(d *flow.DeliveryRecord) string { return d.Position })
-	list := deliveryList{Deliveries: make([]deliveryObject, 0, len(records)), NextCursor: next}
-	for i := range records {
-		list.Deliveries = append(list.Deliveries, s.newDeliveryObject(&records[i]))
-	}
-	return c.WriteJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, deliveryList{convert(records, s.newDeliveryObject), next})
 }
 
-// redeliver is POST redeliver: a new series of attempts under the same ID. The
-// path names no flow, so the flow's permission is asked for here.
+// redeliver is POST redeliver: a new series of attempts with the same ID. The path has
+// no flow ID, so whether the key may call the flow is checked here.
 func (s *Server) redeliver(c *Call) error {
 	if !flow.ValidID(flow.PrefixDelivery, c.deliveryID()) {
 		return errNotFound
@@ -80,16 +78,15 @@ func (s *Server) redeliver(c *Call) error {
 	return c.WriteJSON(http.StatusAccepted, s.newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
 }
 
+// newDeliveryObject returns a delivery without the secrets in its URL, and with download
+// links in its body.
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
 		DeliveryID: d.ID, FlowID: d.FlowID, RunID: orNull(d.RunID), Node: orNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
-		CreatedAt: stamp(d.CreatedAt), NextAt: stampOrNull(d.NextAt), EndedAt: stampOrNull(d.EndedAt), Attempts: []attemptObject{},
+		CreatedAt: stamp(d.CreatedAt), NextAt: stampOrNull(d.NextAt), EndedAt: stampOrNull(d.EndedAt), Attempts: convert(d.Attempts, newAttemptObject),
 	}
 	if json.Valid(d.Body) {
 		o.Body = s.Links.Body(&d.Delivery, s.LinksExpire())
-	}
-	for i := range d.Attempts {
-		o.Attempts = append(o.Attempts, newAttemptObject(&d.Attempts[i]))
 	}
 	return o
 }

@@ -1,6 +1,18 @@
-// Package api is the HTTP API under /v1: keys, limits, and the translation
-// between requests and the domain, with one file per noun. It owns how things
-// look on the wire: statuses, headers, JSON, event streams, problems and the
-// OpenAPI description. It decides nothing about flows and runs, and knows
-// neither SQL nor the queue: it sees both through the interfaces in server.go.
+// Package api is the HTTP API for programs, under /v1. It authenticates a key, checks
+// its scope, flows and rate limit, reads the request strictly, and calls the store
+// or the job runner. Rules about flows and runs are in package flow.
+//
+// The table in routes.go is the only list of routes: the router, the authorization
+// and the OpenAPI document are generated from it. A request passes Server.serve,
+// Call.authorize (auth.go, limits.go) and the handler of its route. A handler
+// returns either a response it has written or an error; Server.fail turns every
+// error into a problem (RFC 9457) with a code from problems.go.
+//
+//   - runs*.go start, show, list, cancel and rerun runs; events*.go stream them.
+//   - files*.go upload and serve files; flows.go, steps.go, deliveries.go and
+//     webhooks.go show the rest.
+//   - openapi*.go describe the API. Types that are written as JSON carry their
+//     descriptions in doc tags.
+//
+// Package mcp adds POST /mcp with what this package exports. Cookies are ignored.
 package api

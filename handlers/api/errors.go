@@ -13,29 +13,29 @@ import (
 	"sluice/handlers/web"
 )
 
-// errNotFound is the one answer for what is unknown, malformed or somebody
-// else's: nobody may learn which of the three it was.
+// errNotFound is the error for everything unknown, malformed or of another workspace,
+// so that a response does not reveal which of them it is.
 var errNotFound = flow.Errorf(flow.CodeNotFound, "There is nothing here, or this key may not know of it.")
 
-// runError says that a run did not succeed; its own error goes along.
+// runError is the error for the result of a run that did not succeed. The problem
+// includes the error of the run.
 type runError struct {
-	told *flow.Error
-	run  *errorObject
+	public *flow.Error
+	run    *errorObject
 }
 
-// Error is the sentence that the problem tells.
-func (e runError) Error() string { return e.told.Message }
+// Error returns the message of the problem.
+func (e runError) Error() string { return e.public.Message }
 
-// Unwrap is what the door makes a problem of.
-func (e runError) Unwrap() error { return e.told }
+// Unwrap exposes the error that becomes the problem.
+func (e runError) Unwrap() error { return e.public }
 
-// fail is the one door for errors: whatever a handler or the router returns
-// leaves here as a problem. What is not a flow.Error is logged and stays
-// private.
+// fail responds to every error of a handler or the router, with a problem. Errors that
+// are not a flow.Error are logged and become internal errors without details.
 func (s *Server) fail(err error, c echo.Context) {
 	e := s.PublicError(err, c)
 	if c.Response().Committed {
-		return // the answer has begun; cutting it short is all that is left
+		return // part of the response was sent; the connection is cut
 	}
 	if web.IsClientGone(err, c.Request()) {
 		_ = c.NoContent(web.StatusClientGone)
@@ -44,15 +44,14 @@ func (s *Server) fail(err error, c echo.Context) {
 	p := problem{
 		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemKinds[e.Code].title,
 		Status: problemKinds[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
-		Code: e.Code, RequestID: requestID(c), Errors: problemFields(e.Fields), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
+		Code: e.Code, RequestID: requestID(c), Errors: convert(e.Fields, func(p *flow.Problem) problemField { return problemField{p.Pointer, p.Code, p.Detail} }), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
 	}
 	if r, ok := errors.AsType[runError](err); ok {
 		p.Error = r.run
 	}
-	h := c.Response().Header()
-	problemHeaders(h, e)
+	problemHeaders(c.Response().Header(), e)
 	if err := writeBody(c, p.Status, typeProblem, flow.EncodeJSON(p)); err != nil {
-		s.Log.Debug("answer not taken", "request_id", requestID(c), "error", err)
+		s.Log.Debug("response not sent", "request_id", requestID(c), "error", err)
 	}
 }
 
@@ -72,7 +71,7 @@ func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
 	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
 		return e
 	case web.IsClientGone(err, r):
-		s.Log.Debug("caller went away", "request_id", id, "error", err)
+		s.Log.Debug("client disconnected", "request_id", id, "error", err)
 	default:
 		s.Log.Error("request failed", "request_id", id, "method", r.Method, "path", instance(r), "error", err)
 		if ok && e.Code == flow.CodeInternal {
@@ -97,6 +96,7 @@ func notFound(path string) *flow.Error {
 	return errNotFound
 }
 
+// routerError returns the error for a request that matches no route.
 func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 	code, known := routerCodes[err.Code]
 	switch {
@@ -118,7 +118,8 @@ func RetryAfter(e *flow.Error) time.Duration {
 	return cmp.Or(max(e.After, 0), problemKinds[e.Code].after)
 }
 
-// problemHeaders adds the headers that belong to a status.
+// problemHeaders sets the headers of a problem: Retry-After, WWW-Authenticate (RFC 6750)
+// and no caching.
 func problemHeaders(h http.Header, e *flow.Error) {
 	if after := RetryAfter(e); after > 0 {
 		h.Set("Retry-After", web.Seconds(after))
@@ -135,8 +136,8 @@ func problemHeaders(h http.Header, e *flow.Error) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// instance is the request's path. The query is left out, and a path that holds
-// what looks like a key too: neither may reach a log or a bug report.
+// instance returns the path of a request without the query, or "/" if the path contains
+// what looks like a key: keys must not reach a log or a bug report.
 func instance(r *http.Request) string {
 	p := r.URL.EscapedPath()
 	if web.ContainsKey(p) {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,7 +18,7 @@ import (
 	"sluice/handlers/web"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 var (
 	anyID      = regexp.MustCompile(`(flow|run)_[0-9a-z]{26}`)
@@ -173,6 +174,23 @@ func TestEmptyID(t *testing.T) {
 	for _, path := range []string{"/v1/flow/flow_x", "/v1/nothing", "/v1//flow"} {
 		if a := w.send(request{method: "GET", path: path, key: key}); a.status != 404 || strings.Contains(flow.Text(a.field("detail")), "empty") {
 			t.Errorf("GET %s answers %d %s", path, a.status, a.raw)
+		}
+	}
+}
+
+// TestRetryAfter checks that an error's own wait wins over the default of its code.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  flow.Error
+		want time.Duration
+	}{
+		{flow.Error{Code: flow.CodeQueueFull, After: 2 * time.Second}, 2 * time.Second},
+		{flow.Error{Code: flow.CodeQueueFull}, 5 * time.Second},
+		{flow.Error{Code: flow.CodeNotFound}, 0},
+	} {
+		if got := RetryAfter(&c.err); got != c.want {
+			t.Errorf("%s with %s: %s, want %s", c.err.Code, c.err.After, got, c.want)
 		}
 	}
 }

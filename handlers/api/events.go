@@ -12,8 +12,8 @@ import (
 	"sluice/handlers/web/conns"
 )
 
-// streamEvents is GET events: what happened after Last-Event-ID, and then what
-// happens, until the run has ended.
+// streamEvents is GET events: the events after Last-Event-ID, then further ones as they
+// happen, until the run has ended.
 func (s *Server) streamEvents(c *Call) error {
 	run, err := c.findContent()
 	if err != nil {
@@ -24,28 +24,28 @@ func (s *Server) streamEvents(c *Call) error {
 		return err
 	}
 	if run.State.Ended() && after >= run.Seq {
-		// An EventSource that reconnects after the end stops only at this.
+		// Only 204 keeps an EventSource from reconnecting.
 		return c.NoContent(http.StatusNoContent)
 	}
 	c.deferred = func() error { return c.stream(run, after) }
 	return nil
 }
 
-// eventStream is one answer of Server-Sent Events.
+// eventStream is the event stream of one run to one client.
 type eventStream struct {
 	*Call
 	out     *web.Stream
 	run     *flow.Run
 	outputs []flow.Output
 	watch   flow.Watch
-	reads   *Pacer // at the store
+	reads   *Pacer // of the store
 	texts   *Pacer
 	last    int64                  // number of the newest event sent
-	steps   map[string]runningStep // by path, those that are running
-	retry   bool                   // the last look failed; another one is due
+	steps   map[string]runningStep // running steps, by path
+	retry   bool                   // the last read failed and must be repeated
 }
 
-// stream answers with the events of a run.
+// stream sends the events of a run.
 func (c *Call) stream(run *flow.Run, after int64) error {
 	release, err := c.Hold()
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Call) stream(run *flow.Run, after int64) error {
 	if err != nil {
 		return err
 	}
-	// Watching begins before the first look, so no change falls between.
+	// Watch before the first read, so that no change is missed in between.
 	watch := c.s.Runner.WatchText(run.ID)
 	defer watch.Stop()
 	e := &eventStream{
@@ -70,11 +70,10 @@ func (c *Call) stream(run *flow.Run, after int64) error {
 	return nil
 }
 
-// follow sends until the run has ended, the caller has gone or the server
-// drains. Each look at the store sends all that is new, so a poke that comes
-// twice or once for many changes does no harm. Looks are paced, lest a busy run
-// be read more often than anybody can see; text has a pace of its own and does
-// not wait for a look.
+// follow sends events until the run has ended, the client has disconnected or the
+// server drains. Each read of the store sends everything new, so notifications may be
+// repeated or coalesced. Reads are throttled, because a busy run changes more often
+// than a person can see; text has its own interval and does not wait for a read.
 func (e *eventStream) follow() error {
 	ping, stop := conns.NewTicker(e.Request().Context(), e.s.PingInterval)
 	defer stop()
@@ -87,7 +86,7 @@ func (e *eventStream) follow() error {
 	return err
 }
 
-// next waits for what comes first and answers it.
+// next handles the next notification, timer or keep-alive.
 func (e *eventStream) next(ping <-chan time.Time) error {
 	select {
 	case <-e.reads.Ready:
@@ -118,8 +117,8 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 	return nil
 }
 
-// look sends what the store says is new, to a caller who may still see it. While
-// the database is away nothing is sent, and the next look comes soon.
+// read sends what is new in the store if the key is still valid. While the database is
+// unavailable it sends nothing and retries soon.
 func (e *eventStream) read() error {
 	err := e.checkKey()
 	if err == nil {
@@ -136,15 +135,14 @@ func (e *eventStream) read() error {
 	return err
 }
 
-// allowed ends the stream if the key does not hold any more: one that was
-// revoked stops at once.
+// checkKey ends the stream if the key is no longer valid, for example revoked.
 func (e *eventStream) checkKey() error {
 	_, err := e.s.FindKey(e.Request())
 	return stillAllowed(err)
 }
 
-// allowedText is allowed for text, for which a look that another stream made a
-// moment ago is enough.
+// checkKeyForText is checkKey for sending text. It accepts a key that another stream
+// read a moment ago, because text is sent many times a second.
 func (e *eventStream) checkKeyForText() error {
 	_, err := e.s.findKeyWith(e.Request(), func(ctx context.Context, hash string) (*flow.Key, error) {
 		return e.s.streamKeys.find(ctx, hash, e.s.keyMaxAge)
@@ -152,7 +150,7 @@ func (e *eventStream) checkKeyForText() error {
 	return stillAllowed(err)
 }
 
-// stillAllowed turns the refusal of a key into the end of its stream.
+// stillAllowed turns the rejection of a key into the end of its stream.
 func stillAllowed(err error) error {
 	if err != nil && !flow.IsUnavailable(err) {
 		return web.ErrStreamDone
@@ -160,10 +158,10 @@ func stillAllowed(err error) error {
 	return err
 }
 
-// sendNews reads the run, then its steps, then the text, and sends what is new.
-// A step written between the first two is left for the next look: its number is
-// beyond that of the run as it was read. Text comes last because a step that
-// has ended says nothing more: what it said is sent before its end.
+// sendNew reads the run, then its steps, then the text, and sends what is new. A step
+// that is written between the first two waits for the next read: its number is above
+// that of the run as it was read. Text is read last because a step that has ended
+// emits no further text: all of it can be sent before the event of its end.
 func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	run, err := e.s.Store.FindRun(ctx, e.run.WorkspaceID, e.run.FlowID, e.run.ID)
 	if err != nil {
@@ -191,13 +189,15 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	return run.State.Ended(), e.out.Flush()
 }
 
-// stepEvent tells where a step stands. It is the data of a step event.
+// stepEvent is the data of a step event.
 type stepEvent struct {
 	Path    string         `json:"path"`
 	State   flow.StepState `json:"state"`
 	Attempt int            `json:"attempt"`
 }
 
+// write adds a numbered event. A client that reconnects sends the number of the last one
+// as Last-Event-ID and gets those after it.
 func (e *eventStream) write(ev flow.Event) {
 	id := strconv.FormatInt(ev.Seq, 10)
 	switch {

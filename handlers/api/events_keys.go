@@ -8,9 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// streamKeys shares the looks at keys among streams. A thousand streams of one
-// key read it once in a while together, not each for itself. It is safe for
-// concurrent use.
+// streamKeys caches keys for event streams, so that a thousand streams of one key share
+// one query. It is safe for concurrent use.
 type streamKeys struct {
 	read func(ctx context.Context, hash string) (*flow.Key, error)
 
@@ -19,14 +18,14 @@ type streamKeys struct {
 	swept time.Time
 }
 
-// streamKey is one key as it was read last.
+// streamKey is the last read state of one key.
 type streamKey struct {
-	mu   sync.Mutex // held while it is read, so that others wait for the answer
+	mu   sync.Mutex // held while reading, so that others wait for the result
 	key  *flow.Key
 	when time.Time
 }
 
-// find returns a key that was read no longer ago than age. Errors are not kept.
+// find returns a key that was read at most age ago. Errors are not cached.
 func (s *streamKeys) find(ctx context.Context, hash string, age time.Duration) (*flow.Key, error) {
 	k := s.at(hash, age)
 	k.mu.Lock()
@@ -42,8 +41,8 @@ func (s *streamKeys) find(ctx context.Context, hash string, age time.Duration) (
 	return key, err
 }
 
-// at returns the place of a key and, now and then, drops those that no stream
-// has asked for.
+// at returns the cache entry of a key. Once a minute it empties the cache, because
+// streams may have ended.
 func (s *streamKeys) at(hash string, age time.Duration) *streamKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ type event struct {
 	name, data string
 }
 
-// stream reads events until it ends; more tells whether the first n are enough.
+// stream is an event stream of the server.
 type stream struct {
 	t       testing.TB
 	resp    *http.Response
@@ -119,7 +119,7 @@ func TestStreamEvents(t *testing.T) {
 	w.get(path+"/events", "Accept", "application/json").wantCode(t, 406, flow.CodeNotAcceptable)
 }
 
-// within tells whether each event of part is in all, with the same number.
+// within reports whether all contains each event of part, with the same number.
 func within(part, all []event) bool {
 	set := map[event]bool{}
 	for _, e := range all {

@@ -7,43 +7,47 @@ import (
 	"sluice/flow"
 )
 
-// deltaEvent is text of a step that is at work. It is the data of a delta
-// event, which has no number: text is not stored and never comes twice.
+// deltaEvent is the data of a delta event: text of a running step. It has no number,
+// because text is not stored and never sent again.
 type deltaEvent struct {
 	Path      string `json:"path"`
 	Text      string `json:"text"`
-	Reset     bool   `json:"reset,omitempty" doc:"text is all so far; what came before on this path is void."`
-	Truncated bool   `json:"truncated,omitempty" doc:"More than 1 MiB: no more text of this attempt follows. The step's outputs have it all."`
+	Reset     bool   `json:"reset,omitempty" doc:"text is everything so far and replaces earlier text of this path."`
+	Truncated bool   `json:"truncated,omitempty" doc:"More than 1 MiB: no more text of this attempt follows. The step's outputs contain all of it."`
 }
 
-// pacer lets pokes through, with a pause after each.
+// Pacer throttles notifications: after each one, the receiver calls Pause and gets no
+// other until Resume.
 type Pacer struct {
-	Ready   <-chan struct{} // the pokes, except during a pause
+	Ready   <-chan struct{} // the notifications; nil during a pause
 	all     <-chan struct{}
 	Resumed *time.Timer
 }
 
-func NewPacer(pokes <-chan struct{}) *Pacer {
-	p := &Pacer{Ready: pokes, all: pokes, Resumed: time.NewTimer(time.Hour)}
+// NewPacer returns a Pacer that is not paused.
+func NewPacer(notifications <-chan struct{}) *Pacer {
+	p := &Pacer{Ready: notifications, all: notifications, Resumed: time.NewTimer(time.Hour)}
 	p.Resumed.Stop()
 	return p
 }
 
+// Pause stops notifications. Resumed fires after d; the receiver then calls Resume.
 func (p *Pacer) Pause(d time.Duration) {
 	p.Ready = nil
 	p.Resumed.Reset(d)
 }
 
+// Resume ends a pause. A notification that came during it is delivered now.
 func (p *Pacer) Resume() { p.Ready = p.all }
 
-// known is what a stream knows of a step that has begun: text of other attempts
-// is not sent, so that it comes after the event of the step's begin.
+// runningStep is the last attempt of a step whose start the stream has sent. Text of
+// later attempts waits, so that it follows the event of their start.
 type runningStep struct {
 	attempt int
 	running bool
 }
 
-// learn takes note of steps that are running, or were until now.
+// learn records the steps that run, or ran since the last read.
 func (e *eventStream) learn(steps []flow.Step) {
 	for i := range steps {
 		s := &steps[i]
@@ -53,13 +57,13 @@ func (e *eventStream) learn(steps []flow.Step) {
 	}
 }
 
-// forget drops the steps that are not running: all their text was sent.
+// forget drops steps that have ended: all their text was sent.
 func (e *eventStream) forget() {
 	maps.DeleteFunc(e.steps, func(_ string, k runningStep) bool { return !k.running })
 }
 
-// readText takes the text that may be sent; early tells that there is more, of
-// steps that are not known to have begun.
+// readText returns the text that may be sent now. early reports that there is more, of
+// steps whose start was not sent yet.
 func (e *eventStream) readText() (deltas []flow.Delta, early bool) {
 	deltas = e.watch.Read(func(path string, attempt int) bool {
 		ready := e.steps[path].attempt == attempt
@@ -69,8 +73,8 @@ func (e *eventStream) readText() (deltas []flow.Delta, early bool) {
 	return deltas, early
 }
 
-// writeText writes the text of steps that are running, or of those that are
-// not any more: that comes before the event which says so.
+// writeText adds the text of steps that run or, with running false, of those that have
+// ended, whose text must precede the event of their end.
 func (e *eventStream) writeText(deltas []flow.Delta, running bool) {
 	for i := range deltas {
 		if d := &deltas[i]; e.steps[d.Path].running == running {
@@ -79,17 +83,17 @@ func (e *eventStream) writeText(deltas []flow.Delta, running bool) {
 	}
 }
 
-// sendText sends the text of running steps without asking the store, unless a
-// step has begun in the meantime. The first text goes out at once, what follows
-// is gathered.
+// sendText sends the text of running steps without reading the store, unless a step
+// has started meanwhile. The first text is sent immediately; later text is collected
+// for textInterval.
 func (e *eventStream) sendText() error {
-	// No key is revoked while the database is away.
+	// Keys cannot be revoked while the database is unavailable.
 	if err := e.checkKeyForText(); err != nil && !flow.IsUnavailable(err) {
 		return err
 	}
 	deltas, early := e.readText()
 	if len(deltas) == 0 && !early {
-		return nil // the last look has sent it
+		return nil // the last read has sent it
 	}
 	e.texts.Pause(e.s.textInterval)
 	if e.writeText(deltas, true); e.out.Pending() {

@@ -7,29 +7,28 @@ import (
 	"sluice/flow"
 )
 
-// Files keeps what is uploaded and what runs produce.
+// Files stores uploaded files and those that runs produce.
 type Files interface {
 	flow.FileStore
 	FindFile(ctx context.Context, ws, id string) (*flow.File, error)
-	// FileByID finds a file in whatever workspace it is. Whoever asks checks
-	// that the caller may know of it.
+	// FileByID finds a file of any workspace. The caller must check access.
 	FileByID(ctx context.Context, id string) (*flow.File, error)
 	FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error)
 	EraseFile(ctx context.Context, ws, id string) error
 }
 
-// fileObject is an uploaded file: the file value, which a run takes as it is,
-// and when it was made.
+// fileObject is the JSON of an uploaded file: a file value, which can be an input of a
+// run, with its creation time.
 type fileObject struct {
-	File      string `json:"file" doc:"The ID. {\"file\": ID} is enough of a value to start a run with."`
+	File      string `json:"file" doc:"The ID. {\"file\": ID} is enough as an input."`
 	Name      string `json:"name"`
 	MIME      string `json:"mime"`
 	Size      int64  `json:"size" doc:"Bytes."`
 	CreatedAt stamp  `json:"created_at"`
-	URL       string `json:"url" doc:"Where anybody can fetch it without a key, for at least an hour. Each answer has a fresh one."`
+	URL       string `json:"url" doc:"Download link that needs no key, valid for at least an hour. Each response has a new one."`
 }
 
-// createFile is POST files.
+// createFile is POST files: it uploads a file.
 func (s *Server) createFile(c *Call) error {
 	if !s.Runner.Accepts() {
 		return ErrDraining()
@@ -52,15 +51,15 @@ func (s *Server) createFile(c *Call) error {
 
 func filePath(id string) string { return "/v1/files/" + id }
 
-// findFile reads the file of the path as far as the key may use it. What it
-// may not use is missing.
+// findFile returns the file of the path if the key may use it: one that it uploaded or
+// that is in a run it may see.
 func (c *Call) findFile(key *flow.Key) (*flow.File, error) {
 	if !flow.ValidID(flow.PrefixFile, c.fileID()) {
 		return nil, errNotFound
 	}
 	ctx := c.Request().Context()
 	f, err := c.s.Files.FindFile(ctx, key.WorkspaceID, c.fileID())
-	if err != nil || flow.MayUseFile(key, f, nil) { // nearly always, without a look at its runs
+	if err != nil || flow.MayUseFile(key, f, nil) { // usually; saves reading its runs
 		return f, err
 	}
 	uses, err := c.s.Files.FileUses(ctx, f.WorkspaceID, f.ID)
@@ -73,8 +72,8 @@ func (c *Call) findFile(key *flow.Key) (*flow.File, error) {
 	return f, nil
 }
 
-// eraseFile is DELETE file: for a key that manages, or for the one that
-// uploaded it. A key that manages needs no other scope to find it.
+// eraseFile is DELETE file, with scope manage or the key that uploaded the file. Scope
+// manage includes finding the file, which otherwise takes scope read.
 func (s *Server) eraseFile(c *Call) error {
 	key := *c.Key
 	if key.Has(flow.ScopeManage) {

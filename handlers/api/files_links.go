@@ -8,30 +8,32 @@ import (
 	"sluice/flow"
 )
 
-// linksHold is at most how long the links of an answer hold, and half of it at
-// least: they end on the hour, so that equal answers stay equal for a while.
+// linkLifetime is the longest lifetime of a download link; the shortest is half of it.
+// Links expire on the hour, so that responses stay equal, and cacheable, for a while.
 const linkLifetime = 2 * time.Hour
 
+// LinksExpire returns when a download link that is created now expires.
 func (s *Server) LinksExpire() time.Time {
 	return s.Now().Truncate(linkLifetime / 2).Add(linkLifetime)
 }
 
-// linked is values by name with links to the files in them.
+// LinkFiles returns a copy of named values in which each file has a download link.
 func (s *Server) LinkFiles(ws string, values map[string]any) map[string]any {
 	return s.Links.Values(ws, values, s.LinksExpire())
 }
 
+// linkedOutput returns an output event with download links in its value.
 func (s *Server) linkedOutput(ws string, o *flow.OutputEvent) flow.OutputEvent {
 	named := map[string]any{o.Name: o.Value}
 	return flow.OutputEvent{Name: o.Name, Value: s.LinkFiles(ws, named)[o.Name]}
 }
 
-// errLink is the one answer for a link that leads nowhere: it may have
-// expired, been changed, or its file may be gone.
+// errInvalidLink is the error for every invalid link: expired, forged, or of an erased
+// file.
 var errInvalidLink = flow.Errorf(flow.CodeNotFound, "This link leads nowhere, or has expired. Ask for the run again to get a fresh one, or send a key.")
 
-// followLink finds the file that a signed link leads to. One that does not
-// hold leaves it to the key, if there is one.
+// followLink authorizes a request by the signature in its URL. If that is invalid and
+// the request has a key, the key decides.
 func (c *Call) followLink() (followed bool, err error) {
 	q := c.Request().URL.Query()
 	if !q.Has("signature") {
@@ -48,6 +50,7 @@ func (c *Call) followLink() (followed bool, err error) {
 	return false, err
 }
 
+// fileOfLink returns the file of the path if the signature is valid for it.
 func (c *Call) fileOfLink(expires, signature string) (*flow.File, error) {
 	at, err := strconv.ParseInt(expires, 10, 64)
 	if c.linkExpires = time.Unix(at, 0); err != nil || !flow.ValidID(flow.PrefixFile, c.fileID()) {

@@ -10,8 +10,8 @@ import (
 	"sluice/handlers/web"
 )
 
-// showFile is GET and HEAD file: its content, to a key that may use it or to
-// whoever has a link.
+// showFile is GET and HEAD file: its content, for a key that may use it or with a signed
+// link.
 func (s *Server) showFile(c *Call) error {
 	f := c.linkedFile
 	if f == nil {
@@ -33,7 +33,7 @@ func (s *Server) showFile(c *Call) error {
 	return c.serveFile(f, content)
 }
 
-// serveFile answers with the content or, as was asked, a part of it.
+// serveFile responds with the content or the requested range of it.
 func (c *Call) serveFile(f *flow.File, content io.ReadSeeker) error {
 	c.fileHeaders(f)
 	w := &fileWriter{ResponseWriter: c.Response()}
@@ -43,7 +43,7 @@ func (c *Call) serveFile(f *flow.File, content io.ReadSeeker) error {
 		return nil
 	}
 	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "Last-Modified", "Accept-Ranges"} {
-		c.Response().Header().Del(name) // they speak of the content, and a problem follows
+		c.Response().Header().Del(name) // they describe the content, and a problem follows
 	}
 	switch w.refused {
 	case http.StatusPreconditionFailed:
@@ -54,8 +54,8 @@ func (c *Call) serveFile(f *flow.File, content io.ReadSeeker) error {
 	return fmt.Errorf("serve %s: http.ServeContent refuses with %d", f.ID, w.refused)
 }
 
-// fileHeaders make sure that a browser takes a file for nothing but what it is
-// and runs nothing in it, wherever it came from.
+// fileHeaders sets headers that keep browsers from guessing another type and from
+// running scripts in a file, which may come from anyone.
 func (c *Call) fileHeaders(f *flow.File) {
 	h := c.Response().Header()
 	h.Set("Content-Type", f.ContentType())
@@ -67,7 +67,7 @@ func (c *Call) fileHeaders(f *flow.File) {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		return
 	}
-	// A link is made to be put into a page, on whatever site; a copy must not
+	// A link may be embedded in a page of any site. A cached copy must not
 	// outlive it.
 	left := min(c.linkExpires.Sub(c.s.Now()), linkLifetime/2)
 	h.Set("Cache-Control", fmt.Sprintf("private, max-age=%d", int(left/time.Second)))

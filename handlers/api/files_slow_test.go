@@ -28,7 +28,7 @@ func (w *env) trickle() trickle {
 	return trickle{c}
 }
 
-// send tells whether the server still takes what is sent.
+// send reports whether the server still reads what is sent.
 func (c trickle) send(piece string) bool {
 	_, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(piece), piece)
 	return err == nil

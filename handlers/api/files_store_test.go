@@ -14,7 +14,7 @@ import (
 	"sluice/flow"
 )
 
-// shelf keeps files in memory and believes no type that it does not find.
+// shelf is a Files in memory that detects types from the content.
 type shelf struct {
 	runs *memory
 	ids  flow.IDs
@@ -22,7 +22,7 @@ type shelf struct {
 	mu      sync.Mutex
 	files   map[string]*flow.File
 	content map[string][]byte
-	failing error // answers every question about files
+	failing error // returned by methods about files
 }
 
 func newShelf(runs *memory) *shelf {

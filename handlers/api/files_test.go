@@ -162,16 +162,16 @@ func TestDownloadHeaders(t *testing.T) {
 		wantType        string
 		disposition     string
 	}{
-		"a picture":                       {"Kätzchen 1.png", "image/png", pngBytes, "image/png", `inline; filename="K_tzchen 1.png"; filename*=UTF-8''K%C3%A4tzchen%201.png`},
-		"a sound":                         {"a.mp3", "audio/mpeg", []byte("ID3\x03"), "audio/mpeg", `inline; filename="a.mp3"; filename*=UTF-8''a.mp3`},
-		"a text":                          {"a.txt", "text/plain", []byte("x"), "text/plain", `attachment; filename="a.txt"; filename*=UTF-8''a.txt`},
-		"a page":                          {"a.html", "text/html", htmlBytes, "text/html", `attachment; filename="a.html"; filename*=UTF-8''a.html`},
-		"a page that claims a picture":    {"a.png", "image/png", htmlBytes, "text/html", `attachment; filename="a.png"; filename*=UTF-8''a.png`},
-		"a picture with scripts":          {"a.svg", "image/svg+xml", []byte("<svg/>"), "image/svg+xml", `attachment; filename="a.svg"; filename*=UTF-8''a.svg`},
-		"a name that would end a header":  {`a";b.bin`, "application/zip", []byte("x"), "application/zip", `attachment; filename="a_;b.bin"; filename*=UTF-8''a%22%3Bb.bin`},
-		"a type that is none":             {"a", "??", []byte("x"), "application/octet-stream", `attachment; filename="a"; filename*=UTF-8''a`},
-		"a type with parameters":          {"a", "text/csv; charset=utf-8", []byte("x"), "text/csv; charset=utf-8", `attachment; filename="a"; filename*=UTF-8''a`},
-		"a type that goes on to a header": {"a", "text/csv\r\nX-A: b", []byte("x"), "application/octet-stream", `attachment; filename="a"; filename*=UTF-8''a`},
+		"a picture":                      {"Kätzchen 1.png", "image/png", pngBytes, "image/png", `inline; filename="K_tzchen 1.png"; filename*=UTF-8''K%C3%A4tzchen%201.png`},
+		"a sound":                        {"a.mp3", "audio/mpeg", []byte("ID3\x03"), "audio/mpeg", `inline; filename="a.mp3"; filename*=UTF-8''a.mp3`},
+		"a text":                         {"a.txt", "text/plain", []byte("x"), "text/plain", `attachment; filename="a.txt"; filename*=UTF-8''a.txt`},
+		"a page":                         {"a.html", "text/html", htmlBytes, "text/html", `attachment; filename="a.html"; filename*=UTF-8''a.html`},
+		"a page that claims a picture":   {"a.png", "image/png", htmlBytes, "text/html", `attachment; filename="a.png"; filename*=UTF-8''a.png`},
+		"a picture with scripts":         {"a.svg", "image/svg+xml", []byte("<svg/>"), "image/svg+xml", `attachment; filename="a.svg"; filename*=UTF-8''a.svg`},
+		"a name that would end a header": {`a";b.bin`, "application/zip", []byte("x"), "application/zip", `attachment; filename="a_;b.bin"; filename*=UTF-8''a%22%3Bb.bin`},
+		"an invalid type":                {"a", "??", []byte("x"), "application/octet-stream", `attachment; filename="a"; filename*=UTF-8''a`},
+		"a type with parameters":         {"a", "text/csv; charset=utf-8", []byte("x"), "text/csv; charset=utf-8", `attachment; filename="a"; filename*=UTF-8''a`},
+		"a type with a header injection": {"a", "text/csv\r\nX-A: b", []byte("x"), "application/octet-stream", `attachment; filename="a"; filename*=UTF-8''a`},
 	}
 	for name, test := range tests {
 		f := w.files.put(flow.NewFile{WorkspaceID: "default", Name: test.name, MIME: test.mediaType}, test.data)
@@ -280,18 +280,18 @@ func TestFileLinks(t *testing.T) {
 	q, _ := url.ParseQuery(good[strings.IndexByte(good, '?')+1:])
 	shapes := map[string]string{}
 	for name, path := range map[string]string{
-		"expired":                       expired,
-		"expired, written anew":         strings.Replace(expired, "expires=", "expires=9", 1),
-		"no signature":                  "/v1/files/" + id + "?expires=" + q.Get("expires") + "&signature=",
-		"no time":                       "/v1/files/" + id + "?signature=" + q.Get("signature"),
-		"a longer signature":            good + "0",
-		"another signature":             good[:len(good)-64] + strings.Repeat("0", 64),
-		"of another file":               strings.Replace(good, id, foreign.ID, 1),
-		"of a file of theirs":           local(t, links.URL("default", foreign.ID, soon)),
-		"of no file":                    local(t, links.URL("default", m.ids.New(flow.PrefixFile), soon)),
-		"of no ID":                      local(t, links.URL("default", "x", soon)),
-		"signed with somebody's secret": local(t, (&flow.FileLinks{Base: publicURL, Key: []byte("x")}).URL("default", id, soon)),
-		"signed with no secret":         local(t, (&flow.FileLinks{Base: publicURL}).URL("default", id, soon)),
+		"expired":                    expired,
+		"expired, changed":           strings.Replace(expired, "expires=", "expires=9", 1),
+		"no signature":               "/v1/files/" + id + "?expires=" + q.Get("expires") + "&signature=",
+		"no time":                    "/v1/files/" + id + "?signature=" + q.Get("signature"),
+		"a longer signature":         good + "0",
+		"another signature":          good[:len(good)-64] + strings.Repeat("0", 64),
+		"of another file":            strings.Replace(good, id, foreign.ID, 1),
+		"of a file of theirs":        local(t, links.URL("default", foreign.ID, soon)),
+		"of no file":                 local(t, links.URL("default", m.ids.New(flow.PrefixFile), soon)),
+		"of no ID":                   local(t, links.URL("default", "x", soon)),
+		"signed with another secret": local(t, (&flow.FileLinks{Base: publicURL, Key: []byte("x")}).URL("default", id, soon)),
+		"signed with no secret":      local(t, (&flow.FileLinks{Base: publicURL}).URL("default", id, soon)),
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			a := m.send(request{method: method, path: path, key: "-"})

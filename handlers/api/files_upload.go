@@ -1,59 +1,64 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
-	"strings"
 
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/handlers/web/slowbody"
 )
 
-// filePart is the one part that an upload has.
+// fileField is the name of the only part of an upload.
 const fileField = "file"
 
-// formRoom is what the boundaries and headers of a form may take beside the
-// file.
+// formOverhead bounds the boundaries and headers of a form, in bytes.
 const formOverhead = 64 << 10
 
-// upload is a file on its way from the request into the store. It is read as
-// it is kept, so it is never whole in memory.
+// upload reads the file of a request while the store writes it, so that it is never
+// in memory as a whole. Forms of the dashboard, with other fields and errors, are
+// read by web.Call.ReadForm.
 type upload struct {
 	c     *Call
 	body  io.Reader
 	parts *multipart.Reader
 	part  *multipart.Part
-	err   error // what the reading ended with, but for io.EOF
+	err   error // of reading; nil at io.EOF
 }
 
-// receiveFile reads the file of a request into the store.
+// receiveFile stores the file of a request.
 func (c *Call) receiveFile() (*flow.File, error) {
 	u, err := c.newUpload()
 	if err != nil {
 		return nil, err
 	}
-	return u.save(c.Request().Context())
+	f, err := c.s.Files.SaveFile(c.Request().Context(), flow.NewFile{
+		WorkspaceID: c.Key.WorkspaceID, KeyID: c.Key.ID, MaxSize: c.s.MaxFile,
+		Name: u.part.FileName(), MIME: u.part.Header.Get("Content-Type"),
+	}, u)
+	if err != nil && u.err != nil {
+		return nil, u.err
+	}
+	return f, err
 }
 
-// newUpload reads as far as the file begins. What is wrong with the form is
-// told before anything is kept.
+// newUpload reads the form up to the content of the file, and returns an error for a
+// malformed form before anything is stored.
 func (c *Call) newUpload() (*upload, error) {
-	boundary, err := formBoundary(c.Request().Header)
-	if err != nil {
-		return nil, err
+	media, params := contentType(c.Request().Header)
+	if media != typeForm || params["boundary"] == "" {
+		return nil, flow.Errorf(flow.CodeUnsupportedMediaType, "The body must be multipart/form-data with one part, \"file\", without compression. With curl: -F file=@cat.png.")
 	}
 	u, most := &upload{c: c}, c.s.MaxFile+formOverhead
 	if c.Request().ContentLength > most {
 		return nil, u.tooLarge()
 	}
 	u.body = http.MaxBytesReader(c.Response().Writer, slowbody.New(c.Response(), c.Request().Body, c.s.bodyTimeout), most)
-	u.parts = multipart.NewReader(u.body, boundary)
+	u.parts = multipart.NewReader(u.body, params["boundary"])
+	var err error
 	u.part, err = u.parts.NextPart()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -64,52 +69,24 @@ func (c *Call) newUpload() (*upload, error) {
 	return u, checkPart(u.part)
 }
 
-// formBoundary refuses everything but multipart/form-data.
-func formBoundary(h http.Header) (string, error) {
-	refuse := flow.Errorf(flow.CodeUnsupportedMediaType, "The body must be multipart/form-data with one part, \"file\", without compression. With curl: -F file=@cat.png.")
-	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return "", refuse
-	}
-	values := h.Values("Content-Type")
-	if len(values) != 1 {
-		return "", refuse
-	}
-	media, params, err := mime.ParseMediaType(values[0])
-	if err != nil || media != typeForm || params["boundary"] == "" {
-		return "", refuse
-	}
-	return params["boundary"], nil
-}
-
+// checkPart returns an error unless a part is the file.
 func checkPart(p *multipart.Part) error {
 	switch {
 	case p.FormName() != fileField:
-		return invalid([]flow.Problem{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "this path takes one part, \"file\", and nothing else"}})
+		return problems{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "this path takes one part, \"file\", and nothing else"}}.err()
 	case p.FileName() == "":
 		return invalidFile("wrong_type", "the part \"file\" is a text and not a file; give it a file name. With curl: -F file=@cat.png")
 	}
 	return nil
 }
 
+// invalidFile returns the error for a form with a problem of its file.
 func invalidFile(code, detail string) error {
-	return invalid([]flow.Problem{{Pointer: flow.Pointer(fileField), Code: code, Detail: detail}})
+	return problems{{Pointer: flow.Pointer(fileField), Code: code, Detail: detail}}.err()
 }
 
-// save hands the file to the store, which decides what of its name and type can
-// be believed.
-func (u *upload) save(ctx context.Context) (*flow.File, error) {
-	f, err := u.c.s.Files.SaveFile(ctx, flow.NewFile{
-		WorkspaceID: u.c.Key.WorkspaceID, KeyID: u.c.Key.ID, MaxSize: u.c.s.MaxFile,
-		Name: u.part.FileName(), MIME: u.part.Header.Get("Content-Type"),
-	}, u)
-	if err != nil && u.err != nil {
-		return nil, u.err
-	}
-	return f, err
-}
-
-// Read gives the content. Its end is told only when nothing follows, so that a
-// form which is refused for its end leaves no file behind.
+// Read implements io.Reader. It reports the end of the file only after the end of the
+// form was checked, so that the store discards the file of an invalid form.
 func (u *upload) Read(p []byte) (int, error) {
 	if u.err != nil {
 		return 0, u.err
@@ -127,7 +104,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// end wants the form to end after the file and the request after the form.
+// end checks that the form ends after the file and the request after the form.
 func (u *upload) end() error {
 	next, err := u.parts.NextPart()
 	switch {
@@ -145,7 +122,7 @@ func (u *upload) end() error {
 	return nil
 }
 
-// problem says why a form could not be read.
+// problem returns the error for a form that could not be read.
 func (u *upload) problem(err error) error {
 	if _, ours := errors.AsType[*flow.Error](err); ours {
 		return err

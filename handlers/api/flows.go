@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// flowObject is a flow as callers see it: what they need to call it.
+// flowObject is the JSON of a flow: what a client needs to call it.
 type flowObject struct {
 	FlowID      string         `json:"flow_id"`
 	Name        string         `json:"name"`
@@ -21,15 +21,17 @@ type flowObject struct {
 	URLs        flowURLs       `json:"urls"`
 }
 
+// flowLimits are the limits of a flow. Those of the key or the server may be lower.
 type flowLimits struct {
-	MaxRunning *int64  `json:"max_running" doc:"Runs at once; more wait in the queue. Null: no limit of its own."`
-	MaxQueued  *int64  `json:"max_queued" doc:"Waiting runs beyond which a start is refused. Null: no limit of its own."`
-	RunsPerDay *int64  `json:"runs_per_day" doc:"Runs accepted per UTC day; beyond them a start is refused with 402. Null: no limit."`
-	USDPerDay  *string `json:"usd_per_day" doc:"Dollars that the runs of a UTC day may cost, as a decimal number; beyond them a start is refused with 402. Null: no limit."`
-	TimeoutS   int64   `json:"timeout_s" doc:"Seconds that a run may take unless run_options says otherwise."`
-	BodyBytes  int64   `json:"body_bytes" doc:"Bytes that the body of a start may have."`
+	MaxRunning *int64  `json:"max_running" doc:"Concurrent runs; more wait in the queue. Null: no limit for this flow."`
+	MaxQueued  *int64  `json:"max_queued" doc:"Queued runs; further starts are rejected. Null: no limit for this flow."`
+	RunsPerDay *int64  `json:"runs_per_day" doc:"Runs per UTC day; further starts are rejected with 402. Null: no limit."`
+	USDPerDay  *string `json:"usd_per_day" doc:"Cost of all runs per UTC day in dollars, as a decimal number; further starts are rejected with 402. Null: no limit."`
+	TimeoutS   int64   `json:"timeout_s" doc:"Default time limit of a run in seconds."`
+	BodyBytes  int64   `json:"body_bytes" doc:"Maximum size of the body of a start in bytes."`
 }
 
+// flowURLs are absolute links to what belongs to a flow.
 type flowURLs struct {
 	Self      string `json:"self"`
 	Run       string `json:"run"`
@@ -38,13 +40,14 @@ type flowURLs struct {
 	Dashboard string `json:"dashboard"`
 }
 
+// flowList is one page of flows.
 type flowList struct {
 	Flows      []flowObject `json:"flows"`
 	NextCursor *string      `json:"next_cursor"`
 }
 
-// findFlow reads the flow of the path. An archived one is not there any more;
-// its runs are.
+// findFlow returns the flow of the path. Archived flows are not found, but their runs
+// are.
 func (c *Call) findFlow() (*flow.Flow, error) {
 	f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
 	if err == nil && !f.ArchivedAt.IsZero() {
@@ -53,7 +56,7 @@ func (c *Call) findFlow() (*flow.Flow, error) {
 	return f, err
 }
 
-// showFlow is GET flow: what it takes and gives.
+// showFlow is GET flow: its inputs, outputs and limits.
 func (s *Server) showFlow(c *Call) error {
 	f, err := c.findFlow()
 	if err != nil {
@@ -66,7 +69,7 @@ func (s *Server) showFlow(c *Call) error {
 	return c.WriteJSON(http.StatusOK, o)
 }
 
-// listFlows is GET flow without an ID: what the key may call, by ID.
+// listFlows is GET flow without an ID: the flows that the key may call, ordered by ID.
 func (s *Server) listFlows(c *Call) error {
 	q := newQuery(c.Request().URL)
 	after, limit := q.cursor(flow.PrefixFlow), q.limit()
@@ -89,8 +92,7 @@ func (s *Server) listFlows(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// readFlows reads those that the key may call: all, or one by one those of its
-// list.
+// ReadFlows returns the flows that the key may call, after an ID, ordered by ID.
 func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 	ctx, store := c.Request().Context(), c.s.Store
 	if len(c.Key.Flows) == 0 {
@@ -113,6 +115,8 @@ func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 	return list, nil
 }
 
+// newFlowObject describes the live version of a flow. An unpublished flow only has a
+// name, a description and limits.
 func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, error) {
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	o := flowObject{
@@ -127,14 +131,14 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	if err != nil {
 		return o, err
 	}
-	// The published document speaks, not the draft that may say other things.
+	// Name and description are those of the published document, not of the draft.
 	o.Name, o.Description, o.Version = out.Name, out.Description, &f.LiveVersion
 	o.Inputs, o.Outputs = InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
 	return o, nil
 }
 
-// outputsSchema describes the result. What an output holds is decided by the
-// flow, and one that was skipped is absent.
+// OutputsSchema returns the JSON Schema of the outputs. Their types are not known before
+// a run, and a skipped output is absent.
 func OutputsSchema(outputs []flow.Output) map[string]any {
 	properties := map[string]any{}
 	for _, o := range outputs {
@@ -143,6 +147,7 @@ func OutputsSchema(outputs []flow.Output) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
+// usdOrNull returns a decimal number of dollars, or nil for 0, which means no limit.
 func usdOrNull(nano int64) *string {
 	if nano == 0 {
 		return nil

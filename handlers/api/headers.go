@@ -9,27 +9,26 @@ import (
 	"sluice/flow"
 )
 
-// maxWait is the longest time an answer is held.
+// maxWait bounds how long a request may wait for the end of a run.
 const maxWait = 60 * time.Second
 
-// idempotencyKey reads the header of that name; empty when it is absent.
+// maxIdempotencyKey bounds an Idempotency-Key, in characters.
+const maxIdempotencyKey = 255
+
+// idempotencyKey returns the Idempotency-Key header, or "".
 func idempotencyKey(h http.Header) (string, error) {
 	v, present, err := SingleHeader(h, "Idempotency-Key")
 	if err != nil || !present {
 		return "", err
 	}
-	ok := len(v) >= 1 && len(v) <= 255
-	for _, c := range []byte(v) {
-		ok = ok && c >= 0x20 && c <= 0x7e
-	}
-	if !ok {
+	if v == "" || len(v) > maxIdempotencyKey || strings.ContainsFunc(v, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return "", flow.Errorf(flow.CodeInvalidHeader, "Idempotency-Key takes 1 to 255 printable ASCII characters.")
 	}
 	return v, nil
 }
 
-// preferWait reads wait=N out of Prefer (RFC 7240); other preferences are left
-// alone, as they may be.
+// preferWait returns wait=N of the Prefer header (RFC 7240), or 0. Unknown preferences
+// are ignored, as the RFC requires.
 func preferWait(h http.Header) (time.Duration, error) {
 	for p := range strings.SplitSeq(strings.Join(h.Values("Prefer"), ","), ",") {
 		p, _, _ = strings.Cut(p, ";")
@@ -46,7 +45,8 @@ func preferWait(h http.Header) (time.Duration, error) {
 	return 0, nil
 }
 
-// lastEventID reads after which event a stream goes on; 0 is the beginning.
+// lastEventID returns the number of the event after which a stream continues, or 0 for
+// the beginning.
 func lastEventID(h http.Header) (int64, error) {
 	v, present, err := SingleHeader(h, "Last-Event-ID")
 	if err != nil || !present || v == "" {

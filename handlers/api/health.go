@@ -2,13 +2,13 @@ package api
 
 import "net/http"
 
-// live tells that the process answers.
+// live is GET livez: the process responds.
 func (s *Server) live(c *Call) error {
 	return c.WriteJSON(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// ready tells that this instance wants requests, which it cannot answer without
-// the database.
+// ready is GET readyz: this instance accepts requests. It reads the database, which all
+// requests need.
 func (s *Server) ready(c *Call) error {
 	if s.leaving.Load() || s.Runner.Draining() {
 		return ErrDraining()

@@ -7,14 +7,14 @@ import (
 	"sluice/flow"
 )
 
-// gates let a test decide when a hold node goes on, and what a speak node says.
+// gates let a test decide when a hold node continues, and what text a speak node emits.
 type gates struct {
 	mu     sync.Mutex
 	opened map[string]chan struct{}
 	voices map[string]chan string
 }
 
-// voice is what the test has a speak node say; closing it ends the step.
+// voice is the text that a speak node emits; closing it ends the step.
 func (g *gates) voice(name string) chan string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -39,7 +39,7 @@ func (g *gates) gate(name string) chan struct{} {
 	return g.opened[name]
 }
 
-// open lets every run go on whose hold node was given this text.
+// open continues every run whose hold node got this text.
 func (g *gates) open(name string) { close(g.gate(name)) }
 
 func typed(name string, t flow.FieldType) flow.Field {
@@ -50,7 +50,7 @@ func pass(_ context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 }
 
-// newKinds are kinds that do as little as the API needs to show.
+// newKinds returns minimal kinds for tests.
 func newKinds(g *gates) *flow.Registry {
 	value := []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}}
 	out := []flow.Port{{Name: "value", Type: flow.TypeAny}}
@@ -87,7 +87,7 @@ func (g *gates) hold(ctx context.Context, in *flow.In) (flow.Out, error) {
 	}
 }
 
-// speak passes on what its voice says, until it is closed; "!" fails the attempt.
+// speak emits the text of its voice until that is closed; "!" fails the attempt.
 func (g *gates) speak(ctx context.Context, in *flow.In) (flow.Out, error) {
 	voice := g.voice(flow.Text(in.Ports["value"]))
 	for {

@@ -16,13 +16,14 @@ import (
 	"sluice/handlers/web"
 )
 
-// gate bounds how many requests are in the house. Those that only wait or
-// stream cost little and are counted apart, so that they keep nobody out.
+// gate bounds concurrent requests. Requests that wait or stream cost little and are
+// counted apart from busy ones, so that they do not block these.
 type gate struct {
 	busy, held       atomic.Int64
 	maxBusy, maxHeld int64
 }
 
+// enter counts a busy request, or reports false if there are too many.
 func (g *gate) enter() bool {
 	if g.busy.Add(1) > g.maxBusy {
 		g.busy.Add(-1)
@@ -33,8 +34,8 @@ func (g *gate) enter() bool {
 
 func (g *gate) leave() { g.busy.Add(-1) }
 
-// hold moves a request that has entered to those that wait; release moves it
-// back and is called before it leaves.
+// hold counts a busy request as held until release is called, which must happen before
+// leave.
 func (g *gate) hold() (release func(), err error) {
 	if g.held.Add(1) > g.maxHeld {
 		g.held.Add(-1)
@@ -44,14 +45,17 @@ func (g *gate) hold() (release func(), err error) {
 	return func() { g.busy.Add(1); g.held.Add(-1) }, nil
 }
 
-// rates are the token buckets of keys that have a limit. There are at most
-// maxRates; the bucket of a key that is pushed out starts full again.
+// rates are the token buckets of keys with a rate limit. At most maxRates are kept; an
+// evicted one is full again.
 type rates struct {
 	byKey *lru.Cache[string, *rate.Limiter]
 }
 
+// maxRates bounds the memory for token buckets, since anyone can send invalid keys from
+// many addresses.
 const maxRates = 20_000
 
+// newRates returns an empty set of token buckets.
 func newRates() *rates {
 	return &rates{newCache[*rate.Limiter](maxRates)}
 }
@@ -65,7 +69,7 @@ func newCache[V any](size int) *lru.Cache[string, V] {
 	return c
 }
 
-// bucket is the key's own, set to what the key says now.
+// bucket returns the token bucket of a key, updated to its current limit.
 func (r *rates) bucket(key *flow.Key) *rate.Limiter {
 	per := rate.Limit(float64(key.RPM) / 60)
 	b, ok := r.byKey.Get(key.ID)
@@ -82,7 +86,7 @@ func (r *rates) bucket(key *flow.Key) *rate.Limiter {
 	return b
 }
 
-// take takes one request out of the key's minute, as this process counts.
+// take takes a token for one request, counting only this process.
 func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
 	b := r.bucket(key)
 	ok := b.AllowN(now, 1)
@@ -112,8 +116,8 @@ func (c *Call) takeRate(of *rates, key *flow.Key) *flow.Rate {
 	return all
 }
 
-// limitRate counts a request and says what is left, in the fields of
-// draft-ietf-httpapi-ratelimit-headers.
+// limitRate counts a request against the rate limit of its key and reports what is left
+// in the headers of draft-ietf-httpapi-ratelimit-headers.
 func (c *Call) limitRate() error {
 	if c.Key.RPM <= 0 {
 		return nil
@@ -150,6 +154,7 @@ func (c *Call) refuseKey(err error) error {
 	}
 }
 
+// addLimit adds a limit to the RateLimit headers, which are lists.
 func addLimit(h http.Header, policy, limit string) {
 	join := func(name, v string) {
 		h.Set(name, strings.TrimPrefix(h.Get(name)+", "+v, ", "))
@@ -158,9 +163,8 @@ func addLimit(h http.Header, policy, limit string) {
 	join("RateLimit", limit)
 }
 
-// limitRuns says in the same fields why a start was refused for its number of
-// runs. How long a queue may get is the operator's; the quota shown is what is
-// to be had now, which is none.
+// limitRuns adds the limit that rejected a start to the RateLimit headers. The length of
+// the queue is internal, so its quota is shown as 0, which is what is available now.
 func (c *Call) limitRuns(err error) error {
 	e := flow.AsError(err)
 	after := RetryAfter(e)
@@ -178,7 +182,8 @@ func (c *Call) limitRuns(err error) error {
 	return err
 }
 
-// limitDay is limitRuns for a budget of a day; quotas are whole numbers there.
+// limitDay is limitRuns for a daily budget. Quotas are integers, so money is in millionths
+// of a dollar.
 func limitDay(h http.Header, b *flow.Budget, after time.Duration) {
 	policy, name := fmt.Sprintf(`"runs-per-day";q=%d;w=86400`, b.Limit), `"runs-per-day"`
 	if b.Unit == flow.BudgetUSD {

@@ -43,7 +43,7 @@ func TestMCPStructuredOutput(t *testing.T) {
 	}
 }
 
-// TestMCPErrors: what a model can mend or should know of is a result.
+// TestMCPErrors checks that errors which a model can correct are results.
 func TestMCPErrors(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -81,8 +81,8 @@ func TestMCPErrors(t *testing.T) {
 	a.call("fail", nil).wantError(t, "shutting down")
 }
 
-// heldCall begins a call that waits at its gate, and returns once the first
-// word of its progress is there.
+// heldCall starts a call that waits at its gate, and returns after the first progress
+// notification.
 func (a *agent) heldCall(gate string) (s *stream, first rpc, run *flow.Run) {
 	a.t.Helper()
 	params := map[string]any{"name": "wait", "arguments": map[string]any{"gate": gate}, "_meta": map[string]any{"progressToken": "p1"}}
@@ -141,8 +141,8 @@ func TestMCPProgress(t *testing.T) {
 	}
 }
 
-// TestMCPCancel: a call ends by its name within its session, or when its caller
-// goes away; nobody else's call ends with it.
+// TestMCPCancel checks that a call is canceled by its ID within its session, or when its
+// client disconnects, and that no other client can cancel it.
 func TestMCPCancel(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -200,9 +200,9 @@ func TestMCPCancel(t *testing.T) {
 	w.eventually(func() bool { return state(run) == flow.RunCanceled })
 }
 
-// TestMCPLetsGo: a call ends before its run when its key stops or the server
-// shuts down. Nobody could read the result with a key that has stopped, so its
-// run is canceled; at a shutdown the run continues.
+// TestMCPLetsGo checks that a call ends before its run if its key becomes invalid or the
+// server shuts down. The result could not be read with an invalid key, so the run is
+// canceled; at a shutdown the run continues.
 func TestMCPLetsGo(t *testing.T) {
 	t.Parallel()
 	change := func(to func(k *flow.Key)) func(w *env, key string) {

@@ -13,7 +13,7 @@ import (
 	"sluice/flow"
 )
 
-// agent is a client of the Model Context Protocol, made of nothing but HTTP.
+// agent is a client of the Model Context Protocol that sends plain HTTP.
 type agent struct {
 	*env
 	key     string
@@ -25,7 +25,7 @@ func (w *env) agent(key string, headers ...string) *agent {
 	return &agent{env: w, key: key, headers: append([]string{"Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2025-11-25"}, headers...)}
 }
 
-// rpc is what a message may hold.
+// rpc is a JSON-RPC message.
 type rpc struct {
 	ID     any
 	Method string
@@ -37,7 +37,7 @@ type rpc struct {
 	}
 }
 
-// text is all text of a result of a tool.
+// text returns the text content of a tool result.
 func (r rpc) text() string {
 	var b strings.Builder
 	content, _ := r.Result["content"].([]any)
@@ -53,13 +53,13 @@ func (a *agent) body(method string, params map[string]any) string {
 	return string(flow.EncodeJSON(map[string]any{"jsonrpc": "2.0", "id": a.calls, "method": method, "params": params}))
 }
 
-// open sends a request and returns the answer as it begins.
+// open sends a request and returns the response without reading its body.
 func (a *agent) open(method string, params map[string]any) *http.Response {
 	a.t.Helper()
 	return a.env.open(request{method: "POST", path: "/mcp", key: a.key, headers: a.headers, body: a.body(method, params)})
 }
 
-// ask returns the answer, and the notifications before it.
+// ask sends a request and returns the response and the notifications before it.
 func (a *agent) ask(method string, params map[string]any) (answer rpc, told []rpc) {
 	a.t.Helper()
 	all := a.read(a.open(method, params))
@@ -151,7 +151,7 @@ func TestMCPInitialize(t *testing.T) {
 	}
 }
 
-// TestMCPRefuses: what is wrong before the protocol begins is a problem.
+// TestMCPRefuses checks that errors before the protocol begins are problems.
 func TestMCPRefuses(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -196,7 +196,7 @@ func TestMCPRefuses(t *testing.T) {
 	}
 }
 
-// TestMCPFiles: a file is a link, and a small picture is there to be seen too.
+// TestMCPFiles checks that files are links, and that small images are inline too.
 func TestMCPFiles(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -229,8 +229,8 @@ func TestMCPFiles(t *testing.T) {
 	}
 }
 
-// TestMCPNewProtocol: the version without sessions, which tells of errors by
-// the status too.
+// TestMCPNewProtocol uses the version without sessions, in which errors also have an HTTP
+// status.
 func TestMCPNewProtocol(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

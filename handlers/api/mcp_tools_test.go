@@ -104,7 +104,7 @@ func TestMCPManyTools(t *testing.T) {
 		t.Errorf("%d names, %d of them different", len(names), len(slices.Compact(names)))
 	}
 	if answer, _ := a.ask("tools/list", map[string]any{"cursor": "x"}); answer.Error == nil || answer.Error.Code != -32602 {
-		t.Errorf("a cursor that is none: %+v", answer)
+		t.Errorf("an invalid cursor: %+v", answer)
 	}
 	if a.calls > 8 {
 		t.Errorf("%d pages", a.calls)

@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// showAPI is GET openapi.json.
+// showAPI is GET openapi.json: the whole API.
 func (s *Server) showAPI(c *Call) error { return c.writeBody(http.StatusOK, s.api) }
 
 // apiDocument describes the whole API.
@@ -24,7 +24,7 @@ func (s *Server) apiDocument() []byte {
 	return flow.EncodeJSON(d.document())
 }
 
-// api is an OpenAPI 3.1 document being made of routes.
+// api builds an OpenAPI 3.1 document from routes.
 type api struct {
 	schemas
 	info, server schema
@@ -33,6 +33,7 @@ type api struct {
 	headers      schema
 }
 
+// newAPI returns a document without paths.
 func newAPI(s *Server, title, text, version string) *api {
 	if version == "" {
 		version = "dev"
@@ -49,12 +50,13 @@ func newAPI(s *Server, title, text, version string) *api {
 	for name, h := range apiHeaders {
 		d.headers[name] = h
 	}
-	d.of(runType) // these two are referred to by name
+	d.of(runType) // these two are referenced by name
 	d.of(problemType)
 	return d
 }
 
-// add describes one route under a path.
+// add describes a route. The path is separate, because the document of a single flow has
+// the ID of the flow in place of the parameter.
 func (d *api) add(r *route, path string) {
 	if r.doc.id == "" {
 		return
@@ -86,6 +88,7 @@ func (d *api) add(r *route, path string) {
 	item[strings.ToLower(r.method)] = op
 }
 
+// scopeNames returns the scopes of a class as text: "read or run".
 func scopeNames(a access) string {
 	names := []string{}
 	for _, s := range accessScopes[a] {
@@ -94,8 +97,7 @@ func scopeNames(a access) string {
 	return strings.Join(names, " or ")
 }
 
-// parameters are those of the path that are still open, and those that the
-// operation names.
+// parameters returns the parameters in the path and those that the operation lists.
 func (d *api) parameters(r *route, path string) []schema {
 	var list []schema
 	use := func(name string) {
@@ -113,6 +115,7 @@ func (d *api) parameters(r *route, path string) []schema {
 	return list
 }
 
+// responses describes the success and error responses by status.
 func (d *api) responses(r *route) schema {
 	responses := schema{}
 	for _, a := range r.doc.answers {
@@ -127,12 +130,12 @@ func (d *api) responses(r *route) schema {
 	}
 	for status, codes := range byStatus {
 		p := d.problemResponse(status, codes)
-		if also, ok := responses[strconv.Itoa(status)].(schema); ok { // the status has another meaning, of another type
+		if also, ok := responses[strconv.Itoa(status)].(schema); ok { // a status with a success response too
 			maps.Copy(p["content"].(schema), also["content"].(schema))
 		}
 		responses[strconv.Itoa(status)] = p
 	}
-	if r.method == http.MethodHead { // its answers have no body
+	if r.method == http.MethodHead { // no response body
 		for _, response := range responses {
 			delete(response.(schema), "content")
 		}
@@ -140,10 +143,11 @@ func (d *api) responses(r *route) schema {
 	return responses
 }
 
+// runStreamExample is the example of an event stream, as the client receives it.
 const runStreamExample = "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Your parcel\"}\n\n"
 
-// streamSchema describes a stream as the text it is, and what the data of its
-// events hold.
+// streamSchema describes an event stream as text, with the schema of the data of its
+// events.
 func (d *api) streamSchema(a *answer) schema {
 	data := ref(a.schema)
 	if a.schema == "" {
@@ -153,6 +157,7 @@ func (d *api) streamSchema(a *answer) schema {
 	return schema{"type": "string", "contentMediaType": TypeJSON, "contentSchema": data}
 }
 
+// response describes one success response with its headers and media types.
 func (d *api) response(r *route, a *answer) schema {
 	headers := append([]string{"X-Request-Id"}, a.headers...)
 	if r.access != accessOpen {
@@ -177,6 +182,8 @@ func (d *api) response(r *route, a *answer) schema {
 	return response
 }
 
+// problemResponse describes the problems with one status. The description lists their
+// codes; the example is the first of them.
 func (d *api) problemResponse(status int, codes []string) schema {
 	slices.Sort(codes)
 	headers := []string{"X-Request-Id"}
@@ -207,7 +214,7 @@ func headerRefs(names []string) schema {
 	return refs
 }
 
-// webhook describes a message that Sluice sends.
+// webhook describes a message that Sluice sends, with the headers of Standard Webhooks.
 func (d *api) webhook(id, summary, text string, body schema) {
 	header := func(name, text string) schema {
 		return schema{"name": name, "in": "header", "required": true, "description": text, "schema": schema{"type": "string"}}
@@ -215,15 +222,16 @@ func (d *api) webhook(id, summary, text string, body schema) {
 	d.hooks[id] = schema{"post": schema{
 		"operationId": id, "tags": []string{"Webhooks"}, "summary": summary, "description": text, "security": []schema{},
 		"parameters": []schema{
-			header("webhook-id", "The same on every attempt."),
-			header("webhook-timestamp", "Seconds since 1970 at which this attempt was made."),
-			header("webhook-signature", "v1, and the base64 HMAC-SHA256 over id.timestamp.body, as in Standard Webhooks."),
+			header("webhook-id", "The same for every attempt."),
+			header("webhook-timestamp", "Unix time of this attempt in seconds."),
+			header("webhook-signature", "v1 and the base64 HMAC-SHA256 of id.timestamp.body, as in Standard Webhooks."),
 		},
 		"requestBody": schema{"required": true, "content": schema{TypeJSON: schema{"schema": body}}},
-		"responses":   schema{"2XX": schema{"description": "Received. Anything else is tried again."}},
+		"responses":   schema{"2XX": schema{"description": "Received. Any other status is retried."}},
 	}}
 }
 
+// document returns the finished document without unused components.
 func (d *api) document() schema {
 	d.prune()
 	return schema{
@@ -236,8 +244,8 @@ func (d *api) document() schema {
 	}
 }
 
-// prune leaves out what nothing refers to: the document of a flow needs little
-// of what the whole API does.
+// prune removes components without a reference: the document of a single flow needs few
+// of them.
 func (d *api) prune() {
 	parts := map[string]schema{"schemas": d.components, "parameters": d.params, "headers": d.headers}
 	used := map[string]bool{}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -8,26 +9,26 @@ import (
 
 const exampleFileID = flow.PrefixFile + "01m7z26njgm1r68xj6qyhfyvty"
 
-// fileValueSchema describes a file as a value: what an input takes and, with a
-// url, what answers and webhooks give.
+// fileValueSchema describes a file value, as in inputs and, with a url, in responses and
+// webhooks.
 func fileValueSchema() schema {
 	text := func(text string) schema { return schema{"type": "string", "description": text} }
-	id := text("The ID that the upload answered with.")
+	id := text("The ID from the upload response.")
 	id["pattern"] = "^" + flow.PrefixFile + "[0-9a-z]{26}$"
 	return schema{
 		"type": "object", "required": []string{"file"},
-		"description": "A file. Upload it first: POST /v1/files as multipart/form-data with the part \"file\" answers with this object. As an input, the ID alone is enough.",
+		"description": "A file. Upload it first: POST /v1/files as multipart/form-data with the part \"file\" returns this object. As an input, the ID is enough.",
 		"properties": schema{
-			"file": id, "name": text("Filled in by Sluice."), "mime": text("Filled in by Sluice."),
-			"size": schema{"type": "integer", "minimum": 0, "description": "Bytes; filled in by Sluice."},
-			"url":  text("In answers and webhooks: where it can be fetched without a key until it expires. Ignored in inputs."),
+			"file": id, "name": text("Set by Sluice."), "mime": text("Set by Sluice."),
+			"size": schema{"type": "integer", "minimum": 0, "description": "Bytes; set by Sluice."},
+			"url":  text("In responses and webhooks: download link that needs no key, until it expires. Ignored in inputs."),
 		},
 		"examples": []any{schema{"file": exampleFileID}},
 	}
 }
 
-// inputsSchema describes the inputs of a flow, and for those that are files
-// how to give one.
+// InputsSchema returns the JSON Schema of the inputs, which for files also explains the
+// upload.
 func InputsSchema(inputs []flow.Input) schema {
 	s := schema(flow.InputsSchema(inputs))
 	properties := s["properties"].(schema)
@@ -39,7 +40,7 @@ func InputsSchema(inputs []flow.Input) schema {
 	return s
 }
 
-// fileInputSchema adds to what a flow says of an input what a file value is.
+// fileInputSchema merges the schema of an input with that of a file value.
 func fileInputSchema(in *flow.Input, own schema) schema {
 	file := fileValueSchema()
 	if text, ok := own["description"].(string); ok {
@@ -54,7 +55,7 @@ func fileInputSchema(in *flow.Input, own schema) schema {
 	return file
 }
 
-// fileExample is the input's own example if it can be given as it is.
+// fileExample returns the example of the input if that is a file value.
 func fileExample(in *flow.Input) any {
 	if _, ok := flow.FileID(in.Example); ok {
 		return in.Example
@@ -63,10 +64,5 @@ func fileExample(in *flow.Input) any {
 }
 
 func takesFiles(inputs []flow.Input) bool {
-	for i := range inputs {
-		if inputs[i].Type == flow.TypeFile {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(inputs, func(in flow.Input) bool { return in.Type == flow.TypeFile })
 }

@@ -9,8 +9,8 @@ import (
 	"sluice/flow"
 )
 
-// showFlowAPI is GET openapi.json of a flow: its own paths and field names, as
-// its live version has them.
+// showFlowAPI is GET openapi.json of a flow: its paths with the names and types of the
+// live version.
 func (s *Server) showFlowAPI(c *Call) error {
 	f, err := c.findFlow()
 	if err != nil {
@@ -26,6 +26,7 @@ func (s *Server) showFlowAPI(c *Call) error {
 	return c.writeBody(http.StatusOK, s.flowDocument(f, out))
 }
 
+// flowDocument returns the OpenAPI document of one flow.
 func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	d := newAPI(s, out.Name, out.Description, strconv.FormatInt(f.LiveVersion, 10))
 	inputs, outputs := InputsSchema(out.Inputs), schema(OutputsSchema(out.Outputs))
@@ -39,15 +40,15 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 		case strings.Contains(r.path, ":flow_id"):
 			d.add(r, strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1))
 		case strings.HasPrefix(r.path, "/v1/files") && takesFiles(out.Inputs):
-			d.add(r, pathOf(r.path)) // without them there is nothing to give
+			d.add(r, pathOf(r.path)) // not needed otherwise
 		}
 	}
 	d.webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", ref("RunEnded"))
-	d.webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with the outputs chosen in it.", ref("Outputs"))
+	d.webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", ref("Outputs"))
 	return flow.EncodeJSON(d.document())
 }
 
-// startSchema is the inputs with run_options beside them.
+// startSchema returns the schema of a start: the inputs and run_options.
 func startSchema(inputs schema, list []flow.Input) schema {
 	properties := maps.Clone(inputs["properties"].(schema))
 	properties[flow.ReservedInput] = ref("RunOptions")
@@ -68,8 +69,8 @@ func startSchema(inputs schema, list []flow.Input) schema {
 	return start
 }
 
-// knownNames gives an object of a run the types of its fields. It may have
-// fewer of them, or none any more.
+// knownNames returns the schema of the inputs or outputs of a run with typed properties.
+// None is required: an output may be skipped, and an erased run has null.
 func knownNames(of, in schema) schema {
 	s := maps.Clone(in)
 	s["properties"] = of["properties"]

@@ -2,54 +2,56 @@ package api
 
 import "sluice/flow"
 
-// apiParams are the parameters that operations name.
+// apiParams are the parameters, by the name that operations use.
 var apiParams = map[string]schema{
 	"flow_id":     pathParam("flow_id", flow.PrefixFlow),
 	"run_id":      pathParam("run_id", flow.PrefixRun),
 	"delivery_id": pathParam("delivery_id", flow.PrefixDelivery),
 	"file_id":     pathParam("file_id", flow.PrefixFile),
 
-	"wait":           queryParam("wait", "Hold the answer until the run ends, at most this many seconds.", schema{"type": "integer", "minimum": 0, "maximum": 60}),
-	"limit":          queryParam("limit", "How many to list.", schema{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}),
-	"cursor":         queryParam("cursor", "next_cursor of an earlier answer.", schema{"type": "string"}),
-	"created_after":  queryParam("created_after", "Only runs that were made later.", schema{"type": "string", "format": "date-time"}),
-	"created_before": queryParam("created_before", "Only runs that were made earlier.", schema{"type": "string", "format": "date-time"}),
+	"wait":           queryParam("wait", "Wait for the end of the run, at most this many seconds.", schema{"type": "integer", "minimum": 0, "maximum": 60}),
+	"limit":          queryParam("limit", "Page size.", schema{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}),
+	"cursor":         queryParam("cursor", "next_cursor of an earlier response.", schema{"type": "string"}),
+	"created_after":  queryParam("created_after", "Only runs created after this time.", schema{"type": "string", "format": "date-time"}),
+	"created_before": queryParam("created_before", "Only runs created before this time.", schema{"type": "string", "format": "date-time"}),
 	"status":         statusParam(),
-	"expires":        queryParam("expires", "Of a url that an answer gave: until when it holds.", schema{"type": "string"}),
-	"signature":      queryParam("signature", "Of a url that an answer gave: that it was ours. Takes the place of a key.", schema{"type": "string"}),
+	"expires":        queryParam("expires", "Part of a download url: when it expires.", schema{"type": "string"}),
+	"signature":      queryParam("signature", "Part of a download url: its signature, which replaces a key.", schema{"type": "string"}),
 
-	"Prefer":          headerParam("Prefer", "wait=N holds the answer until the run ends, at most N seconds (1 to 60).", schema{"type": "string", "examples": []string{"wait=30"}}),
-	"Idempotency-Key": headerParam("Idempotency-Key", "Makes sending the same request again harmless for 24 hours: it answers with the run of the first one.", schema{"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}),
-	"Last-Event-ID":   headerParam("Last-Event-ID", "Go on after this event.", schema{"type": "string", "pattern": "^[0-9]+$"}),
-	"Range":           headerParam("Range", "Ask for a part of the content.", schema{"type": "string", "examples": []string{"bytes=0-1023"}}),
-	"If-None-Match":   headerParam("If-None-Match", "An ETag: answer 304 if it still holds.", schema{"type": "string"}),
+	"Prefer":          headerParam("Prefer", "wait=N waits for the end of the run, at most N seconds (1 to 60).", schema{"type": "string", "examples": []string{"wait=30"}}),
+	"Idempotency-Key": headerParam("Idempotency-Key", "Makes the request idempotent for 24 hours: resending it returns the run of the first request.", schema{"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}),
+	"Last-Event-ID":   headerParam("Last-Event-ID", "Continue after this event.", schema{"type": "string", "pattern": "^[0-9]+$"}),
+	"Range":           headerParam("Range", "Request a part of the content.", schema{"type": "string", "examples": []string{"bytes=0-1023"}}),
+	"If-None-Match":   headerParam("If-None-Match", "An ETag: respond with 304 if it is still current.", schema{"type": "string"}),
 }
 
-// statusParam lists the states one by one or, as is accepted too, joined by
-// commas; the schema describes the repeated form.
+// statusParam describes the repeated form of the parameter. Values joined by commas are
+// accepted too.
 func statusParam() schema {
-	p := queryParam("status", "Only runs in one of these states. May be repeated; commas join several in one.", schema{"type": "array", "items": schema{"type": "string", "enum": runStates}})
+	p := queryParam("status", "Only runs in one of these states. May be repeated or contain several states separated by commas.", schema{"type": "array", "items": schema{"type": "string", "enum": runStates}})
 	p["style"], p["explode"] = "form", true
 	return p
 }
 
-// apiHeaders are the headers that answers name.
+// apiHeaders are the response headers, by name.
 var apiHeaders = map[string]schema{
-	"Location":            apiHeader("Path of what was made.", schema{"type": "string"}),
-	"Retry-After":         apiHeader("Seconds after which asking again makes sense.", schema{"type": "integer"}),
-	"ETag":                apiHeader("Changes whenever the answer does.", schema{"type": "string"}),
+	"Location":            apiHeader("Path of the created object.", schema{"type": "string"}),
+	"Retry-After":         apiHeader("Seconds to wait before the next request.", schema{"type": "integer"}),
+	"ETag":                apiHeader("Changes whenever the response does.", schema{"type": "string"}),
 	"Preference-Applied":  apiHeader("The wait that was applied.", schema{"type": "string"}),
 	"Idempotent-Replayed": apiHeader("true when an earlier request with this Idempotency-Key started the run.", schema{"type": "string", "enum": []string{"true"}}),
-	"X-Request-Id":        apiHeader("Names the request in the server's log; the caller's own is echoed.", schema{"type": "string"}),
-	"RateLimit":           apiHeader("What is left of a limit, as in draft-ietf-httpapi-ratelimit-headers.", schema{"type": "string"}),
+	"X-Request-Id":        apiHeader("Identifies the request in the server's log. A value sent by the client is echoed.", schema{"type": "string"}),
+	"RateLimit":           apiHeader("The remaining quota, as in draft-ietf-httpapi-ratelimit-headers.", schema{"type": "string"}),
 	"RateLimit-Policy":    apiHeader("The limits of this key.", schema{"type": "string"}),
 	"WWW-Authenticate":    apiHeader("How to authenticate.", schema{"type": "string"}),
-	"Last-Modified":       apiHeader("When the file was made.", schema{"type": "string"}),
-	"Content-Disposition": apiHeader("inline for pictures, sound and film, otherwise attachment; and the file's name.", schema{"type": "string"}),
-	"Accept-Ranges":       apiHeader("That Range is understood.", schema{"type": "string", "enum": []string{"bytes"}}),
-	"Content-Range":       apiHeader("Which part of how much.", schema{"type": "string"}),
-	"Mcp-Session-Id":      apiHeader("Of the answer to initialize: to be sent with what follows, so that a cancellation finds its call.", schema{"type": "string"}),
+	"Last-Modified":       apiHeader("When the file was created.", schema{"type": "string"}),
+	"Content-Disposition": apiHeader("inline for images, audio and video, otherwise attachment; with the file name.", schema{"type": "string"}),
+	"Accept-Ranges":       apiHeader("Range requests are supported.", schema{"type": "string", "enum": []string{"bytes"}}),
+	"Content-Range":       apiHeader("The range and the total size.", schema{"type": "string"}),
+	"Mcp-Session-Id":      apiHeader("Sent in the response to initialize. Send it with later requests, so that a cancellation finds its call.", schema{"type": "string"}),
 }
+
+// The following functions build parameter and header objects of OpenAPI 3.1.
 
 func apiHeader(text string, s schema) schema { return schema{"description": text, "schema": s} }
 
@@ -65,21 +67,21 @@ func headerParam(name, text string, s schema) schema {
 	return schema{"name": name, "in": "header", "description": text, "schema": s}
 }
 
-// bodySchemas are the request bodies and what else no wire type describes.
+// bodySchemas are the schemas that are not derived from Go types, such as request bodies.
 func bodySchemas() schema {
 	options := optionsSchema()
 	return schema{
 		"RunOptions": options,
 		"StartRun": schema{
-			"type": "object", "description": "Input names and their values. Which there are, the flow's own document says.",
+			"type": "object", "description": "Inputs by name. The OpenAPI document of the flow lists them.",
 			"properties": schema{flow.ReservedInput: ref("RunOptions")}, "additionalProperties": true,
 			"examples": []any{schema{"ticket": "My parcel has not arrived.", "run_options": schema{"metadata": schema{"customer": "4711"}}}},
 		},
 		"Rerun": schema{
 			"type": "object", "additionalProperties": false,
 			"properties": schema{
-				"from":   schema{"type": []string{"string", "null"}, "description": "The node to run again, with all that depends on it."},
-				"inputs": schema{"type": []string{"object", "null"}, "description": "Other inputs; those of the first run when absent."},
+				"from":   schema{"type": []string{"string", "null"}, "description": "The node to run again, with everything that depends on it."},
+				"inputs": schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
 			},
 			"examples": []any{schema{"from": "write"}},
 		},
@@ -87,9 +89,9 @@ func bodySchemas() schema {
 			"type": "object", "additionalProperties": false, "required": []string{fileField},
 			"properties": schema{fileField: schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},
 		},
-		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object with its ID as file, its name, mime and size, and the url where it can be fetched.", "additionalProperties": true, "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
+		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object with its ID as file, its name, mime and size, and a url to download it.", "additionalProperties": true, "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
 		"RPCMessage": schema{
-			"type": "object", "description": "A message of JSON-RPC 2.0, as the Model Context Protocol has them.", "required": []string{"jsonrpc"},
+			"type": "object", "description": "A JSON-RPC 2.0 message of the Model Context Protocol.", "required": []string{"jsonrpc"},
 			"properties": schema{"jsonrpc": schema{"const": "2.0"}, "id": schema{"type": []string{"string", "number", "null"}}, "method": schema{"type": "string"}, "params": schema{"type": "object"}, "result": schema{"type": "object"}, "error": schema{"type": "object"}},
 			"examples":   []any{schema{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 		},
@@ -108,8 +110,7 @@ func bodySchemas() schema {
 	}
 }
 
-// optionsSchema describes run_options from the same declarations that check
-// them.
+// optionsSchema describes run_options, using the declarations that also validate them.
 func optionsSchema() schema {
 	options := schema(flow.InputsSchema(runOptions))
 	properties := options["properties"].(schema)
@@ -119,9 +120,9 @@ func optionsSchema() schema {
 	}
 	webhook := schema(flow.InputsSchema(webhookOptions))
 	set("version", "A version other than the live one; needs the scope manage.", schema{"anyOf": []schema{{"type": "integer", "minimum": 1}, {"const": "draft"}, {"type": "null"}}})
-	set("webhook", "Is called when the run has ended.", nullable(webhook))
-	set("metadata", "Kept with the run and given back; at most 16 KiB of JSON.", schema{"type": []string{"object", "null"}})
-	set("timeout_s", "Seconds that the run may take.", nullable(properties["timeout_s"].(schema)))
+	set("webhook", "Called when the run has ended.", nullable(webhook))
+	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", schema{"type": []string{"object", "null"}})
+	set("timeout_s", "Time limit of the run in seconds.", nullable(properties["timeout_s"].(schema)))
 	set("save", "false erases the run's content once it and its deliveries have ended.", nullable(properties["save"].(schema)))
 	secret := webhook["properties"].(schema)["secret"].(schema)
 	secret["description"], secret["pattern"] = "Signs the message. Default: the webhook secret of the key, see GET /v1/webhook-secret.", "^whsec_[A-Za-z0-9+/]+=*$"

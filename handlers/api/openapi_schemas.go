@@ -12,12 +12,11 @@ import (
 // schema is a JSON Schema, or any other JSON object of the OpenAPI document.
 type schema = map[string]any
 
-// schemas collects the components that the wire types become. A type is
-// described once, by its declaration: names, nullability and doc tags.
+// schemas derives component schemas from Go types: names from json tags, descriptions
+// from doc tags, and null for pointers.
 type schemas struct{ components schema }
 
-// componentNames are the wire types that have a name in the document; others
-// are written where they are used.
+// componentNames are the types with a component of their own; others are inlined.
 var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[runObject]():        "Run",
 	reflect.TypeFor[runList]():          "RunList",
@@ -45,7 +44,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[flow.Progress]():    "Progress",
 }
 
-// leaves are types whose JSON their Go kind does not tell.
+// leaves are types whose JSON does not follow from their Go kind.
 var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[stamp]():              {"type": "string", "format": "date-time"},
 	reflect.TypeFor[stampOrNull]():        {"type": []string{"string", "null"}, "format": "date-time"},
@@ -57,7 +56,7 @@ var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
 }
 
-// of describes a type; named ones are added to the components on the way.
+// of returns the schema of a type, and adds the components it refers to.
 func (s *schemas) of(t reflect.Type) schema {
 	if leaf, ok := leaves[t]; ok {
 		return maps.Clone(leaf)
@@ -81,18 +80,22 @@ func (s *schemas) of(t reflect.Type) schema {
 	return schema{}
 }
 
+// named returns a reference to the component of a type, or its schema if the type has no
+// name in the document.
 func (s *schemas) named(t reflect.Type) schema {
 	name := componentNames[t]
 	if name == "" {
 		return s.object(t)
 	}
 	if s.components[name] == nil {
-		s.components[name] = schema{} // stands in while the type refers to itself
+		s.components[name] = schema{} // for types that refer to themselves
 		s.components[name] = s.object(t)
 	}
 	return ref(name)
 }
 
+// object returns the schema of a struct. Fields without omitempty are required, so that
+// generated clients need not expect them to be absent.
 func (s *schemas) object(t reflect.Type) schema {
 	properties, required := schema{}, []string{}
 	for i := range t.NumField() {
@@ -115,7 +118,7 @@ func (s *schemas) object(t reflect.Type) schema {
 
 func ref(name string) schema { return schema{"$ref": "#/components/schemas/" + name} }
 
-// nullable adds null to what a schema takes.
+// nullable returns a schema that also allows null.
 func nullable(s schema) schema {
 	switch t := s["type"].(type) {
 	case string:

@@ -127,7 +127,7 @@ func TestFlowDocumentWithFiles(t *testing.T) {
 			{"id": "photo", "kind": "input", "config": {"name": "photo", "type": "file", "description": "What to look at.", "accept": ["image/*"]` + more + `}},
 			{"id": "out", "kind": "output", "config": {"name": "out"}}], "edges": [{"from": "photo.value", "to": "out.value"}]}`
 	}
-	for name, more := range map[string]string{"no example": "", "an example that is none": `, "example": "cat.png"`, "an example": `, "example": {"file": "` + exampleFileID + `"}`} {
+	for name, more := range map[string]string{"no example": "", "an invalid example": `, "example": "cat.png"`, "an example": `, "example": {"file": "` + exampleFileID + `"}`} {
 		id := w.addFlow("default", document(more))
 		a := w.get("/v1/flow/" + id + "/openapi.json")
 		a.want(t, 200)
@@ -177,8 +177,8 @@ func TestFlowDocumentAgreesWithTheServer(t *testing.T) {
 	}
 }
 
-// TestAnswersAreDescribed walks through the answers that a caller meets, each
-// of which is held against the document as it arrives.
+// TestAnswersAreDescribed sends typical requests; send validates every response
+// against the document.
 func TestAnswersAreDescribed(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -11,37 +11,41 @@ import (
 	"sluice/flow/engine"
 )
 
-// outline is what the API tells of a document: what goes in, what comes out,
-// and which nodes take part in a run.
+// Outline is the interface of a document: its inputs, its outputs and the nodes that
+// take part in a run.
 type Outline struct {
 	Name, Description string
 	Inputs            []flow.Input
 	Outputs           []flow.Output
-	Nodes             []outlineNode     // in the order in which they can run
+	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
 }
 
+// outlineNode is a node that takes part in a run; notes on the canvas do not.
 type outlineNode struct{ id, kind string }
 
-// outlines keeps outlines of documents by their hash. Documents never change,
-// so neither do these.
+// Outlines caches outlines by workspace and hash of the document. Stored documents are
+// immutable, so entries never become stale. It is safe for concurrent use.
 type Outlines struct {
 	store Store
 	kinds *flow.Registry
 	cache *lru.Cache[string, *Outline]
-	names *lru.Cache[string, string] // of the documents, many more than fit in the cache
+	names *lru.Cache[string, string] // of documents; many more than outlines
 }
 
+// Sizes of the caches. Names are small, and listing tools needs those of all flows of a
+// workspace.
 const (
 	cachedOutlines = 512
 	cachedNames    = 16 << 10
 )
 
+// newOutlines returns an empty cache.
 func newOutlines(store Store, kinds *flow.Registry) *Outlines {
 	return &Outlines{store, kinds, newCache[*Outline](cachedOutlines), newCache[string](cachedNames)}
 }
 
-// find reads the outline of a stored document.
+// Find returns the outline of a stored document.
 func (o *Outlines) Find(ctx context.Context, ws, hash string) (*Outline, error) {
 	key := ws + "/" + hash
 	if found, ok := o.cache.Get(key); ok {
@@ -59,7 +63,7 @@ func (o *Outlines) Find(ctx context.Context, ws, hash string) (*Outline, error) 
 	return found, nil
 }
 
-// name is what a stored document is called.
+// Name returns the name of a stored document.
 func (o *Outlines) Name(ctx context.Context, ws, hash string) (string, error) {
 	key := ws + "/" + hash
 	if name, ok := o.names.Get(key); ok {
@@ -73,8 +77,8 @@ func (o *Outlines) Name(ctx context.Context, ws, hash string) (string, error) {
 	return out.Name, nil
 }
 
-// read outlines a document. One that cannot run, such as a draft or one whose
-// kinds this build lacks, keeps the order of its nodes.
+// read computes an outline. The nodes of a document that cannot run, such as a draft or
+// one with unknown kinds, stay in the order of the document.
 func (o *Outlines) read(data []byte) (*Outline, error) {
 	d, problems := document.ParseDocument(data)
 	if d == nil {
@@ -99,7 +103,7 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 	return out, nil
 }
 
-// label is what whoever drew a node calls it, else what its kind is called.
+// label returns the label of a node, else the title of its kind, else its ID.
 func (o *Outlines) label(n *flow.Node) string {
 	if n.Label != "" {
 		return n.Label

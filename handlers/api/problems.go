@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -9,14 +10,15 @@ import (
 	"sluice/flow"
 )
 
-// problemKind is what all problems of one code have in common.
+// problemKind is what the problems of one code have in common.
 type problemKind struct {
 	status int
 	title  string
-	after  time.Duration // Retry-After when the error itself names none
+	after  time.Duration // Retry-After unless the error has its own
 }
 
-// problemKinds are all codes that may leave as an HTTP problem.
+// problemKinds are the codes that a problem can have. Errors with any other code are
+// internal errors to the client.
 var problemKinds = map[flow.Code]problemKind{
 	flow.CodeInvalidJSON:           {400, "Invalid JSON", 0},
 	flow.CodeInvalidHeader:         {400, "Invalid header", 0},
@@ -58,7 +60,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeUnavailable:           {503, "Database unavailable", 2 * time.Second},
 }
 
-// routerCodes are the codes of what the router itself answers.
+// routerCodes are the codes for errors of the router.
 var routerCodes = map[int]flow.Code{
 	http.StatusNotFound:              flow.CodeNotFound,
 	http.StatusMethodNotAllowed:      flow.CodeMethodNotAllowed,
@@ -66,28 +68,29 @@ var routerCodes = map[int]flow.Code{
 	http.StatusUnsupportedMediaType:  flow.CodeUnsupportedMediaType,
 }
 
-// problem is an RFC 9457 problem, media type application/problem+json.
+// problem is the body of every error: an RFC 9457 problem, media type application/problem+json.
 type problem struct {
-	Type      string         `json:"type" doc:"The page that explains this code."`
+	Type      string         `json:"type" doc:"URL of the page that explains the code."`
 	Title     string         `json:"title"`
 	Status    int            `json:"status"`
-	Detail    string         `json:"detail" doc:"A sentence for a person."`
-	Instance  string         `json:"instance" doc:"The path that was asked for."`
-	Code      flow.Code      `json:"code" doc:"What a program should look at."`
+	Detail    string         `json:"detail" doc:"Explanation for people."`
+	Instance  string         `json:"instance" doc:"The path of the request."`
+	Code      flow.Code      `json:"code" doc:"Machine-readable code."`
 	RequestID string         `json:"request_id"`
-	Errors    []problemField `json:"errors,omitempty" doc:"Everything that is wrong with the request, each with its place."`
-	Error     *errorObject   `json:"error,omitempty" doc:"Of run_failed and run_canceled: the error of the run."`
-	Budget    *budgetObject  `json:"budget,omitempty" doc:"Of budget_exceeded: which budget is used up."`
-	Quota     *quotaObject   `json:"quota,omitempty" doc:"Of quota_exceeded: which quota of the workspace is used up."`
+	Errors    []problemField `json:"errors,omitempty" doc:"All problems of the request, each with its location."`
+	Error     *errorObject   `json:"error,omitempty" doc:"For run_failed and run_canceled: the error of the run."`
+	Budget    *budgetObject  `json:"budget,omitempty" doc:"For budget_exceeded: the exhausted budget."`
+	Quota     *quotaObject   `json:"quota,omitempty" doc:"For quota_exceeded: the exhausted quota of the workspace."`
 }
 
 // quotaObject is the quota of the workspace that refused the request.
 type quotaObject struct {
-	Unit  string `json:"unit" doc:"What it counts: bytes (stored), flows or runs (kept)."`
+	Unit  string `json:"unit" doc:"What it counts: stored bytes, flows or runs."`
 	Limit int64  `json:"limit" doc:"How much the workspace may store."`
 	Used  int64  `json:"used" doc:"How much it stores now."`
 }
 
+// newQuotaObject returns nil for nil, as for errors without a quota.
 func newQuotaObject(q *flow.Quota) *quotaObject {
 	if q == nil {
 		return nil
@@ -95,16 +98,18 @@ func newQuotaObject(q *flow.Quota) *quotaObject {
 	return &quotaObject{Unit: string(q.Kind), Limit: q.Limit, Used: q.Used}
 }
 
-// budgetObject is a budget that is used up.
+// budgetObject is an exhausted budget.
 type budgetObject struct {
-	Of       string      `json:"of" doc:"Whose budget it is: key or flow."`
-	Name     string      `json:"name,omitempty" doc:"Of the key."`
-	Unit     string      `json:"unit" doc:"What it counts on a UTC day: runs or usd."`
-	Limit    json.Number `json:"limit" doc:"How much may be used on a day."`
-	Used     json.Number `json:"used" doc:"How much has been."`
-	ResetsAt stamp       `json:"resets_at" doc:"When the next day begins."`
+	Of       string      `json:"of" doc:"Owner of the budget: key or flow."`
+	Name     string      `json:"name,omitempty" doc:"Name of the key."`
+	Unit     string      `json:"unit" doc:"What it counts per UTC day: runs or usd."`
+	Limit    json.Number `json:"limit" doc:"Limit per day."`
+	Used     json.Number `json:"used" doc:"Used today."`
+	ResetsAt stamp       `json:"resets_at" doc:"Start of the next day."`
 }
 
+// newBudgetObject returns nil for nil. Amounts are JSON numbers of runs or dollars; the
+// latter keep all digits of the nano dollars in which Sluice counts.
 func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
 	if b == nil {
 		return nil
@@ -123,17 +128,27 @@ func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
 	return o
 }
 
-// problemField is one thing that is wrong with the request, and where.
+// problemField is one thing that is wrong with a request, and its location.
 type problemField struct {
 	Pointer string `json:"pointer" doc:"A JSON pointer into the body, or / and the name of a query parameter."`
 	Code    string `json:"code"`
 	Detail  string `json:"detail"`
 }
 
-func problemFields(list []flow.Problem) []problemField {
-	out := make([]problemField, 0, len(list))
-	for _, p := range list {
-		out = append(out, problemField{p.Pointer, p.Code, p.Detail})
+// problems collects everything that is wrong with a request.
+type problems []flow.Problem
+
+func (p *problems) add(pointer, code, detail string) {
+	*p = append(*p, flow.Problem{Pointer: pointer, Code: code, Detail: detail})
+}
+
+// err returns the error for a request with problems, or nil without any.
+func (p problems) err() error {
+	switch len(p) {
+	case 0:
+		return nil
+	case 1:
+		return &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + p[0].Detail + ".", Fields: p}
 	}
-	return out
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("The request has %d problems; errors lists each of them.", len(p)), Fields: p}
 }

@@ -12,46 +12,35 @@ import (
 	"sluice/flow"
 )
 
-// query reads query parameters and gathers what is wrong with them. Names it
-// is not asked for are left alone, so that a parameter of a later version does
-// no harm here.
+// query reads query parameters and collects their problems. Unknown parameters are
+// ignored, so that clients of a later version work.
 type query struct {
-	values   url.Values
-	problems []flow.Problem
+	problems
+	values url.Values
 }
 
-// newQuery reads the query of a URL. One that cannot be read whole is refused:
-// a filter that is dropped would show more than was asked for.
+// newQuery parses the query of a URL. A malformed one is a problem, because a dropped
+// filter would return more than requested.
 func newQuery(u *url.URL) *query {
 	values, err := url.ParseQuery(u.RawQuery)
 	q := &query{values: values}
 	if err != nil {
-		q.problems = append(q.problems, flow.Problem{Code: "invalid", Detail: "the query cannot be read; write it as name=value&name=value, percent-encoded"})
+		q.add("", "invalid", "the query cannot be read; write it as name=value&name=value, percent-encoded")
 	}
 	return q
 }
 
-func (q *query) problem(name, code, detail string) {
-	q.problems = append(q.problems, flow.Problem{Pointer: flow.Pointer(name), Code: code, Detail: detail})
-}
-
-func (q *query) err() error {
-	if len(q.problems) == 0 {
-		return nil
-	}
-	return invalid(q.problems)
-}
-
-// one is the value of a parameter that may be there once.
+// one returns the value of a parameter, which may occur once.
 func (q *query) one(name string) (string, bool) {
 	list := q.values[name]
 	if len(list) > 1 {
-		q.problem(name, "duplicate", "wanted this parameter once")
+		q.add(flow.Pointer(name), "duplicate", "wanted this parameter once")
 		return "", false
 	}
 	return strings.Join(list, ""), len(list) == 1
 }
 
+// integer returns a whole number within bounds, or a default.
 func (q *query) integer(name string, least, most, otherwise int) int {
 	s, ok := q.one(name)
 	if !ok {
@@ -59,18 +48,22 @@ func (q *query) integer(name string, least, most, otherwise int) int {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least || n > most {
-		q.problem(name, "out_of_range", fmt.Sprintf("wanted a whole number from %d to %d", least, most))
+		q.add(flow.Pointer(name), "out_of_range", fmt.Sprintf("wanted a whole number from %d to %d", least, most))
 		return otherwise
 	}
 	return n
 }
 
+// wait returns how long to wait for the end of a run; 0 does not wait.
 func (q *query) wait() time.Duration {
 	return time.Duration(q.integer("wait", 0, int(maxWait/time.Second), 0)) * time.Second
 }
 
+// limit returns the page size.
 func (q *query) limit() int { return q.integer("limit", 1, 100, 20) }
 
+// time returns a point in time, or the zero time. Years before 1970 are rejected: they
+// are mistakes, and microseconds since 1970 are stored.
 func (q *query) time(name string) time.Time {
 	s, ok := q.one(name)
 	if !ok {
@@ -78,22 +71,23 @@ func (q *query) time(name string) time.Time {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || t.Year() < 1970 {
-		q.problem(name, "invalid", "wanted a time such as 2026-01-31T12:00:00Z")
+		q.add(flow.Pointer(name), "invalid", "wanted a time such as 2026-01-31T12:00:00Z")
 		return time.Time{}
 	}
 	return t
 }
 
+// runStates are all states, in the order of the documentation.
 var runStates = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
 
-// states reads a list that may be repeated, joined by commas, or both.
+// states returns a list of states. The parameter may be repeated, and contain commas.
 func (q *query) states(name string) []flow.RunState {
 	var list []flow.RunState
 	for _, v := range q.values[name] {
 		for s := range strings.SplitSeq(v, ",") {
 			state := flow.RunState(s)
 			if !slices.Contains(runStates, state) {
-				q.problem(name, "not_allowed", "wanted one or more of queued, running, waiting, succeeded, failed, canceled")
+				q.add(flow.Pointer(name), "not_allowed", "wanted one or more of queued, running, waiting, succeeded, failed, canceled")
 				return nil
 			}
 			if !slices.Contains(list, state) {
@@ -104,8 +98,8 @@ func (q *query) states(name string) []flow.RunState {
 	return list
 }
 
-// cursor reads where a list goes on. It is opaque to callers, so that what it
-// holds can change.
+// cursor returns the ID in the cursor parameter. Clients treat cursors as opaque, so the
+// format may change.
 func (q *query) cursor(prefix string) string {
 	s, ok := q.one("cursor")
 	if !ok {
@@ -113,12 +107,12 @@ func (q *query) cursor(prefix string) string {
 	}
 	id, ok := DecodeCursor(s, prefix)
 	if !ok {
-		q.problem("cursor", "invalid", "wanted the next_cursor of an earlier answer")
+		q.add("/cursor", "invalid", "wanted the next_cursor of an earlier answer")
 	}
 	return id
 }
 
-// openCursor is the ID in a cursor.
+// DecodeCursor returns the ID in a cursor.
 func DecodeCursor(s, prefix string) (id string, ok bool) {
 	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || !flow.ValidID(prefix, string(data)) {
@@ -127,7 +121,7 @@ func DecodeCursor(s, prefix string) (id string, ok bool) {
 	return string(data), true
 }
 
-// newCursor continues below an ID; null when there is nothing more.
+// newCursor returns the cursor of the page after an ID, or nil for "".
 func newCursor(id string) *string {
 	if id == "" {
 		return nil
@@ -136,8 +130,8 @@ func newCursor(id string) *string {
 	return &s
 }
 
-// page cuts off the one element that was read in excess and says where the
-// next page begins.
+// Page removes the extra element that was read to detect a next page, and returns the
+// cursor of that page, or nil.
 func Page[T any](list []T, limit int, id func(*T) string) ([]T, *string) {
 	if len(list) <= limit {
 		return list, nil

@@ -11,20 +11,22 @@ import (
 	"sluice/handlers/web"
 )
 
-// writeJSON answers with a value.
+// WriteJSON responds with a value as JSON.
 func (c *Call) WriteJSON(status int, v any) error { return c.writeBody(status, flow.EncodeJSON(v)) }
 
-// writeBody answers with JSON that is already encoded.
+// writeBody responds with encoded JSON.
 func (c *Call) writeBody(status int, body []byte) error {
-	if h := c.Response().Header(); h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-store")
-	}
-	return writeBody(c, status, "application/json", body)
+	return writeBody(c, status, TypeJSON, body)
 }
 
+// writeBody sends a response, which is not cached unless the handler has set
+// Cache-Control.
 func writeBody(c echo.Context, status int, mediaType string, body []byte) error {
 	web.LimitWrite(c.Response())
 	h := c.Response().Header()
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
 	h.Set("Content-Type", mediaType)
 	c.Response().WriteHeader(status)
 	if _, err := c.Response().Write(body); err != nil {
@@ -45,7 +47,7 @@ func (c *Call) negotiate(offers []string) error {
 	return nil
 }
 
-// header reads a header that may be there at most once.
+// SingleHeader returns the value of a header that may occur once.
 func SingleHeader(h http.Header, name string) (value string, present bool, err error) {
 	values := h.Values(name)
 	if len(values) > 1 {

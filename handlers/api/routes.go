@@ -10,20 +10,20 @@ import (
 	"sluice/handlers/web"
 )
 
-// access is what a request must show. The zero value is no class at all, so a
-// route that forgets to declare one is found out.
+// access is what a route requires of the key. The zero value is invalid, so that a test
+// finds routes that do not declare it.
 type access int
 
 const (
 	accessUndeclared access = iota
-	accessOpen              // nobody is asked for a key
+	accessOpen              // no key
 	accessRun               // scope run
-	accessStart             // scope run, of a key that is checked once more when the run is accepted
-	accessSee               // scope read, or run for what the key started itself
+	accessStart             // scope run; the key may be cached, see authorize
+	accessSee               // scope read, or run for runs that the key started
 	accessRead              // scope read
 	accessManage            // scope manage
-	accessFile              // scope read, or run for what the key may use, or a signed link
-	accessErase             // scope manage, or run for what the key uploaded itself
+	accessFile              // scope read, or run for files that the key may use, or a signed link
+	accessErase             // scope manage, or run for files that the key uploaded
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -39,7 +39,7 @@ var accessScopes = map[access][]flow.Scope{
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 }
 
-// route is one line of the table: everything that is known about a path.
+// route is one line of the table of routes.
 type route struct {
 	method, path string
 	access       access
@@ -47,7 +47,7 @@ type route struct {
 	doc          operation
 }
 
-// call is one request on its way through a handler.
+// Call is one request.
 type Call struct {
 	echo.Context
 	s   *Server
@@ -55,19 +55,19 @@ type Call struct {
 
 	accepted string // media type of the response; "" if the route offers no choice
 
-	arrived time.Time // of a start
+	arrived time.Time // when a start arrived
 
-	// later is the rest of a long answer. It runs after the route's handler has
-	// returned: the stack that the handler needed would stay as large for as long
-	// as the answer takes, which is 8 KiB for each stream.
+	// deferred is the rest of a long response. It runs after the handler has
+	// returned, because the stack that the handler needed would otherwise stay
+	// allocated: 8 KiB for each stream.
 	deferred func() error
 
-	linkedFile  *flow.File // that a signed link led to
+	linkedFile  *flow.File // of a signed link
 	linkExpires time.Time
 }
 
-// table is the only list of routes. Router, authorization and OpenAPI document
-// are all made from it.
+// table is the only list of routes. The router, the authorization and the OpenAPI
+// document are generated from it.
 func (s *Server) table() []route {
 	return []route{
 		{"GET", "/livez", accessOpen, s.live, docLive},
@@ -97,8 +97,8 @@ func (s *Server) table() []route {
 	}
 }
 
-// serve is the way of every request: room, key, flow, handler. A panic becomes
-// an error here, where the answer can still be a problem.
+// serve handles every request: it checks capacity, key and Accept header and calls the
+// handler of the route.
 func (s *Server) serve(r *route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
 		defer web.RecoverPanic(r.method+" "+r.path, &err)
@@ -110,7 +110,7 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 			return r.handle(c)
 		}
 		if !s.gate.enter() {
-			return &flow.Error{Code: flow.CodeOverloaded, Message: "Too many requests are being worked on. Try again in a moment."}
+			return &flow.Error{Code: flow.CodeOverloaded, Message: "Too many requests are being processed. Try again in a moment."}
 		}
 		defer s.gate.leave()
 		if err := c.authorize(r.access); err != nil {
@@ -126,16 +126,18 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 	}
 }
 
-// Hold counts a request that waits, streams or moves files apart from those that
-// are worked on, until release is called.
+// Hold counts a request that waits, streams or transfers a file apart from busy ones,
+// until release is called.
 func (c *Call) Hold() (release func(), err error) { return c.s.gate.hold() }
+
+// Parameters of the path; "" if the route does not have them.
 
 func (c *Call) flowID() string     { return c.Param("flow_id") }
 func (c *Call) runID() string      { return c.Param("run_id") }
 func (c *Call) deliveryID() string { return c.Param("delivery_id") }
 func (c *Call) fileID() string     { return c.Param("file_id") }
 
-// admit closes everything but the health of an exposed server without an owner.
+// admit rejects requests other than health checks while an exposed server has no owner.
 func (s *Server) admit(ctx context.Context, r *route) error {
 	if s.AwaitsOwner == nil || r.path == "/livez" || r.path == "/readyz" {
 		return nil
@@ -144,5 +146,5 @@ func (s *Server) admit(ctx context.Context, r *route) error {
 	if err != nil || !awaits {
 		return err
 	}
-	return flow.Errorf(flow.CodeSetupRequired, "This Sluice has no owner yet. Whoever started it finds a link for that in its terminal.")
+	return flow.Errorf(flow.CodeSetupRequired, "This Sluice has no owner yet. Open the setup link that it printed to its terminal.")
 }

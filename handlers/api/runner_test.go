@@ -12,7 +12,7 @@ import (
 	"sluice/flow/engine"
 )
 
-// runner starts runs on the real engine, in the memory of the test.
+// runner is a Runner that executes runs with the real engine, in memory.
 type runner struct {
 	store    *memory
 	kinds    *flow.Registry
@@ -94,7 +94,7 @@ func (r *runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 	return r.accept(ctx, s.Start, run, given, "/inputs")
 }
 
-// before answers what an idempotency key already knows.
+// before returns the run of a known idempotency key, or the error that the test has set.
 func (r *runner) before(ctx context.Context, s flow.Start) (flow.Started, error) {
 	r.mu.Lock()
 	r.starts = append(r.starts, s)
@@ -148,7 +148,7 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 	return flow.Started{Run: now}, err
 }
 
-// carry lets the engine work on the run until it ends.
+// execute runs the engine until the run has ended.
 func (r *runner) execute(s flow.Start, g *engine.Graph, run flow.Run) {
 	canceled, cancel := context.WithCancel(context.Background())
 	r.mu.Lock()
@@ -215,13 +215,13 @@ func (r *runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit t
 	}
 }
 
-// watcher is told every text as it comes, and who comes late all that was said.
+// watcher gets text as it is emitted, and first all earlier text.
 type watcher struct {
 	changes, texts chan struct{}
 	pending        []flow.Delta // guarded by the runner
 }
 
-// emit is the engine's voice of steps.
+// emit receives text of running steps from the engine.
 func (r *runner) emit(runID, path string, attempt int, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -276,7 +276,7 @@ func (r *runner) leave(runID string, w *watcher) {
 	r.watchers[runID] = slices.DeleteFunc(r.watchers[runID], func(other *watcher) bool { return other == w })
 }
 
-// stop ends every run that is still open.
+// stop cancels all runs.
 func (r *runner) stop() {
 	r.mu.Lock()
 	for _, cancel := range r.cancels {

@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// findRun reads the run of the path as far as the key may see it: with scope
-// read any of the flow, with scope run alone only what it started itself.
+// findRun returns the run of the path if the key may see it: with scope read any run of
+// the flow, otherwise only runs that the key started.
 func (c *Call) findRun() (*flow.Run, error) {
 	if !flow.ValidID(flow.PrefixRun, c.runID()) {
 		return nil, errNotFound
@@ -33,11 +33,12 @@ func (c *Call) findContent() (*flow.Run, error) {
 	return run, err
 }
 
+// maySee reports whether the key may see a run of a flow that it may call.
 func (c *Call) maySee(run *flow.Run) bool {
 	return c.Key.Has(flow.ScopeRead) || run.KeyID == c.Key.ID
 }
 
-// contentOf refuses what an erased run can no longer show.
+// CheckContent returns an error if the content of the run was erased.
 func CheckContent(run *flow.Run) error {
 	switch run.Erased {
 	case "":
@@ -48,7 +49,7 @@ func CheckContent(run *flow.Run) error {
 	return flow.Errorf(flow.CodeResultNotSaved, "The content of this run was erased, or was not to be saved.")
 }
 
-// showRun is GET run: the run object, held until the end with ?wait.
+// showRun is GET run: the run object, after waiting for the end with ?wait.
 func (s *Server) showRun(c *Call) error {
 	run, err := c.findRun()
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *Server) showRun(c *Call) error {
 	if run, err = c.await(run, wait); err != nil {
 		return err
 	}
-	if wait > 0 { // a key that was revoked meanwhile stops at once
+	if wait > 0 { // the key may have been revoked meanwhile
 		if _, err := s.FindKey(c.Request()); err != nil {
 			return err
 		}
@@ -79,8 +80,8 @@ func (s *Server) showRun(c *Call) error {
 	return c.writeBody(http.StatusOK, body)
 }
 
-// await holds the request until the run ends, the limit is over or the server
-// drains, and returns the run as it then is.
+// await waits until the run has ended, the limit has passed or the server drains, and
+// returns the run as it then is.
 func (c *Call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	if limit <= 0 || run.State.Ended() {
 		return run, nil
@@ -93,8 +94,8 @@ func (c *Call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	return c.AwaitHeld(run, limit, nil)
 }
 
-// awaitHeld is await for a request that is already counted as held. It also
-// returns at the next tick.
+// AwaitHeld is await for a request that already called Hold. It also returns at the next
+// tick, unless that is nil.
 func (c *Call) AwaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Time) (*flow.Run, error) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
@@ -114,7 +115,7 @@ func (c *Call) AwaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Ti
 	return ended, err
 }
 
-// retryLater says when asking again makes sense.
+// retryLater sets Retry-After for polling a run that has not ended.
 func retryLater(h http.Header, run *flow.Run) {
 	switch {
 	case run.State.Ended():
@@ -125,12 +126,13 @@ func retryLater(h http.Header, run *flow.Run) {
 	}
 }
 
-// etag is of the bytes themselves, so whatever changes in them changes it.
+// etag returns the entity tag of a body, a hash of its bytes.
 func etag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
+// noneMatch reports whether the client has the current response (If-None-Match).
 func noneMatch(h http.Header, tag string) bool {
 	for t := range strings.SplitSeq(strings.Join(h.Values("If-None-Match"), ","), ",") {
 		t = strings.TrimPrefix(strings.TrimSpace(t), "W/")
@@ -141,7 +143,7 @@ func noneMatch(h http.Header, tag string) bool {
 	return false
 }
 
-// showResult is GET result: the bare outputs.
+// showResult is GET result: only the outputs.
 func (s *Server) showResult(c *Call) error {
 	run, err := c.findContent()
 	if err != nil {
@@ -157,6 +159,7 @@ func (s *Server) showResult(c *Call) error {
 	return c.writeBody(http.StatusAccepted, s.encodeRun(run))
 }
 
+// ErrNotSucceeded returns the error for the result of a failed or canceled run.
 func ErrNotSucceeded(run *flow.Run) error {
 	e := flow.Errorf(flow.CodeRunFailed, "The run failed.")
 	if run.State == flow.RunCanceled {
@@ -168,7 +171,7 @@ func ErrNotSucceeded(run *flow.Run) error {
 	return runError{e, newErrorObject(run.Error)}
 }
 
-// cancelRun is POST cancel. Canceling a run that has ended changes nothing.
+// cancelRun is POST cancel. It is idempotent: a run that has ended stays as it is.
 func (s *Server) cancelRun(c *Call) error {
 	run, err := c.findRun()
 	if err == nil && !run.State.Ended() {
@@ -180,8 +183,8 @@ func (s *Server) cancelRun(c *Call) error {
 	return c.writeBody(http.StatusOK, s.encodeRun(run))
 }
 
-// eraseRun is DELETE run: only its tombstone stays. Erasing it again changes
-// nothing.
+// eraseRun is DELETE run: it erases the content and keeps IDs, times and cost. It is
+// idempotent.
 func (s *Server) eraseRun(c *Call) error {
 	if !flow.ValidID(flow.PrefixRun, c.runID()) {
 		return errNotFound

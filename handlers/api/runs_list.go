@@ -9,10 +9,11 @@ import (
 // runList is one page of runs.
 type runList struct {
 	Runs       []runObject `json:"runs"`
-	NextCursor *string     `json:"next_cursor" doc:"Pass it as cursor to read on; null at the end."`
+	NextCursor *string     `json:"next_cursor" doc:"Pass it as cursor to get the next page; null on the last page."`
 }
 
-// listRuns is GET runs, newest first. A key without scope read gets its own.
+// listRuns is GET runs, newest first. A key without scope read gets the runs that it
+// started.
 func (s *Server) listRuns(c *Call) error {
 	ctx := c.Request().Context()
 	if _, err := s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID()); err != nil {
@@ -23,19 +24,16 @@ func (s *Server) listRuns(c *Call) error {
 		return err
 	}
 	limit := filter.Limit
-	filter.Limit++ // one more tells whether there is a next page
+	filter.Limit++ // one more, to detect a next page
 	runs, err := s.Store.ListRuns(ctx, filter)
 	if err != nil {
 		return err
 	}
 	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
-	list := runList{Runs: make([]runObject, 0, len(runs)), NextCursor: next}
-	for i := range runs {
-		list.Runs = append(list.Runs, s.runObject(&runs[i]))
-	}
-	return c.WriteJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
 }
 
+// readRunFilter returns the filter in the query.
 func (c *Call) readRunFilter() (flow.RunFilter, error) {
 	q := newQuery(c.Request().URL)
 	f := flow.RunFilter{

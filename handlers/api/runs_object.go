@@ -6,18 +6,18 @@ import (
 	"sluice/flow"
 )
 
-// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds.
+// stamp is a time in RFC 3339, UTC, with milliseconds.
 type stamp time.Time
 
-// MarshalJSON writes the time.
+// MarshalJSON implements json.Marshaler.
 func (t stamp) MarshalJSON() ([]byte, error) {
 	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"`+flow.TimeForm+`"`), nil
 }
 
-// maybeStamp is a stamp that is null until its time has come.
+// stampOrNull is a stamp whose zero value is null.
 type stampOrNull time.Time
 
-// MarshalJSON writes the time or null.
+// MarshalJSON implements json.Marshaler.
 func (t stampOrNull) MarshalJSON() ([]byte, error) {
 	if time.Time(t).IsZero() {
 		return []byte("null"), nil
@@ -25,34 +25,37 @@ func (t stampOrNull) MarshalJSON() ([]byte, error) {
 	return stamp(t).MarshalJSON()
 }
 
-// runObject is a run as callers see it. The doc tags of this and the other
-// wire types are their descriptions in the OpenAPI document.
+// runObject is the JSON of a run. The doc tags of this and other JSON types are their
+// descriptions in the OpenAPI document.
 type runObject struct {
 	RunID       string          `json:"run_id"`
 	FlowID      string          `json:"flow_id"`
-	Version     *int64          `json:"version" doc:"The published version that runs; null for a draft."`
+	Version     *int64          `json:"version" doc:"The published version; null for a draft."`
 	Status      flow.RunState   `json:"status"`
 	CreatedAt   stamp           `json:"created_at"`
 	StartedAt   stampOrNull     `json:"started_at"`
 	EndedAt     stampOrNull     `json:"ended_at"`
 	ExpiresAt   stampOrNull     `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
 	Inputs      *map[string]any `json:"inputs,omitempty" doc:"Values by input name, defaults filled in; null once erased, absent in events."`
-	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, filled as they become known; a skipped output is absent."`
+	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, added as they become known; a skipped output is absent."`
 	Error       *errorObject    `json:"error"`
 	Progress    flow.Progress   `json:"progress"`
 	Usage       flow.Usage      `json:"usage"`
 	Cost        costObject      `json:"cost"`
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
-	ParentRunID *string         `json:"parent_run_id" doc:"The run that this one is a rerun of."`
+	ParentRunID *string         `json:"parent_run_id" doc:"The run that this run repeats."`
 	Metadata    map[string]any  `json:"metadata"`
 	URLs        runURLs         `json:"urls"`
 }
 
+// costObject is the JSON of a cost. It is an object so that other currencies or a
+// breakdown can be added.
 type costObject struct {
-	USD string `json:"usd" doc:"Dollars as a decimal text, so that no digit is lost."`
+	USD string `json:"usd" doc:"Dollars as a decimal string, so that no digit is lost."`
 }
 
+// runURLs are absolute links, so that a client need not build paths.
 type runURLs struct {
 	Self      string `json:"self"`
 	Result    string `json:"result"`
@@ -61,22 +64,22 @@ type runURLs struct {
 	Dashboard string `json:"dashboard"`
 }
 
-// errorObject is why a run or step failed. Of an erased run only the code is
-// left.
+// errorObject is the JSON of the error of a run or step. Of an erased run only the code
+// is left.
 type errorObject struct {
 	Code      flow.Code `json:"code"`
 	Message   *string   `json:"message"`
 	Node      *string   `json:"node"`
-	Retryable bool      `json:"retryable" doc:"Whether the same run could succeed another time."`
+	Retryable bool      `json:"retryable" doc:"Whether a retry of the same run could succeed."`
 }
 
-// encodeRun writes the run object.
+// encodeRun returns the run object with download links as JSON.
 func (s *Server) encodeRun(r *flow.Run) []byte {
 	o := s.runObject(r)
 	return flow.EncodeJSON(&o)
 }
 
-// runObject is the run as an answer shows it: with links to its files.
+// runObject returns the run object with download links for files.
 func (s *Server) runObject(r *flow.Run) runObject {
 	o := newRunObject(s.PublicURL, r)
 	*o.Inputs = s.LinkFiles(r.WorkspaceID, *o.Inputs)
@@ -84,7 +87,8 @@ func (s *Server) runObject(r *flow.Run) runObject {
 	return o
 }
 
-// newRunObject is the run without links, as it may be kept.
+// newRunObject returns the run object without download links, which expire: it may be
+// stored.
 func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
@@ -114,13 +118,24 @@ func newRunURLs(publicURL string, r *flow.Run) runURLs {
 	}
 }
 
+// runPath returns the path of a run in the API.
 func runPath(r *flow.Run) string { return "/v1/flow/" + r.FlowID + "/run/" + r.ID }
 
+// newErrorObject returns nil for a run or step without an error.
 func newErrorObject(e *flow.Error) *errorObject {
 	if e == nil {
 		return nil
 	}
 	return &errorObject{e.Code, orNull(e.Message), orNull(e.Node), e.Retryable}
+}
+
+// convert returns the JSON objects of a list; never nil, which would be null.
+func convert[T, O any](list []T, object func(*T) O) []O {
+	objects := make([]O, len(list))
+	for i := range list {
+		objects[i] = object(&list[i])
+	}
+	return objects
 }
 
 // orNull returns a pointer to v, or nil for the zero value, which is null in JSON.
@@ -132,6 +147,7 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
+// orEmpty returns an empty map for nil, which would be null in JSON.
 func orEmpty(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}

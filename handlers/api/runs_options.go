@@ -10,14 +10,15 @@ import (
 	"sluice/flow"
 )
 
+// Bounds of run_options.
 const (
 	maxRunTimeout = 7 * 24 * time.Hour
 	maxMetadata   = 16 << 10 // bytes of JSON
 	maxURL        = 2048
 )
 
-// runOptions declares what run_options may hold, in the terms in which flows
-// declare their inputs: the same reader checks both.
+// runOptions declares the fields of run_options like inputs of a flow, so that
+// flow.CheckInputs validates both and the OpenAPI document describes both.
 var runOptions = []flow.Input{
 	{Name: "version", Type: flow.TypeAny},
 	{Name: "webhook", Type: flow.TypeJSON},
@@ -31,45 +32,39 @@ var webhookOptions = []flow.Input{
 	{Name: "secret", Type: flow.TypeText},
 }
 
-// optionsReader reads run_options and gathers what is wrong with them.
-type optionsReader struct{ problems []flow.Problem }
-
-func (r *optionsReader) problem(at, code, detail string) {
-	r.problems = append(r.problems, flow.Problem{Pointer: at, Code: code, Detail: detail})
-}
-
-// object reads v as an object of the declared options. With ok false nothing
-// in it can be used.
-func (r *optionsReader) object(v any, at string, options []flow.Input) (values map[string]any, ok bool) {
+// object returns v as an object with the declared fields. If ok is false, its values are
+// not usable.
+func (p *problems) object(v any, at string, options []flow.Input) (values map[string]any, ok bool) {
 	given, isObject := v.(map[string]any)
 	if !isObject {
-		r.problem(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
+		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil, false
 	}
-	values, problems := flow.CheckInputs(options, given, false)
-	for _, p := range problems {
+	values, wrong := flow.CheckInputs(options, given, false)
+	for _, w := range wrong {
 		name := at[strings.LastIndexByte(at, '/')+1:]
-		r.problem(at+p.Pointer, p.Code, strings.Replace(p.Detail, "this flow has no input", name+" has no option", 1))
+		p.add(at+w.Pointer, w.Code, strings.Replace(w.Detail, "this flow has no input", name+" has no option", 1))
 	}
-	return values, len(problems) == 0
+	return values, len(wrong) == 0
 }
 
-// readOptions reads the reserved part of a start. The options are only whole
-// when there is no problem.
-func readOptions(body map[string]any) (o flow.RunOptions, problems []flow.Problem) {
-	v, ok := body[flow.ReservedInput]
-	if !ok || v == nil {
+// readOptions returns the run options in the body of a start. They are complete only if
+// there are no problems.
+func readOptions(body map[string]any) (flow.RunOptions, problems) {
+	var o flow.RunOptions
+	v := body[flow.ReservedInput]
+	if v == nil {
 		return o, nil
 	}
-	r := &optionsReader{}
+	p := &problems{}
 	at := flow.Pointer(flow.ReservedInput)
-	values, _ := r.object(v, at, runOptions)
-	o.Version, o.Draft = r.version(values["version"], at+"/version")
+	values, _ := p.object(v, at, runOptions)
+	o.Version, o.Draft = p.version(values["version"], at+"/version")
 	if v := values["webhook"]; v != nil {
-		o.Webhook = r.webhook(v, at+"/webhook")
+		o.Webhook = p.webhook(v, at+"/webhook")
 	}
 	if v := values["metadata"]; v != nil {
-		o.Metadata = r.metadata(v, at+"/metadata")
+		o.Metadata = p.metadata(v, at+"/metadata")
 	}
 	if f, ok := flow.Float(values["timeout_s"]); ok {
 		o.Timeout = time.Duration(min(f, maxRunTimeout.Seconds()) * float64(time.Second))
@@ -77,36 +72,39 @@ func readOptions(body map[string]any) (o flow.RunOptions, problems []flow.Proble
 	if save, ok := values["save"].(bool); ok {
 		o.Discard = !save
 	}
-	return o, r.problems
+	return o, *p
 }
 
-func (r *optionsReader) version(v any, at string) (n int64, draft bool) {
+// version returns a version number, or draft for "draft".
+func (p *problems) version(v any, at string) (n int64, draft bool) {
 	if v == nil || v == "draft" {
 		return 0, v == "draft"
 	}
 	f, ok := flow.Float(v)
 	if _, isText := v.(string); isText || !ok || f < 1 || f != float64(int64(f)) || f > 1<<53 {
-		r.problem(at, "wrong_type", `wanted the number of a version or "draft"`)
+		p.add(at, "wrong_type", `wanted the number of a version or "draft"`)
 		return 0, false
 	}
 	return int64(f), false
 }
 
-func (r *optionsReader) webhook(v any, at string) *flow.RunWebhook {
-	values, ok := r.object(v, at, webhookOptions)
+// webhook returns the webhook of a run, which is called once the run has ended.
+func (p *problems) webhook(v any, at string) *flow.RunWebhook {
+	values, ok := p.object(v, at, webhookOptions)
 	if !ok {
 		return nil
 	}
 	w := &flow.RunWebhook{URL: flow.Text(values["url"]), Secret: flow.Text(values["secret"])}
 	if problem := checkWebhookURL(w.URL); problem != "" {
-		r.problem(at+"/url", "invalid", problem)
+		p.add(at+"/url", "invalid", problem)
 	}
 	if values["secret"] != nil && !validWebhookSecret(w.Secret) {
-		r.problem(at+"/secret", "invalid", "wanted whsec_ and 24 to 64 bytes in base64")
+		p.add(at+"/secret", "invalid", "wanted whsec_ and 24 to 64 bytes in base64")
 	}
 	return w
 }
 
+// checkWebhookURL returns what is wrong with the URL of a webhook, or "".
 func checkWebhookURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -120,30 +118,24 @@ func checkWebhookURL(s string) string {
 	return ""
 }
 
-// validWebhookSecret holds a secret against the form of Standard Webhooks.
+// validWebhookSecret reports whether a secret has the form that Standard Webhooks
+// defines: whsec_ and 24 to 64 bytes in base64.
 func validWebhookSecret(s string) bool {
 	text, ok := strings.CutPrefix(s, "whsec_")
 	data, err := base64.StdEncoding.DecodeString(text)
 	return ok && err == nil && len(data) >= 24 && len(data) <= 64
 }
 
-func (r *optionsReader) metadata(v any, at string) map[string]any {
+// metadata returns an object that clients may attach to a run. Sluice does not interpret
+// it.
+func (p *problems) metadata(v any, at string) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok {
-		r.problem(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
+		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil
 	}
 	if n := len(flow.EncodeJSON(m)); n > maxMetadata {
-		r.problem(at, "too_large", fmt.Sprintf("wanted at most %d bytes of JSON, got %d", maxMetadata, n))
+		p.add(at, "too_large", fmt.Sprintf("wanted at most %d bytes of JSON, got %d", maxMetadata, n))
 	}
 	return m
-}
-
-// invalid is the answer to a request with problems in it.
-func invalid(problems []flow.Problem) error {
-	message := fmt.Sprintf("%d things are not right; errors lists each of them.", len(problems))
-	if len(problems) == 1 {
-		message = "Something is not right: " + problems[0].Detail + "."
-	}
-	return &flow.Error{Code: flow.CodeInputInvalid, Message: message, Fields: problems}
 }

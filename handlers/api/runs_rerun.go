@@ -6,13 +6,13 @@ import (
 	"sluice/flow"
 )
 
-// rerunBody declares what the body of a rerun may hold.
+// rerunBody declares the fields of the body of a rerun.
 var rerunBody = []flow.Input{
 	{Name: "from", Type: flow.TypeText},
 	{Name: "inputs", Type: flow.TypeJSON},
 }
 
-// rerun is POST rerun: a new run of the document that this one ran.
+// rerun is POST rerun: a new run with the document of an earlier one.
 func (s *Server) rerun(c *Call) error {
 	parent, err := c.findRun()
 	if err != nil {
@@ -43,23 +43,22 @@ func (s *Server) rerun(c *Call) error {
 	return c.answerStart(req, started, err)
 }
 
-// readRerun reads the body; nil inputs mean those of the parent.
+// readRerun reads the body. Without inputs they are nil: the run uses those of its
+// parent.
 func readRerun(body map[string]any) (from string, inputs map[string]any, err error) {
-	values, problems := flow.CheckInputs(rerunBody, body, false)
-	for i := range problems {
-		problems[i].Detail = strings.Replace(problems[i].Detail, "this flow has no input", "a rerun has no option", 1)
+	values, list := flow.CheckInputs(rerunBody, body, false)
+	wrong := problems(list)
+	for i := range wrong {
+		wrong[i].Detail = strings.Replace(wrong[i].Detail, "this flow has no input", "a rerun has no option", 1)
 	}
 	if from, _ = values["from"].(string); from == "" && body["from"] == "" {
-		problems = append(problems, flow.Problem{Pointer: "/from", Code: "invalid", Detail: "wanted the ID of a node; leave it out to run again what did not succeed"})
+		wrong.add("/from", "invalid", "wanted the ID of a node; leave it out to run again what did not succeed")
 	}
 	if v := values["inputs"]; v != nil {
 		object, ok := v.(map[string]any)
 		if inputs = object; !ok {
-			problems = append(problems, flow.Problem{Pointer: "/inputs", Code: "wrong_type", Detail: "wanted an object, got " + flow.TypeOf(v)})
+			wrong.add("/inputs", "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		}
 	}
-	if len(problems) > 0 {
-		return "", nil, invalid(problems)
-	}
-	return from, inputs, nil
+	return from, inputs, wrong.err()
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// startRequest is what start and rerun have in common.
+// startRequest is a request to start or rerun a run.
 type startRequest struct {
 	body        map[string]any
 	idempotency string
@@ -22,8 +22,7 @@ type startRequest struct {
 	after       int64 // of a stream: Last-Event-ID
 }
 
-// readStart reads headers and body; everything is refused before anything is
-// stored.
+// readStart reads and checks the headers and the body.
 func (c *Call) readStart(optionalBody bool) (req startRequest, err error) {
 	h := c.Request().Header
 	req.stream = c.accepted == TypeStream
@@ -34,7 +33,7 @@ func (c *Call) readStart(optionalBody bool) (req startRequest, err error) {
 		return req, err
 	}
 	if req.stream {
-		req.wait = 0 // a stream is at once by itself
+		req.wait = 0 // a stream starts immediately
 		if req.after, err = lastEventID(h); err != nil {
 			return req, err
 		}
@@ -50,13 +49,17 @@ func (c *Call) readStart(optionalBody bool) (req startRequest, err error) {
 	return req, nil
 }
 
-// fingerprint is what must be equal for two requests to be the same one.
+// fingerprint identifies the request of an Idempotency-Key: method, path and hash of the
+// body.
 func fingerprint(r *http.Request, raw []byte) string {
 	sum := sha256.Sum256(raw)
 	return r.Method + " " + r.URL.Path + " " + hex.EncodeToString(sum[:])
 }
 
-// startRun is POST run.
+// startRun is POST run. It responds once the run is stored, or later with Prefer: wait.
+// The key may come from a cache. Accepting a run checks the key again in the same
+// transaction; if no run was accepted, the key is checked here, so that a revoked key
+// is reported as such and not as some other error.
 func (s *Server) startRun(c *Call) error {
 	if !s.Runner.Accepts() {
 		return ErrDraining()
@@ -69,7 +72,7 @@ func (s *Server) startRun(c *Call) error {
 	} else {
 		err = c.preferMissingFlow(err)
 	}
-	if c.Key.Recent && (err != nil || started.Replayed) { // the key was not checked by accepting a run
+	if c.Key.Recent && (err != nil || started.Replayed) { // no run was accepted, which would have checked the cached key
 		if refused := c.authorizeAgain(accessStart); refused != nil {
 			return refused
 		}
@@ -81,6 +84,7 @@ func (s *Server) startRun(c *Call) error {
 	return c.answerStart(req, started, err)
 }
 
+// startWith starts a run. If the start waits for the end, it is held meanwhile.
 func (c *Call) startWith(start flow.Start) (started flow.Started, err error) {
 	release, err := c.holdFor(start.Wait)
 	if err != nil {
@@ -90,10 +94,12 @@ func (c *Call) startWith(start flow.Start) (started flow.Started, err error) {
 	return c.s.Runner.StartRun(c.Request().Context(), start)
 }
 
+// ErrDraining returns the error for a new run or file while the server shuts down.
 func ErrDraining() error {
 	return flow.Errorf(flow.CodeDraining, "This server is shutting down. Try again in a moment.")
 }
 
+// readStartRun reads a start and checks its options.
 func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	req, err := c.readStart(false)
 	if err != nil {
@@ -101,9 +107,9 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	}
 	given := maps.Clone(req.body)
 	delete(given, flow.ReservedInput)
-	options, problems := readOptions(req.body)
-	if len(problems) > 0 {
-		return flow.Start{}, req, c.allProblems(problems, options, given)
+	options, wrong := readOptions(req.body)
+	if len(wrong) > 0 {
+		return flow.Start{}, req, c.allProblems(wrong, options, given)
 	}
 	if err := c.mayChoose(options); err != nil {
 		return flow.Start{}, req, err
@@ -113,6 +119,7 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	return start, req, nil
 }
 
+// newStart returns a start without inputs and options.
 func (c *Call) newStart(req startRequest) flow.Start {
 	start := flow.Start{
 		WorkspaceID: c.Key.WorkspaceID, FlowID: c.flowID(), Key: c.Key, Trigger: c.Key.Trigger,
@@ -124,8 +131,7 @@ func (c *Call) newStart(req startRequest) flow.Start {
 	return start
 }
 
-// mayChoose asks for scope manage when something other than the live version
-// is to run.
+// mayChoose checks the scope manage for running anything but the live version.
 func (c *Call) mayChoose(o flow.RunOptions) error {
 	if c.Key.Has(flow.ScopeManage) || !o.Draft && o.Version == 0 {
 		return nil
@@ -139,9 +145,9 @@ func (c *Call) mayChoose(o flow.RunOptions) error {
 	return ErrMissingScope(flow.ScopeManage)
 }
 
-// allProblems adds the problems of the inputs to those of the options, so that
-// a caller learns of all at once.
-func (c *Call) allProblems(problems []flow.Problem, o flow.RunOptions, given map[string]any) error {
+// allProblems returns an error with the problems of the options and of the inputs, so
+// that the client sees all of them at once.
+func (c *Call) allProblems(wrong problems, o flow.RunOptions, given map[string]any) error {
 	ctx := c.Request().Context()
 	f, err := c.s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID())
 	if err != nil {
@@ -153,13 +159,12 @@ func (c *Call) allProblems(problems []flow.Problem, o flow.RunOptions, given map
 			return err
 		}
 		_, more := flow.CheckInputs(out.Inputs, given, false)
-		problems = append(problems, more...)
+		wrong = append(wrong, more...)
 	}
-	return invalid(problems)
+	return wrong.err()
 }
 
-// preferMissingFlow answers 404 instead of err when there is no such flow:
-// what is wrong with a request is nobody's concern where nothing is.
+// preferMissingFlow returns "not found" instead of err if the flow does not exist.
 func (c *Call) preferMissingFlow(err error) error {
 	_, missing := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
 	if errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) {
@@ -168,6 +173,7 @@ func (c *Call) preferMissingFlow(err error) error {
 	return err
 }
 
+// holdFor is Hold for a request that waits.
 func (c *Call) holdFor(wait time.Duration) (release func(), err error) {
 	if wait <= 0 {
 		return func() {}, nil
@@ -175,12 +181,11 @@ func (c *Call) holdFor(wait time.Duration) (release func(), err error) {
 	return c.Hold()
 }
 
-// recheckAfter is how long after the arrival of a start another process may have
-// revoked its key unnoticed when it is answered.
+// recheckAfter is how old a cached key may be when a start that waited is answered.
 const recheckAfter = time.Second
 
-// answerStart answers start and rerun: 200 with an ended run, 202 with an open
-// one, or its events.
+// answerStart responds to start and rerun: 200 with an ended run, 202 with an open one,
+// or an event stream.
 func (c *Call) answerStart(req startRequest, started flow.Started, err error) error {
 	if err != nil {
 		return c.limitRuns(err)

@@ -28,7 +28,8 @@ type Runner interface {
 	Accepts() bool
 }
 
-// Store reads what the API shows. What is missing is an Error of CodeNotFound.
+// Store is the part of *db.Store that the API uses. Tests have one in memory. Methods
+// return an Error with CodeNotFound for what does not exist.
 type Store interface {
 	// Ping returns an error within a second if the database does not answer.
 	Ping(ctx context.Context) error
@@ -55,54 +56,54 @@ type Store interface {
 	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
 	KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error)
 
-	// TakeRate counts over all instances; nil where there is one.
+	// TakeRate counts a request over all instances. It returns nil if there is only
+	// one.
 	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
-	// Broadcast reaches Hear of every other instance.
+	// Broadcast sends a message to all other instances.
 	Broadcast(ctx context.Context, topic, text string) error
 }
 
-// Config says what the server stands on. Store, Files, Links, Runner and Kinds
-// are needed.
+// Config configures the API. Store, Files, Links, Runner and Kinds are required.
 type Config struct {
 	Store     Store
 	Files     Files
-	Links     *flow.FileLinks // to files, for whoever has no key
+	Links     *flow.FileLinks // signs download links, which need no key
 	Runner    Runner
 	Kinds     *flow.Registry
-	PublicURL string // scheme and host that answers name; never taken from the Host header
-	Version   string // of this build, shown in the OpenAPI document
-	// LocalToken lets the command line on the same machine in: a request
-	// bearing it acts as a key of the default workspace with every scope.
+	PublicURL string // scheme and host in responses; never taken from the Host header
+	Version   string // of Sluice, shown in the OpenAPI document
+	// LocalToken authenticates the command line on the same machine. It acts as a
+	// key of the default workspace with every scope.
 	LocalToken string
-	// AwaitsOwner tells that there is no owner yet, where that closes the API:
-	// to a network that could be quicker than they are. Nil where it does not.
+	// AwaitsOwner reports whether there is no owner yet, in which case the API is
+	// closed. It is nil if only this machine can reach the server.
 	AwaitsOwner func(ctx context.Context) (bool, error)
-	MaxInFlight int // requests worked on at once; default 4096
-	MaxHeld     int // requests that wait or stream at once; default 8192
+	MaxInFlight int // busy requests; default 4096
+	MaxHeld     int // requests that wait, stream or transfer files; default 8192
 
-	MaxFile int64 // bytes that an upload may have, if Files takes as many; default 512 MiB
+	MaxFile int64 // bytes of an upload; default 512 MiB
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
 }
 
-// Server is the HTTP API. It is an http.Handler; Close ends it.
+// Server is the HTTP API, an http.Handler. Call Close at the end.
 type Server struct {
 	Config
 	echo     *echo.Echo
 	routes   []route
 	gate     gate
 	rates    *rates
-	refusals *rates // of invalid keys, by address
+	refusals *rates // of requests with invalid keys, by address
 	uses     *uses
 	Outlines *Outlines
-	api      []byte // the OpenAPI document of the whole API
+	api      []byte // OpenAPI document of the whole API
 
 	streamKeys streamKeys
 
-	invalidKeys int64 // requests with an invalid key that an address may send a minute
+	invalidKeys int64 // see invalidKeysPerMinute
 
-	bodyTimeout  time.Duration     // until a body must be complete
+	bodyTimeout  time.Duration     // longest pause of an upload, see slowbody
 	PingInterval time.Duration     // between comments that keep an event stream open
 	ReadInterval time.Duration     // least time between two looks at a streamed run
 	textInterval time.Duration     // least time between two sendings of text on a stream
@@ -114,7 +115,7 @@ type Server struct {
 	drain   sync.Once
 }
 
-// New makes a server and starts recording the use of keys.
+// New returns a server, which starts recording the use of keys.
 func New(cfg Config) *Server {
 	s := &Server{
 		Config: cfg.withDefaults(), drained: make(chan struct{}),
@@ -136,6 +137,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
+// withDefaults returns the configuration with defaults in place of zero values.
 func (c Config) withDefaults() Config {
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	if c.MaxInFlight == 0 {
@@ -156,12 +158,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Leave makes /readyz report that this process shuts down. Everything else is
-// served as before.
+// Leave makes /readyz report that this process is shutting down. All other requests are
+// still served.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// Drain lets go of everything that waits: event streams end, held answers go
-// out with the run as it is. It may be called more than once.
+// Drain ends event streams and answers requests that wait with the run as it is. It may
+// be called more than once.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.drained) }) }
 
 // ShuttingDown reports whether requests that wait must end.
@@ -180,9 +182,8 @@ func (s *Server) Close() error {
 	return s.uses.close()
 }
 
-// RunEnded is what the per-run webhook tells: the type of the message and the
-// run object as its data. It is kept with the delivery, so its files have no
-// links yet.
+// RunEnded returns the type and the data of the webhook message for an ended run. It is
+// stored with the delivery, so files have no download links yet.
 func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) {
 	o := newRunObject(s.PublicURL, run)
 	return "run." + string(run.State), flow.EncodeJSON(&o)

@@ -53,7 +53,7 @@ const (
 		"edges": [{"from": "in.value", "to": "refuse.value"}, {"from": "refuse.value", "to": "after.value"}]}`
 )
 
-// world is a server on a real address with everything behind it in memory.
+// env is a server on a real address, with store, files and runner in memory.
 type env struct {
 	t         testing.TB
 	store     *memory
@@ -95,7 +95,7 @@ func setup(t testing.TB, set ...func(*Config)) *env {
 	return setupBeside(t, nil, set...)
 }
 
-// setupBeside is setup with another handler for what is not of the API.
+// setupBeside is setup with a handler for paths outside the API.
 func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *env {
 	t.Helper()
 	w := &env{t: t, store: newMemory(), gates: &gates{}, now: time.Now, ids: flow.NewIDs(), log: &logBuffer{}}
@@ -140,7 +140,7 @@ func (w *env) close() {
 	}
 }
 
-// addKey makes a key; an empty workspace is the default one.
+// addKey creates a key; the default workspace is "default".
 func (w *env) addKey(k flow.Key) (text string) {
 	text = flow.NewKeyText()
 	if k.WorkspaceID == "" {
@@ -189,7 +189,7 @@ type reply struct {
 	body   map[string]any
 }
 
-// request is what a test sends; headers are name, value, name, value.
+// request is a request of a test. Headers are name, value, name, value.
 type request struct {
 	method, path string
 	key          string // "-" for none; empty is the test's own
@@ -270,7 +270,7 @@ func (w *env) start(flowID, body string, status int, headers ...string) *reply {
 	return a
 }
 
-// heldRun starts a run that waits at its gate, and tells its path.
+// heldRun starts a run that waits at its gate, and returns its path.
 func (w *env) heldRun(gate string) string {
 	w.t.Helper()
 	return w.start(w.held, `{"gate": "`+gate+`"}`, 202).header.Get("Location")
@@ -317,7 +317,7 @@ func (a *reply) wantFields(t testing.TB, want map[string]any) {
 	}
 }
 
-// pointers are the places of the problems of a refused request.
+// pointers returns the pointers and codes of the problems of a rejected request.
 func (a *reply) pointers() string {
 	var list []string
 	errors, _ := a.body["errors"].([]any)

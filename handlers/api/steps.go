@@ -8,16 +8,16 @@ import (
 	"sluice/flow"
 )
 
-// stepObject is a step as callers see it.
+// stepObject is the JSON of a step.
 type stepObject struct {
-	Path      string         `json:"path" doc:"The node, or map[3]/node for one that ran inside another."`
+	Path      string         `json:"path" doc:"The node, or map[3]/node for a step of a child run."`
 	Node      string         `json:"node"`
 	Kind      string         `json:"kind"`
 	State     flow.StepState `json:"state"`
-	Attempts  int            `json:"attempts" doc:"How often it was started."`
+	Attempts  int            `json:"attempts" doc:"Number of attempts."`
 	StartedAt stampOrNull    `json:"started_at"`
 	EndedAt   stampOrNull    `json:"ended_at"`
-	WaitUntil stampOrNull    `json:"wait_until" doc:"When a waiting step goes on, if a time is known."`
+	WaitUntil stampOrNull    `json:"wait_until" doc:"When a waiting step continues, if known."`
 	Input     map[string]any `json:"input"`
 	Output    map[string]any `json:"output" doc:"Values by output port."`
 	Usage     flow.Usage     `json:"usage"`
@@ -25,12 +25,13 @@ type stepObject struct {
 	Error     *errorObject   `json:"error"`
 }
 
+// stepList is all steps of a run, on one page.
 type stepList struct {
 	Steps []stepObject `json:"steps"`
 }
 
-// listSteps is GET steps: every node of the document, whether its step began
-// or not, and what ran inside of nodes.
+// listSteps is GET steps: a step for every node of the document, started or not, and the
+// steps of child runs.
 func (s *Server) listSteps(c *Call) error {
 	run, err := c.findContent()
 	if err != nil {
@@ -54,14 +55,14 @@ func (s *Server) listSteps(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
-// mergeSteps puts the rows in the order of the document and adds the nodes
-// that have none: they are still to come, or were never reached.
+// mergeSteps returns the stored steps in the order of the document, and adds a pending or
+// canceled step for each node without one.
 func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	missing := flow.StepPending
 	if run.State.Ended() {
 		missing = flow.StepCanceled
 	}
-	within := map[string][]flow.Step{} // rows by the top-level node they belong to
+	within := map[string][]flow.Step{} // rows by top-level node
 	for _, r := range rows {
 		within[TopNode(r.Path)] = append(within[TopNode(r.Path)], r)
 	}
@@ -77,7 +78,7 @@ func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	return list
 }
 
-// topNode is the node of the flow itself in a path such as map[3]/node.
+// TopNode returns the node of the flow in the path of a step: map for map[3]/node.
 func TopNode(path string) string {
 	if i := strings.IndexAny(path, "[/"); i >= 0 {
 		return path[:i]
@@ -85,6 +86,7 @@ func TopNode(path string) string {
 	return path
 }
 
+// newStepObject returns the JSON of a step, without download links.
 func newStepObject(s *flow.Step) stepObject {
 	return stepObject{
 		Path: s.Path, Node: s.Node, Kind: s.Kind, State: s.State, Attempts: s.Attempt,

@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// memory is a store that keeps everything in maps and forgets it with the test.
+// memory is a Store in maps.
 type memory struct {
 	mu         sync.Mutex
 	keys       map[string]*flow.Key // by hash
@@ -21,10 +21,10 @@ type memory struct {
 	runs       map[string]*flow.Run
 	steps      map[string]map[string]flow.Step // by run, path
 	deliveries []flow.DeliveryRecord
-	broken     error // answers every question about runs
+	broken     error // returned by methods about runs
 	others     func(topic, text string)
 	rate       *flow.Rate // of all instances
-	rated      []string   // names that it was asked for
+	rated      []string   // names that were counted
 }
 
 func newMemory() *memory {
@@ -34,14 +34,14 @@ func newMemory() *memory {
 	}
 }
 
-// Ping answers as broken does.
+// Ping returns the error that the test has set.
 func (m *memory) Ping(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.broken
 }
 
-// Broadcast tells the server that the test made of the same store.
+// Broadcast passes the message to the server of the test.
 func (m *memory) Broadcast(_ context.Context, topic, text string) error {
 	if m.others != nil {
 		m.others(topic, text)
@@ -49,7 +49,7 @@ func (m *memory) Broadcast(_ context.Context, topic, text string) error {
 	return nil
 }
 
-// TakeRate says what the test wants it to.
+// TakeRate returns the rate that the test has set.
 func (m *memory) TakeRate(_ context.Context, name string, _ int64) (*flow.Rate, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +57,7 @@ func (m *memory) TakeRate(_ context.Context, name string, _ int64) (*flow.Rate, 
 	return m.rate, nil
 }
 
-// WebhookSecret makes the secret out of the name of its owner.
+// WebhookSecret returns a secret with the name of its owner.
 func (m *memory) WebhookSecret(_ context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error) {
 	return flow.WebhookSecret{ID: "whs", Secrets: []flow.SigningSecret{{Secret: "whsec_" + o.Node + "@" + o.Host}}}, nil
 }
@@ -243,7 +243,7 @@ func (m *memory) Redeliver(_ context.Context, ws, id string) (*flow.Delivery, er
 	return &again, nil
 }
 
-// WriteRun records what the engine of a test did.
+// write stores a run and its steps.
 func (m *memory) write(w flow.RunWrite) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

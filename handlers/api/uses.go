@@ -11,27 +11,30 @@ import (
 	"sluice/flow"
 )
 
-// usesEvery is how often the use of keys is written down. A write per request
-// would cost more than most requests.
+// usesEvery is the interval for storing the use of keys. A write for each request would
+// cost more than most requests.
 const usesEvery = 2 * time.Second
 
-// uses collects how keys are used between two writes.
+// uses collects uses of keys and stores them together. It is safe for concurrent use.
 type uses struct {
 	store Store
 	log   *slog.Logger
 	mu    sync.Mutex
-	byKey map[string]*flow.KeyUse // by key and text
-	stop  chan struct{}
-	done  chan struct{}
-	once  sync.Once
+	byKey map[string]*flow.KeyUse // by key ID and hash of the previous secret
+	stop  context.CancelFunc
+	loop  sync.WaitGroup
 }
 
+// newUses starts storing uses; call close at the end.
 func newUses(store Store, log *slog.Logger) *uses {
-	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, stop: make(chan struct{}), done: make(chan struct{})}
-	go u.loop()
+	ctx, stop := context.WithCancel(context.Background())
+	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, stop: stop}
+	u.loop.Go(func() { u.flushUntil(ctx) })
 	return u
 }
 
+// add counts a use. Uses of the previous secret of a rotated key are counted apart, so
+// that users see whether a client still has it.
 func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	if key.ID == "" {
 		return
@@ -52,8 +55,8 @@ func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	use.Count++
 }
 
-func (u *uses) loop() {
-	defer close(u.done)
+// flushUntil stores the uses at intervals until ctx is done.
+func (u *uses) flushUntil(ctx context.Context) {
 	t := time.NewTicker(usesEvery)
 	defer t.Stop()
 	for {
@@ -62,14 +65,14 @@ func (u *uses) loop() {
 			if err := u.flush(context.Background()); err != nil {
 				u.log.Warn("use of keys not recorded", "error", err)
 			}
-		case <-u.stop:
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// flush writes what was collected. What cannot be written is dropped: it is a
-// count for people, and keeping it would grow without bound.
+// flush stores the collected uses. Uses that cannot be stored are dropped: the counts are
+// only for display, and memory would grow without bound.
 func (u *uses) flush(ctx context.Context) error {
 	u.mu.Lock()
 	byKey := u.byKey
@@ -85,9 +88,10 @@ func (u *uses) flush(ctx context.Context) error {
 	return u.store.TouchKeys(ctx, list)
 }
 
+// close stores the last uses. It may be called more than once.
 func (u *uses) close() error {
-	u.once.Do(func() { close(u.stop) })
-	<-u.done
+	u.stop()
+	u.loop.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), usesEvery)
 	defer cancel()
 	return u.flush(ctx)

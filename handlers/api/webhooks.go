@@ -7,33 +7,36 @@ import (
 	"sluice/flow/document"
 )
 
-// webhookObject is a webhook node with its signing secret.
+// webhookObject is the JSON of a webhook node with its signing secret.
 type webhookObject struct {
 	Node       string         `json:"node"`
 	Label      *string        `json:"label"`
-	URL        *string        `json:"url" doc:"Where it sends; null if an edge or a template provides the URL."`
+	URL        *string        `json:"url" doc:"Target URL; null if an edge or a template provides it."`
 	Live       bool           `json:"live" doc:"Whether the live version sends it; otherwise only the draft does."`
-	Secret     *string        `json:"secret" doc:"The whsec_ secret that signs its messages; it exists before the first one. Null if a credential signs."`
-	Shared     bool           `json:"shared" doc:"Whether it still uses the shared secret of the flow, as in older versions. Replacing the secret ends that."`
+	Secret     *string        `json:"secret" doc:"The whsec_ secret that signs its messages; created before the first message. Null if a credential signs."`
+	Shared     bool           `json:"shared" doc:"Whether it uses the shared secret of the flow, as older versions did. Replacing the secret gives it its own."`
 	Credential *string        `json:"credential" doc:"Name of the credential that signs instead of the node's own secret."`
-	Previous   []secretObject `json:"previous" doc:"Replaced secrets that still sign beside the current one."`
+	Previous   []secretObject `json:"previous" doc:"Replaced secrets that still sign, in addition to the current one."`
 }
 
+// secretObject is a replaced secret, which signs until it expires so that receivers can
+// be updated without losing messages.
 type secretObject struct {
 	Secret string `json:"secret"`
 	Until  stamp  `json:"until"`
 }
 
+// webhookList is all webhook nodes of a flow.
 type webhookList struct {
 	Webhooks []webhookObject `json:"webhooks"`
 }
 
-// keySecret is the webhook secret of a key.
+// keySecret is the JSON of the webhook secret of a key.
 type keySecret struct {
-	Secret string `json:"secret" doc:"whsec_ and base64. Rotating the key keeps it."`
+	Secret string `json:"secret" doc:"whsec_ and base64. Unchanged when the key is rotated."`
 }
 
-// showKeySecret is GET webhook-secret: the key's own.
+// showKeySecret is GET webhook-secret: the webhook secret of the key in the request.
 func (s *Server) showKeySecret(c *Call) error {
 	if c.Key.ID == "" {
 		return flow.Errorf(flow.CodeNotFound, "This request has no stored key, so there is no webhook secret. Send an API key in the Authorization header.")
@@ -72,6 +75,8 @@ func (s *Server) listWebhooks(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
+// newWebhookObject returns a webhook node with its secrets, which are created now if they
+// do not exist. A credential that signs is only named.
 func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
 	o := webhookObject{
 		Node: w.ID, Label: orNull(w.Label), URL: orNull(flow.ShownURL(w.URL)), Live: w.Live,

@@ -27,7 +27,7 @@ func (m *message) callTool(ctx context.Context, req *sdk.CallToolRequest) (sdk.R
 		return nil, m.internalError(err)
 	}
 	if t == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no tool of this name, or this key may not call it. tools/list tells which there are."}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no tool of this name, or this key may not call it. tools/list returns the available ones."}
 	}
 	run, err := m.startRun(t.flow)
 	if err != nil {

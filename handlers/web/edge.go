@@ -131,26 +131,14 @@ func hstsHeader(publicURL string) string {
 // RequestID returns the caller's X-Request-Id if it is harmless in a log and a
 // header, else a fresh one.
 func RequestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); validRequestID(id) {
+	if id := r.Header.Get("X-Request-Id"); requestIDForm.MatchString(id) && !ContainsKey(id) {
 		return id
 	}
 	return "req_" + rand.Text()
 }
 
-func validRequestID(id string) bool {
-	if id == "" || len(id) > 128 || ContainsKey(id) {
-		return false
-	}
-	for _, c := range []byte(id) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case c == '-', c == '_', c == '.', c == ':', c == '/', c == '=', c == '+':
-		default:
-			return false
-		}
-	}
-	return true
-}
+// requestIDForm matches request IDs that clients may choose.
+var requestIDForm = regexp.MustCompile(`^[0-9A-Za-z_.:/=+-]{1,128}$`)
 
 // keyText matches what has the form of a key, even with a wrong checksum.
 var keyText = regexp.MustCompile(`slu_[0-9A-Za-z]{20,}`)

@@ -28,18 +28,11 @@ const (
 	Owner                   // a member with a role that may manage members and settings
 )
 
+// accessRoles are the least roles of the classes that require membership.
+var accessRoles = map[Access]flow.MemberRole{Viewer: flow.MemberViewer, Editor: flow.MemberEditor, Owner: flow.MemberOwner}
+
 // Role returns the least role that the class requires, or "".
-func (a Access) Role() flow.MemberRole {
-	switch a {
-	case Viewer:
-		return flow.MemberViewer
-	case Editor:
-		return flow.MemberEditor
-	case Owner:
-		return flow.MemberOwner
-	}
-	return ""
-}
+func (a Access) Role() flow.MemberRole { return accessRoles[a] }
 
 // Route is one line of the table of routes.
 type Route struct {

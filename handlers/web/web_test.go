@@ -19,11 +19,11 @@ func TestStreams(t *testing.T) {
 		}
 	}
 	if s.Enter("user_1") || !s.Enter("user_2") {
-		t.Error("the bound is not that of one person")
+		t.Error("the limit is not per user")
 	}
 	s.Leave("user_1")
 	if !s.Enter("user_1") {
-		t.Error("what was left stays counted")
+		t.Error("a closed stream is still counted")
 	}
 }
 

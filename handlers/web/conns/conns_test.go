@@ -195,7 +195,7 @@ func TestShutdownReleases(t *testing.T) {
 	}
 }
 
-// TestShutdownIsBounded holds that a request which goes on does not hold up the
+// TestShutdownIsBounded holds that a request that does not end does not block the
 // end for longer than the context says.
 func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()
