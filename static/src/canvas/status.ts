@@ -20,6 +20,11 @@ export interface StatusContext extends HasEdges {
   readonly announce: Announce;
 }
 
+/**
+ * Status shows a run. states has the state of each node's step, results how long
+ * it took and how many items it produced. They are kept apart from the elements,
+ * because the server may replace an element at any time (refresh).
+ */
 export class Status {
   private states = new Map<string, string>();
   private results = new Map<string, Step>();
@@ -27,6 +32,7 @@ export class Status {
 
   constructor(private canvas: StatusContext) {}
 
+  /** of returns the state of a node's step. */
   of(node: string): string | undefined { return this.states.get(node); }
 
   /** read reads the state from inside a node, after a swap. */
@@ -35,6 +41,7 @@ export class Status {
     if (el) this.paint(node, el.dataset.step!);
   }
 
+  /** readAll reads the states of all nodes, once at the start. */
   readAll(): void {
     for (const el of this.canvas.layer.querySelectorAll<HTMLElement>("[data-step]")) this.read(el.closest<HTMLElement>("article[data-id]")?.dataset.id ?? "");
   }
@@ -52,6 +59,7 @@ export class Status {
   }
 
   /** result shows the duration of a step on its node, and the number of items on its edges. */
+  /** result shows the duration on the node and the number of items on its outgoing edges. */
   private result(s: Step): void {
     const el = this.canvas.scene.elements.get(s.node);
     if (s.ms === undefined && !s.items) this.results.delete(s.node);
@@ -73,6 +81,7 @@ export class Status {
     this.canvas.announce.name(s.node);
   }
 
+  /** edge paints an edge by the states of its two nodes: carried (data went over it), running (its target runs), idle (it will not carry anything in this run), or none. */
   private edge(key: string, from: string, to: string): void {
     const el = this.canvas.edges.element(key), a = this.states.get(from), b = this.states.get(to);
     const carried = a === "succeeded" || a === "reused";
@@ -95,6 +104,7 @@ export class Status {
     if (result) this.result(result);
   }
 
+  /** clear removes all states and stops a replay. */
   clear(): void {
     this.timers.forEach(clearTimeout);
     this.timers = [];
@@ -114,6 +124,7 @@ export class Status {
   /** showSteps shows the steps of an event. */
   showSteps(steps: Step[]): void { for (const s of steps) this.show(s); }
 
+  /** forget drops the state of a node that was deleted; an undo of the deletion shows it without one. */
   forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) { this.states.delete(node); this.results.delete(node); } }
 
   end(): void { this.timers.forEach(clearTimeout); }
