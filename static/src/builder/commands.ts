@@ -47,10 +47,12 @@ document.addEventListener("keydown", (event) => {
 /** ownOfFields are chords that text fields handle. */
 const ownOfFields = new Set(["Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+A", "Ctrl+C", "Ctrl+X", "Ctrl+V", "Ctrl+D"]);
 
+/** inField reports whether an element is a text field. */
 function inField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select") || !!target.closest(".cm-editor"));
 }
 
+/** resting reports whether no control has the focus. Single keys are shortcuts only then, so that they do not disturb typing or speech input (WCAG 2.1.4). */
 function resting(): boolean {
   const at = document.activeElement;
   return !at || at === document.body || (!inField(at) && !!at.closest("[role=application]"));

@@ -7,6 +7,7 @@ document.addEventListener("click", (e) => {
   if (button) void all(button.closest<HTMLElement>("article")!.dataset.id!);
 });
 
+/** all shows all ports of a node, as the server renders it when asked. */
 async function all(node: string): Promise<void> {
   const r = await fetchPart(asShown(`${flowPath}/face?node=${encodeURIComponent(node)}`));
   if (r?.ok) canvas.insides(await r.text());

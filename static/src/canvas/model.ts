@@ -97,7 +97,7 @@ export class Draft {
   edgesInto(port: string): Edge[] { return this.edgesOf(nodeOf(port)).filter((e) => e.to === port); }
   edgesFrom(port: string): Edge[] { return this.edgesOf(nodeOf(port)).filter((e) => e.from === port); }
   hasEdge(e: Edge): boolean { return this.edgesOf(nodeOf(e.from)).some((o) => o.from === e.from && o.to === e.to); }
-  /** groupOf returns the group of a node; the server allows one at most. */
+  /** groupOf returns the first group that contains a node. */
   groupOf(node: string): Group | undefined { return [...this.groups.values()].find((g) => g.nodes.includes(node)); }
 
   /** position returns where a node is shown: its own position, or else where it was laid out. */

@@ -16,6 +16,7 @@ pane.addEventListener("click", (e) => {
   void open(button.dataset.newCredential!, button.dataset.hosts ?? "");
 });
 
+/** open shows the form for a new credential. */
 async function open(provider: string, hosts: string): Promise<void> {
   const r = await ask(`${flowPath}/credentials?${new URLSearchParams({ provider, hosts })}`);
   if (!r?.ok) return;
@@ -24,6 +25,7 @@ async function open(provider: string, hosts: string): Promise<void> {
   dialog.showModal();
 }
 
+/** made creates the dialog. */
 function made(): HTMLDialogElement {
   const close = el("button", { type: "button", class: "btn quiet small only", "aria-label": "Close", title: "Close" }, icon("x"));
   const d = el("dialog", { class: "dialog", id: "credential-dialog", "aria-labelledby": "credential-dialog-title" },
@@ -40,6 +42,7 @@ function made(): HTMLDialogElement {
   return d;
 }
 
+/** add sends the form, and selects the new credential in the field that it is for. */
 async function add(form: HTMLFormElement): Promise<void> {
   const r = await ask(form.getAttribute("action")!, { method: "POST", body: new URLSearchParams(new FormData(form) as unknown as Record<string, string>) });
   if (r?.status === 422) {

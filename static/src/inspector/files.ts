@@ -11,13 +11,14 @@ pane.addEventListener("change", (e) => {
   if (input.matches("[data-upload]") && input.files?.[0]) void upload(input, input.files[0]);
 });
 
+/** upload sends a file; the response is the value that refers to it. */
 async function upload(input: HTMLInputElement, file: File): Promise<void> {
-  const says = input.closest("label")!.querySelector("[data-says]")!, was = says.textContent;
-  says.textContent = `Uploading ${file.name}…`;
+  const label = input.closest("label")!.querySelector("[data-says]")!, was = label.textContent;
+  label.textContent = `Uploading ${file.name}…`;
   const body = new FormData();
   body.append("file", file);
   const r = await ask(`${flowPath}/files`, { method: "POST", body });
-  says.textContent = was;
+  label.textContent = was;
   input.value = "";
   if (!r) return toast("Upload failed. Check your connection and try again.", "bad");
   if (r.ok) take(fieldOf(input)!, await r.text());

@@ -7,6 +7,7 @@ pane.addEventListener("input", (e) => {
   if (row) grow(row);
 });
 
+/** empty reports whether a row has neither a name nor a value. */
 const empty = (row: HTMLElement): boolean => !part(row, "text")?.value && !part(row, "kept")?.value && !part(row, "name")?.value;
 
 /** grow adds a row when the last one is no longer empty. */
