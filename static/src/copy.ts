@@ -14,7 +14,7 @@ function textOf(button: HTMLElement): string {
 
 /** copied copies a text, once it is available, and confirms on the button. */
 export async function copied(button: HTMLElement, text: string | Promise<string>): Promise<void> {
-  const wanted = await Promise.resolve(text).catch(() => undefined); // whoever fetches it shows the error
+  const wanted = await Promise.resolve(text).catch(() => undefined); // the function that fetches it shows the error
   if (wanted === undefined) return;
   try {
     await navigator.clipboard.writeText(wanted);
