@@ -40,7 +40,7 @@ func TestCanvasWeight(t *testing.T) {
 		return
 	}
 	call(p, performance.Enable, performance.EnableParams{})
-	t.Logf("ready after %.0f ms, of which the canvas took %.0f", value[float64](p, `performance.getEntriesByName("canvas:ready")[0].startTime + performance.getEntriesByName("canvas:ready")[0].duration`), value[float64](p, `performance.getEntriesByName("canvas:ready")[0].duration`))
+	t.Logf("ready after %.0f ms, the canvas took %.0f of them", value[float64](p, `performance.getEntriesByName("canvas:ready")[0].startTime + performance.getEntriesByName("canvas:ready")[0].duration`), value[float64](p, `performance.getEntriesByName("canvas:ready")[0].duration`))
 	idle := p.perFrame(func(int) {})
 	overview := p.perFrame(func(i int) { p.wheel(i) })
 	p.grab(p.head("n260"), p.head("n261"))

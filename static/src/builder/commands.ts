@@ -1,6 +1,7 @@
 // The commands of the builder, by name. Buttons (data-command), shortcuts, menus
 // and the command palette all use them.
 import { chord } from "../canvas/shortcuts.ts";
+import { onClick } from "../listen.ts";
 
 /** Command is an action of the builder. keys is a chord such as Ctrl+Enter; several are separated by a space. */
 export type Command = { name: string; title: string; hint?: string; icon?: string; keys?: string; enabled?(): boolean; run(): void };
@@ -23,10 +24,8 @@ export function perform(name: string): boolean {
 
 const ready = (c: Command): boolean => c.enabled?.() ?? true;
 
-document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-command]") : null;
-  if (!button || button.matches(":disabled, [aria-disabled=true]")) return;
-  if (perform(button.dataset.command!)) event.preventDefault();
+onClick(document, "[data-command]", (button, e) => {
+  if (!button.matches(":disabled, [aria-disabled=true]") && perform(button.dataset.command!)) e.preventDefault();
 });
 
 /** chordsOf returns the chords of a command. */

@@ -1,6 +1,7 @@
 // The context menu (right button, long press or Shift+F10). Its items are
 // commands.
 import type { Edge, FlowNode, Point } from "../canvas/model.ts";
+import { step } from "../arrows.ts";
 import { icon } from "../icon.ts";
 import { listen } from "../listen.ts";
 import { canvas } from "./canvas.ts";
@@ -70,8 +71,7 @@ function close(): void {
 }
 
 sheet.addEventListener("keydown", (e) => {
-  const all = [...sheet.querySelectorAll<HTMLElement>("button")], i = all.indexOf(document.activeElement as HTMLElement);
-  const to = ({ ArrowDown: (i + 1) % all.length, ArrowUp: (i + all.length - 1) % all.length, Home: 0, End: all.length - 1 } as Record<string, number>)[e.key];
+  const all = [...sheet.querySelectorAll<HTMLElement>("button")], to = step(e.key, all.indexOf(document.activeElement as HTMLElement), all.length);
   e.stopPropagation();
   if (to !== undefined) { e.preventDefault(); all[to]!.focus(); }
   if (e.key === "Escape" || e.key === "Tab") { e.preventDefault(); close(); }

@@ -4,7 +4,7 @@
 import htmx from "htmx.org/dist/htmx.esm.js";
 import type { Op } from "../canvas/ops.ts";
 import { nodeOf } from "../canvas/model.ts";
-import { listen } from "../listen.ts";
+import { listen, onClick } from "../listen.ts";
 import { asShown, builder, canvas, flowPath, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { addAtCenter, kindOf } from "./kinds.ts";
@@ -63,9 +63,8 @@ function mark(): void {
   for (const a of outline().querySelectorAll<HTMLElement>("[data-line]")) a.toggleAttribute("data-selected", canvas.selection.nodes.has(a.dataset.line!));
 }
 
-document.addEventListener("click", (e) => {
-  const line = (e.target as Element).closest<HTMLElement>("#outline [data-line]");
-  if (!line || e.ctrlKey || e.metaKey || e.shiftKey) return;
+onClick(document, "#outline [data-line]", (line, e) => {
+  if (e.ctrlKey || e.metaKey || e.shiftKey) return;
   e.preventDefault();
   const id = line.dataset.line!;
   canvas.selection.set([id]);

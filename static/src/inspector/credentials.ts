@@ -2,6 +2,7 @@
 import { flowPath } from "../builder/canvas.ts";
 import { el, html } from "../builder/dom.ts";
 import { icon } from "../icon.ts";
+import { onClick } from "../listen.ts";
 import { ask, nodePath } from "./ask.ts";
 import { pane, section, send, settle } from "./fields.ts";
 import { part } from "./values.ts";
@@ -9,9 +10,7 @@ import { part } from "./values.ts";
 let dialog: HTMLDialogElement | undefined;
 let key: string | undefined; // of the field that it is for; the element may be replaced meanwhile
 
-pane.addEventListener("click", (e) => {
-  const button = (e.target as Element).closest<HTMLElement>("[data-new-credential]");
-  if (!button) return;
+onClick(pane, "[data-new-credential]", (button) => {
   key = button.closest<HTMLElement>("[data-key]")!.dataset.key;
   void open(button.dataset.newCredential!, button.dataset.hosts ?? "");
 });
@@ -62,9 +61,9 @@ async function add(form: HTMLFormElement): Promise<void> {
 
 // Moves a text that looks like a secret to a credential. The server makes the
 // edit, which arrives like one by another user.
-pane.addEventListener("click", (e) => {
-  const button = (e.target as Element).closest<HTMLButtonElement>("[data-move-secret]"), node = section()?.dataset.node;
-  if (!button || !node) return;
+onClick<HTMLButtonElement>(pane, "[data-move-secret]", (button, e) => {
+  const node = section()?.dataset.node;
+  if (!node) return;
   e.preventDefault();
   settle();
   button.disabled = true;

@@ -1,6 +1,7 @@
 // Uploads a file for a field, and removes it.
 import { flowPath } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
+import { onClick } from "../listen.ts";
 import { toast } from "../toasts.ts";
 import { ask } from "./ask.ts";
 import { fieldOf, pane, send } from "./fields.ts";
@@ -38,9 +39,8 @@ function take(field: HTMLElement, value: string): void {
   send(field);
 }
 
-pane.addEventListener("click", (e) => {
-  const field = (e.target as Element).closest("[data-file-do=remove]") && fieldOf(e.target as Element);
-  if (!field) return;
+onClick(pane, "[data-file-do=remove]", (button) => {
+  const field = fieldOf(button)!;
   part(field, "kept")!.value = "";
   field.querySelector(".ins-row")?.replaceWith(el("p", { class: "help" }, "Removed."));
   send(field);
