@@ -139,7 +139,7 @@ func showsRunStates(t *testing.T, b context.Context) {
 	p.eval(`c.querySelector("#node-write").insertAdjacentHTML("beforeend", '<span data-step="failed">failed</span>')`)
 	p.until(`c.querySelector("#node-write").dataset.state === "failed"`)
 	p.until(`c.querySelector(".canvas-live").textContent === "write failed"`)
-	p.eval(`c.status.replay([{ node: "ticket", state: "succeeded", at: 0 }, { node: "answer", state: "succeeded", at: 30 }])`)
+	p.eval(`c.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [{ node: "write", state: "" }, { node: "answer", state: "succeeded" }] } }))`)
 	p.until(`c.querySelector("#node-answer").dataset.state === "succeeded"`)
 	p.want(`c.querySelector("#node-write").dataset.state ?? null`, `null`)
 }
@@ -196,6 +196,6 @@ func countsItems(t *testing.T, b context.Context) {
 	p.want(`[...c.querySelectorAll(".canvas-edge-items")].map((e) => e.textContent)`, `["3"]`)
 	p.want(`c.edges.element("ticket.value>write.prompt").getAttribute("aria-label").endsWith(", 3 items")`, `true`)
 	p.want(`c.querySelector("#node-ticket").getAttribute("aria-label")`, `"ticket, input, 0 inputs, last run succeeded in 1.2 s"`)
-	p.eval(`c.status.clear()`)
+	p.eval(`c.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [{ node: "ticket", state: "" }, { node: "write", state: "" }] } }))`)
 	p.want(`[c.querySelectorAll(".canvas-edge-items").length, c.querySelector("#node-ticket").dataset.took ?? null]`, `[0,null]`)
 }

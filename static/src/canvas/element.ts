@@ -154,7 +154,7 @@ export class FlowCanvas extends HTMLElement {
   disconnectedCallback(): void {
     this.keys.settle();
     this.stop.abort();
-    for (const part of [this.sync, this.watch, this.view, this.minimap, this.status, this.announce, this.pointer]) part?.end();
+    for (const part of [this.sync, this.watch, this.view, this.minimap, this.announce, this.pointer]) part?.end();
     cancelAnimationFrame(this.movedIn);
     this.drag.endAll();
     this.minimap?.element.remove();

@@ -1,6 +1,6 @@
 // Shows the states of a run's steps on nodes and edges. A state comes from
-// inside a node (data-step, rendered by the server), from the page, or from a
-// replay. Color is never the only sign: a badge inside the node has the text.
+// inside a node (data-step, rendered by the server) or from the page. Color is
+// never the only sign: a badge inside the node has the text.
 import type { Announce } from "./announce.ts";
 import type { HasEdges } from "./edges.ts";
 import { edgeKey, nodeOf, portOf } from "./model.ts";
@@ -9,7 +9,6 @@ import { duration, isOver } from "./text.ts";
 /** Step is the state of a node in a run: how long it took, and how many items each output has. */
 export type Step = {
   node: string; state: string;
-  at?: number; // milliseconds since the start of the run, for replays
   ms?: number; // duration in milliseconds
   items?: Record<string, number>; // by output port
 };
@@ -28,7 +27,6 @@ export interface StatusContext extends HasEdges {
 export class Status {
   private states = new Map<string, string>();
   private results = new Map<string, Step>();
-  private timers: number[] = [];
 
   constructor(private canvas: StatusContext) {}
 
@@ -104,28 +102,9 @@ export class Status {
     if (result) this.result(result);
   }
 
-  /** clear removes all states and stops a replay. */
-  clear(): void {
-    this.timers.forEach(clearTimeout);
-    this.timers = [];
-    for (const node of [...this.states.keys()]) this.paint(node, "");
-  }
-
-  /** replay replays a past run, speed times as fast. With reduced motion it shows the end immediately. */
-  replay(steps: Step[], speed = 1): void {
-    this.clear();
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    for (const s of steps.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))) {
-      if (still || !s.at) this.show(s);
-      else this.timers.push(window.setTimeout(() => this.show(s), s.at / speed));
-    }
-  }
-
   /** showSteps shows the steps of an event. */
   showSteps(steps: Step[]): void { for (const s of steps) this.show(s); }
 
   /** forget drops the state of a node that was deleted; an undo of the deletion shows it without one. */
   forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) { this.states.delete(node); this.results.delete(node); } }
-
-  end(): void { this.timers.forEach(clearTimeout); }
 }
