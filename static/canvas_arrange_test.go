@@ -11,7 +11,7 @@ func showsHelperLines(t *testing.T, b context.Context) {
 	p.grab(at, point{at.X + 2, at.Y + 50}) // above "plain", which has the same left edge
 	p.want(`/^M600,/.test(c.querySelector(".canvas-guides").getAttribute("d"))`, `true`)
 	if got := p.position("answer"); got.X != 600 {
-		t.Fatalf("the line did not catch it: it is at %v", got)
+		t.Fatalf("it did not snap to the guide: it is at %v", got)
 	}
 	p.mouse(released, point{at.X + 2, at.Y + 50})
 	p.want(`c.querySelector(".canvas-guides")`, `null`)
@@ -33,8 +33,9 @@ func aligns(t *testing.T, b context.Context) {
 	}
 }
 
-// tidiesInAWorker holds that the page stays free while a big flow is laid out.
-func tidiesInAWorker(t *testing.T, b context.Context) {
+// tidiesInWorker checks that the page stays responsive while a large flow is
+// laid out.
+func tidiesInWorker(t *testing.T, b context.Context) {
 	s := serveDraft(t, bigFlow())
 	p := open(t, b, s.URL)
 	p.eval(`window.workers = 0; window.Worker = class extends Worker { constructor(...a) { super(...a); workers++; } }`)

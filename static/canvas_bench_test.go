@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/performance"
 )
 
-// bigFlow has 500 nodes and 600 edges, the size that the canvas must carry easily.
+// bigFlow has 500 nodes and 600 edges, which the canvas has to handle smoothly.
 func bigFlow() testDocument {
 	var d testDocument
 	for i := range 500 {
@@ -30,7 +30,7 @@ func bigFlow() testDocument {
 
 // TestCanvasWeight measures a big flow when SLUICE_TEST_MEASURE=1: the time
 // until it can be used, and the main thread's work for a frame of panning and
-// of dragging. Without it, it holds that a big flow comes up whole.
+// of dragging. Without it, the test checks that a large flow is shown completely.
 func TestCanvasWeight(t *testing.T) {
 	t.Parallel()
 	d := bigFlow()
@@ -40,7 +40,7 @@ func TestCanvasWeight(t *testing.T) {
 		return
 	}
 	call(p, performance.Enable, performance.EnableParams{})
-	t.Logf("ready after %.0f ms, of which the canvas took %.0f", value[float64](p, `performance.getEntriesByName("canvas:ready")[0].startTime + performance.getEntriesByName("canvas:ready")[0].duration`), value[float64](p, `performance.getEntriesByName("canvas:ready")[0].duration`))
+	t.Logf("ready after %.0f ms, the canvas took %.0f of them", value[float64](p, `performance.getEntriesByName("canvas:ready")[0].startTime + performance.getEntriesByName("canvas:ready")[0].duration`), value[float64](p, `performance.getEntriesByName("canvas:ready")[0].duration`))
 	idle := p.perFrame(func(int) {})
 	overview := p.perFrame(func(i int) { p.wheel(i) })
 	p.grab(p.head("n260"), p.head("n261"))
@@ -59,7 +59,8 @@ func (p *page) wheel(i int) {
 	call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: 600, Y: 400, DeltaX: float64(20 - i/30*40), DeltaY: 10})
 }
 
-// perFrame does something 60 times, once a frame, and gives what a frame cost.
+// perFrame does something 60 times, once per frame, and returns the main thread's
+// time per frame.
 func (p *page) perFrame(do func(i int)) float64 {
 	p.t.Helper()
 	before := p.busy()
@@ -70,7 +71,7 @@ func (p *page) perFrame(do func(i int)) float64 {
 	return (p.busy() - before) * 1000 / 60
 }
 
-// split says what the work since the page began was.
+// split returns how the main thread spent its time since the page was opened.
 func (p *page) split() string {
 	s := ""
 	for _, m := range call(p, performance.GetMetrics, cdp.Empty{}).Metrics {
@@ -82,7 +83,7 @@ func (p *page) split() string {
 	return s
 }
 
-// busy is for how many seconds the page's main thread has worked.
+// busy returns for how many seconds the page's main thread has worked.
 func (p *page) busy() float64 {
 	p.t.Helper()
 	for _, m := range call(p, performance.GetMetrics, cdp.Empty{}).Metrics {

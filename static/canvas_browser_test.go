@@ -26,11 +26,11 @@ import (
 	"sluice/static"
 )
 
-// patience bounds what a page is waited for; a loaded machine needs seconds.
+// patience bounds the wait for a page; a loaded machine needs seconds.
 const patience = 20 * time.Second
 
-// builtCanvas serves the assets built from the sources at hand, or, where npm
-// has not fetched their packages, the committed ones.
+// builtCanvas serves assets built from the current sources, or the committed ones
+// if npm has not installed the packages.
 func builtCanvas(t *testing.T) (http.Handler, map[string]string) {
 	t.Helper()
 	files := buildOnce()
@@ -48,7 +48,7 @@ func builtCanvas(t *testing.T) (http.Handler, map[string]string) {
 	return http.StripPrefix("/assets/", http.FileServerFS(files)), names
 }
 
-// buildOnce builds into a folder that it removes again; the files stay in memory.
+// buildOnce builds into a temporary directory and returns the files.
 var buildOnce = sync.OnceValue(func() fstest.MapFS {
 	modules, err := filepath.Abs("node_modules")
 	if err != nil {
@@ -59,7 +59,7 @@ var buildOnce = sync.OnceValue(func() fstest.MapFS {
 	}
 	dir, err := os.MkdirTemp("", "sluice-canvas-")
 	must(err)
-	defer os.RemoveAll(dir) //nolint:errcheck // left to the next cleaning of temporary files
+	defer os.RemoveAll(dir) //nolint:errcheck // a leftover temporary directory is harmless
 	must(os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")))
 	must(os.Symlink(modules, filepath.Join(dir, "node_modules")))
 	lock, err := fs.ReadFile(os.DirFS("."), "package-lock.json")
@@ -82,7 +82,7 @@ var buildOnce = sync.OnceValue(func() fstest.MapFS {
 	return files
 })
 
-// browser starts one Chromium for all tabs of a test, or leaves the test out.
+// browser starts one Chromium for all tabs of a test, or skips the test.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -106,7 +106,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// page is one tab that shows the flow.
+// page is a tab that shows the flow.
 type page struct {
 	t      *testing.T
 	ctx    context.Context
@@ -137,7 +137,7 @@ func open(t *testing.T, browser context.Context, url string) *page {
 			t.Errorf("the page threw: %s", strings.Join(p.errors, "\n"))
 		}
 	})
-	call(p, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // tabs in the background get keys too
+	call(p, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // background tabs receive keys too
 	p.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(url))
 	p.ready()
 	return p
@@ -166,7 +166,7 @@ func (p *page) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// call sends one command of the protocol.
+// call sends a command of the DevTools protocol.
 func call[P, R any](p *page, cmd cdp.Command[P, R], params P) R {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -190,7 +190,7 @@ func value[T any](p *page, js string) T {
 	return v
 }
 
-// eval carries a statement out in the page.
+// eval runs a statement in the page.
 func (p *page) eval(js string) {
 	p.t.Helper()
 	value[chromedp.Void](p, js)
@@ -218,7 +218,7 @@ func (p *page) waitFor(what string, ok func() bool) {
 	}
 }
 
-// saved waits until nothing is left to send.
+// saved waits until every change is saved.
 func (p *page) saved() {
 	p.t.Helper()
 	p.until(`c.sync.waiting === 0`)
@@ -229,7 +229,7 @@ func (p *page) text(js string) string {
 	return value[string](p, js)
 }
 
-// want fails unless an expression has a value, both written as JSON.
+// want fails the test unless an expression has a value, written as JSON.
 func (p *page) want(js, value string) {
 	p.t.Helper()
 	if got := p.text(`String(JSON.stringify(` + js + `))`); got != value {
@@ -237,7 +237,7 @@ func (p *page) want(js, value string) {
 	}
 }
 
-// middle is where an element lies on the screen.
+// middle returns the center of an element on the screen.
 func (p *page) middle(js string) point {
 	p.t.Helper()
 	return value[point](p, `(() => { const r = (`+js+`).getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`)
@@ -288,7 +288,7 @@ func (p *page) hover(at point) {
 	call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: moved, X: at.X, Y: at.Y})
 }
 
-// drag presses at one place, goes to others in small steps, and lets go.
+// drag presses at one point, moves to others in small steps, and releases.
 func (p *page) drag(from, to point, modifiers ...kb.Modifier) {
 	p.t.Helper()
 	p.grab(from, to, modifiers...)
@@ -346,7 +346,7 @@ func (p *page) key(name string, m kb.Modifier) {
 	call(p, input.DispatchKeyEvent, e)
 }
 
-// touch sends fingers to places; none lifts them.
+// touch puts fingers at points; without points it lifts them.
 func (p *page) touch(kind input.DispatchTouchEventType, fingers ...point) {
 	p.t.Helper()
 	e := input.DispatchTouchEventParams{Type: kind, TouchPoints: []*input.TouchPoint{}}

@@ -22,7 +22,7 @@ func selectsByRectangle(t *testing.T, b context.Context) {
 	p.press("Ctrl+A")
 	p.drag(from, point{from.X + 50, from.Y + 50})
 	if after := p.position("tone"); after.X <= before.X || after.Y <= before.Y {
-		t.Fatalf("the rest of the selection went from %v to %v", before, after)
+		t.Fatalf("the rest of the selection moved from %v to %v", before, after)
 	}
 }
 
@@ -46,12 +46,12 @@ func deletesAndUndoes(t *testing.T, b context.Context) {
 	p.ready()
 	p.want(`c.history.labels.undo`, `"Delete"`)
 	p.click(p.head("tone"))
-	p.press("Ctrl+Z") // its element is gone with the page: the server sends the inside
+	p.press("Ctrl+Z") // its element was lost with the page: the server sends the content
 	p.until(`c.querySelectorAll("#node-write [data-port]").length === 4 && c.edges.size === 2`)
 	p.until(`[...c.querySelectorAll(".canvas-edge-line")].every((l) => l.getTotalLength() > 20)`)
 	p.saved()
 	if d := s.now(); !slices.ContainsFunc(d.Nodes, func(n testNode) bool { return n.ID == "write" && n.Config["name"] == "write" }) {
-		t.Fatalf("the config did not come back: %v", d.Nodes)
+		t.Fatalf("the config was not restored: %v", d.Nodes)
 	}
 }
 
@@ -78,11 +78,11 @@ func movesEndsOfEdges(t *testing.T, b context.Context) {
 	p.drag(p.port("write.prompt", "in"), point{empty.X, empty.Y + 150})
 	p.saved()
 	if len(s.now().Edges) != 1 {
-		t.Fatalf("dropped on nothing, the edge is still there: %v", s.now().Edges)
+		t.Fatalf("dropped on empty space, the edge is still there: %v", s.now().Edges)
 	}
 }
 
-func asksForANode(t *testing.T, b context.Context) {
+func opensPalette(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	at := p.head("tone")

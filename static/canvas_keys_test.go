@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// keysAlone builds and breaks a flow without a pointer.
-func keysAlone(t *testing.T, b context.Context) {
+// worksByKeyboard connects, moves and deletes nodes without a pointer.
+func worksByKeyboard(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	focused := `document.activeElement.dataset.id ?? document.activeElement.id`
@@ -51,7 +51,7 @@ func keysAlone(t *testing.T, b context.Context) {
 		t.Fatalf("moved from %v to %v, want 10 and 40 further", before, got)
 	}
 	p.press("Delete")
-	p.want(`document.activeElement.matches("article")`, `true`) // a neighbour has the focus
+	p.want(`document.activeElement.matches("article")`, `true`) // a neighbor has the focus
 	p.saved()
 	if n := len(s.now().Nodes); n != 5 {
 		t.Fatalf("the server has %d nodes, want 5", n)
@@ -68,8 +68,8 @@ func keysAlone(t *testing.T, b context.Context) {
 	}
 }
 
-// lettersElsewhere holds that single letters mean nothing outside the canvas.
-func lettersElsewhere(t *testing.T, b context.Context) {
+// ignoresLetters checks that single letters are no shortcuts outside the canvas.
+func ignoresLetters(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	p.click(p.head("write"))
@@ -79,7 +79,7 @@ func lettersElsewhere(t *testing.T, b context.Context) {
 	p.want(`c.sync.waiting + (heard.ops?.length ?? 0)`, `0`)
 }
 
-func readsOnly(t *testing.T, b context.Context) {
+func staysReadonly(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL+"/?readonly")
 	at, before := p.head("write"), p.position("write")
@@ -118,9 +118,9 @@ func pastes(t *testing.T, b context.Context) {
 	p.want(`"secret" in c.clipboard.clip(new Set(["ticket"])).nodes[0].config`, `false`)
 }
 
-// heals deletes a node in the middle and joins what it was between, at once or
-// when the page says so.
-func heals(t *testing.T, b context.Context) {
+// reconnectsNeighbors deletes a node in the middle and connects its neighbors, at
+// once or when the page commits the offered operations.
+func reconnectsNeighbors(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	p.click(p.head("write"))

@@ -24,11 +24,11 @@ type draftServer struct {
 	*httptest.Server
 	assets  http.Handler
 	names   map[string]string // plain name of an asset to its address
-	offline atomic.Bool       // ops find nobody; pages still come
-	gone    atomic.Bool       // the log does not reach back far enough
+	offline atomic.Bool       // requests for ops fail; pages still load
+	gone    atomic.Bool       // the log no longer reaches back far enough
 	refuse  atomic.Pointer[string]
 	hold    atomic.Pointer[chan struct{}]
-	piece   atomic.Pointer[string] // what /fragment answers
+	piece   atomic.Pointer[string] // the response of /fragment
 
 	mu  sync.Mutex
 	rev int64
@@ -79,7 +79,7 @@ type point struct {
 	Y float64 `json:"y"`
 }
 
-// testPort is written side name type, and "many" for a list port.
+// testPort is written "side name type", with "many" for a list port.
 var testKinds = map[string][]string{
 	"input":   {"out value text"},
 	"number":  {"out value number"},
@@ -91,7 +91,7 @@ var testKinds = map[string][]string{
 	"note":    {},
 }
 
-// sampleFlow has every kind once; write is in the middle.
+// sampleFlow has one node of each kind; write is in the middle.
 func sampleFlow() testDocument {
 	node := func(id, kind string, x, y float64) testNode {
 		return testNode{ID: id, Kind: kind, Position: point{x, y}, Config: map[string]any{"name": id}}
@@ -250,7 +250,7 @@ func (s *draftServer) apply(tab, txid string, ops []document.Edit) (string, erro
 	return b.String(), nil
 }
 
-// document is d as the server keeps it.
+// document converts d to a document of the server.
 func documentOf(d testDocument) *flow.Document {
 	d.Schema, d.Name = flow.Schema, "Flow"
 	text, err := json.Marshal(d)
@@ -262,7 +262,7 @@ func documentOf(d testDocument) *flow.Document {
 	return parsed
 }
 
-// view is what tests read of a document.
+// view returns the part of a document that tests read.
 func view(d *flow.Document) (v testDocument) {
 	must(json.Unmarshal(d.Canonical(), &v))
 	return v
@@ -282,7 +282,7 @@ func must(err error) {
 	}
 }
 
-// now is the document as the server has it, for comparing.
+// now returns the server's document, for comparisons.
 func (s *draftServer) now() testDocument {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,13 +298,13 @@ func (s *draftServer) position(id string) point {
 
 func (s *draftServer) has(e testEdge) bool { return slices.Contains(s.now().Edges, e) }
 
-// fragment makes /fragment answer with a node.
+// fragment sets a node as the response of /fragment.
 func (s *draftServer) fragment(n testNode) {
 	text := article(n)
 	s.piece.Store(&text)
 }
 
-// line is a transaction as the stream of changes tells it.
+// line returns a transaction as the event stream sends it.
 func (s *draftServer) line(t *testing.T, rev int64) string {
 	t.Helper()
 	s.mu.Lock()

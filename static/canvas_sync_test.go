@@ -10,8 +10,8 @@ import (
 
 var reload = chromedp.Reload()
 
-// converges lets two tabs change different nodes at once; the later one is
-// told what it missed, and both end with the same flow.
+// converges changes different nodes in two tabs at once; the later one receives
+// what it missed, and both end with the same flow.
 func converges(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p, q := open(t, b, s.URL), open(t, b, s.URL)
@@ -37,8 +37,9 @@ func converges(t *testing.T, b context.Context) {
 	}
 }
 
-// goesOffline keeps changes while nobody answers, over a reload too.
-func goesOffline(t *testing.T, b context.Context) {
+// savesAfterOffline keeps changes while the server is unreachable, also across a
+// reload.
+func savesAfterOffline(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	s.offline.Store(true)
@@ -50,7 +51,7 @@ func goesOffline(t *testing.T, b context.Context) {
 		t.Fatalf("after the reload tone is at %v", got)
 	}
 	if got := s.position("tone"); got.X == 20 {
-		t.Fatal("the server heard of it while offline")
+		t.Fatal("the server received it while offline")
 	}
 	s.offline.Store(false)
 	p.saved()
@@ -66,8 +67,8 @@ func goesOffline(t *testing.T, b context.Context) {
 	}
 }
 
-// takesBack undoes what the server refuses, and keeps what came after it.
-func takesBack(t *testing.T, b context.Context) {
+// undoesRejected undoes a change that the server rejects and keeps later ones.
+func undoesRejected(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	reason, gate := "The flow is locked.", make(chan struct{})
@@ -88,8 +89,8 @@ func takesBack(t *testing.T, b context.Context) {
 	p.want(`c.history.labels.undo`, `"Move"`)
 }
 
-// sendsAtLeaving holds that a change reaches the server though the page goes.
-func sendsAtLeaving(t *testing.T, b context.Context) {
+// sendsOnUnload checks that a change is sent while the page unloads.
+func sendsOnUnload(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	gate := make(chan struct{})
@@ -100,8 +101,8 @@ func sendsAtLeaving(t *testing.T, b context.Context) {
 	p.waitFor("both moves", func() bool { return s.position("ticket").X == 10 && s.position("tone").X == 20 })
 }
 
-// followsSwaps changes the inside of a node the way the page does, by a morph,
-// and puts a whole node in the place of another.
+// followsSwaps morphs the content of a node, as the page does, and replaces a
+// whole node.
 func followsSwaps(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
@@ -129,22 +130,22 @@ func followsSwaps(t *testing.T, b context.Context) {
 	}
 }
 
-// paintsRuns shows states of steps on nodes and edges, from the page and from
+// showsRunStates shows states of steps on nodes and edges, from the page and from
 // inside a node.
-func paintsRuns(t *testing.T, b context.Context) {
+func showsRunStates(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	p.eval(`c.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [{ node: "ticket", state: "succeeded" }, { node: "write", state: "running" }] } }))`)
 	p.want(`[c.querySelector("#node-write").dataset.state, c.edges.element("ticket.value>write.prompt").dataset.state]`, `["running","running"]`)
 	p.eval(`c.querySelector("#node-write").insertAdjacentHTML("beforeend", '<span data-step="failed">failed</span>')`)
 	p.until(`c.querySelector("#node-write").dataset.state === "failed"`)
 	p.until(`c.querySelector(".canvas-live").textContent === "write failed"`)
-	p.eval(`c.status.replay([{ node: "ticket", state: "succeeded", at: 0 }, { node: "answer", state: "succeeded", at: 30 }])`)
+	p.eval(`c.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [{ node: "write", state: "" }, { node: "answer", state: "succeeded" }] } }))`)
 	p.until(`c.querySelector("#node-answer").dataset.state === "succeeded"`)
 	p.want(`c.querySelector("#node-write").dataset.state ?? null`, `null`)
 }
 
-// tidies lays the flow out, remembers the view, and comes back after it was
-// taken off the page.
+// tidies lays the flow out, remembers the view, and works after the element was
+// removed from the page and inserted again.
 func tidies(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
@@ -160,19 +161,19 @@ func tidies(t *testing.T, b context.Context) {
 	p.do(reload)
 	p.ready()
 	p.want(`c.view.transform`, `[33,44,0.7]`)
-	p.eval(`document.body.append(c)`) // leaves and comes back
+	p.eval(`document.body.append(c)`) // disconnects and connects it
 	p.until(`c.hasAttribute("ready")`)
 	p.want(`[c.querySelectorAll(".canvas-pane").length, c.scene.boxes.size, c.edges.size, c.querySelectorAll(".canvas-minimap").length]`, `[1,6,2,1]`)
 	before, at := p.position("ticket"), p.head("ticket")
 	p.drag(at, point{at.X + 40, at.Y + 40})
 	if p.position("ticket") == before {
-		t.Fatal("it does not work after it came back")
+		t.Fatal("it does not work after it was connected again")
 	}
 }
 
-// asksForAReload holds that the page is told when the server cannot say what
-// it missed, and that the change is kept.
-func asksForAReload(t *testing.T, b context.Context) {
+// asksForReload checks that a reload is requested when the server's log no longer
+// has the missed changes, and that the own change is kept.
+func asksForReload(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	s.gone.Store(true)
@@ -195,6 +196,6 @@ func countsItems(t *testing.T, b context.Context) {
 	p.want(`[...c.querySelectorAll(".canvas-edge-items")].map((e) => e.textContent)`, `["3"]`)
 	p.want(`c.edges.element("ticket.value>write.prompt").getAttribute("aria-label").endsWith(", 3 items")`, `true`)
 	p.want(`c.querySelector("#node-ticket").getAttribute("aria-label")`, `"ticket, input, 0 inputs, last run succeeded in 1.2 s"`)
-	p.eval(`c.status.clear()`)
+	p.eval(`c.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [{ node: "ticket", state: "" }, { node: "write", state: "" }] } }))`)
 	p.want(`[c.querySelectorAll(".canvas-edge-items").length, c.querySelector("#node-ticket").dataset.took ?? null]`, `[0,null]`)
 }

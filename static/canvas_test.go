@@ -11,47 +11,47 @@ func TestCanvas(t *testing.T) {
 	t.Parallel()
 	b := browser(t)
 	cases := map[string]func(*testing.T, context.Context){
-		"adopts_what_the_server_rendered": adopts,
-		"drags_by_mouse":                  drags,
-		"connects_by_mouse":               connects,
-		"refuses_what_does_not_fit":       refuses,
-		"selects_by_rectangle":            selectsByRectangle,
-		"deletes_and_undoes":              deletesAndUndoes,
-		"moves_ends_of_edges":             movesEndsOfEdges,
-		"asks_for_a_node":                 asksForANode,
-		"inserts_into_edges":              insertsIntoEdges,
-		"groups_nodes":                    groupsNodes,
-		"copies_by_alt_drag":              copiesByAltDrag,
-		"works_by_keys_alone":             keysAlone,
-		"leaves_letters_alone_elsewhere":  lettersElsewhere,
-		"changes_nothing_when_readonly":   readsOnly,
-		"pastes_into_another_flow":        pastes,
-		"works_by_touch":                  touches,
-		"connects_by_taps":                taps,
-		"asks_for_a_menu_by_a_long_press": holds,
-		"converges_with_another_tab":      converges,
-		"waits_for_the_network":           goesOffline,
-		"takes_back_what_is_refused":      takesBack,
-		"sends_what_waits_when_left":      sendsAtLeaving,
-		"follows_swaps_by_the_server":     followsSwaps,
-		"paints_runs":                     paintsRuns,
-		"tidies_and_remembers_the_view":   tidies,
-		"goes_where_the_minimap_says":     mapsTheFlow,
-		"pans_by_space_over_nodes":        pansBySpace,
-		"drags_right_after_the_wheel":     dragsAfterWheel,
-		"pans_at_the_edge_of_a_drag":      pansAtTheEdge,
-		"shows_helper_lines":              showsHelperLines,
-		"aligns_and_distributes":          aligns,
-		"tidies_a_big_flow_in_a_worker":   tidiesInAWorker,
-		"resizes_notes":                   resizesNotes,
-		"heals_a_cut_chain":               heals,
-		"renames_and_pins_by_keys":        renamesAndPins,
-		"keeps_incoming_edges_on_paste":   pastesWithEdges,
-		"selects_by_a_finger":             selectsByFinger,
-		"asks_for_a_reload":               asksForAReload,
-		"counts_what_a_run_carried":       countsItems,
-		"obeys_what_the_system_prefers":   obeysPreferences,
-		"tells_where_the_selection_lies":  tellsWhereItLies,
+		"adopts_rendered_nodes":              adoptsNodes,
+		"drags_by_mouse":                     drags,
+		"connects_by_mouse":                  connects,
+		"rejects_mismatched_ports":           rejectsMismatch,
+		"selects_by_rectangle":               selectsByRectangle,
+		"deletes_and_undoes":                 deletesAndUndoes,
+		"moves_ends_of_edges":                movesEndsOfEdges,
+		"opens_the_palette":                  opensPalette,
+		"inserts_into_edges":                 insertsIntoEdges,
+		"groups_nodes":                       groupsNodes,
+		"copies_by_alt_drag":                 copiesByAltDrag,
+		"works_with_the_keyboard_only":       worksByKeyboard,
+		"ignores_letters_outside_the_canvas": ignoresLetters,
+		"changes_nothing_when_readonly":      staysReadonly,
+		"pastes_into_another_flow":           pastes,
+		"works_by_touch":                     worksByTouch,
+		"connects_by_taps":                   taps,
+		"opens_the_menu_on_long_press":       opensMenuOnLongPress,
+		"converges_with_another_tab":         converges,
+		"saves_after_being_offline":          savesAfterOffline,
+		"undoes_rejected_changes":            undoesRejected,
+		"sends_the_queue_on_unload":          sendsOnUnload,
+		"follows_swaps_by_the_server":        followsSwaps,
+		"shows_run_states":                   showsRunStates,
+		"tidies_and_remembers_the_view":      tidies,
+		"navigates_by_minimap":               navigatesByMinimap,
+		"pans_over_nodes_with_space":         pansWithSpace,
+		"drags_right_after_the_wheel":        dragsAfterWheel,
+		"pans_at_the_edge_of_a_drag":         pansAtTheEdge,
+		"shows_helper_lines":                 showsHelperLines,
+		"aligns_and_distributes":             aligns,
+		"tidies_a_large_flow_in_a_worker":    tidiesInWorker,
+		"resizes_notes":                      resizesNotes,
+		"reconnects_neighbors":               reconnectsNeighbors,
+		"renames_and_pins_by_keyboard":       renamesAndPins,
+		"keeps_incoming_edges_on_paste":      pastesWithEdges,
+		"selects_by_touch":                   selectsByTouch,
+		"asks_for_a_reload":                  asksForReload,
+		"counts_items_on_edges":              countsItems,
+		"respects_system_preferences":        respectsPreferences,
+		"reports_the_box_of_the_selection":   reportsSelectionBox,
 	}
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestCanvas(t *testing.T) {
 	}
 }
 
-func adopts(t *testing.T, b context.Context) {
+func adoptsNodes(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	p.want(`[c.scene.boxes.size, c.edges.size]`, `[6,2]`)
 	p.want(`[...c.querySelectorAll("article")].filter((a) => a.tabIndex === 0).length`, `1`)
@@ -114,7 +114,7 @@ func connects(t *testing.T, b context.Context) {
 	p.want(`c.connect.pending`, `undefined`)
 }
 
-func refuses(t *testing.T, b context.Context) {
+func rejectsMismatch(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	for _, c := range []struct{ from, to, reason string }{

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-func touches(t *testing.T, b context.Context) {
+func worksByTouch(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	p.fingers()
@@ -53,7 +53,7 @@ func taps(t *testing.T, b context.Context) {
 	p.until(`c.selection.nodes.has("answer")`)
 }
 
-// fingers makes the tab one of a device with a touch screen.
+// fingers emulates a device with a touch screen.
 func (p *page) fingers() {
 	p.t.Helper()
 	call(p, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
@@ -61,15 +61,15 @@ func (p *page) fingers() {
 	p.ready()
 }
 
-// tap puts a finger down and lifts it; the browser makes a click of it.
+// tap puts a finger down and lifts it, which the browser turns into a click.
 func (p *page) tap(at point) {
 	p.t.Helper()
 	p.touch(touchStart, at)
 	p.touch(touchEnd)
 }
 
-// holds waits for the menu that a resting finger asks for.
-func holds(t *testing.T, b context.Context) {
+// opensMenuOnLongPress rests a finger until the menu is requested.
+func opensMenuOnLongPress(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	p.fingers()
 	p.touch(touchStart, p.head("write"))
@@ -78,7 +78,7 @@ func holds(t *testing.T, b context.Context) {
 	p.want(`[...c.selection.nodes]`, `["write"]`)
 }
 
-func selectsByFinger(t *testing.T, b context.Context) {
+func selectsByTouch(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	p.fingers()
 	p.eval(`c.selecting = true`)

@@ -10,9 +10,9 @@ import (
 	"github.com/chromedp/cdproto/input"
 )
 
-// mapsTheFlow goes to where the small picture is pressed, follows the pointer
-// over it, and zooms by the wheel.
-func mapsTheFlow(t *testing.T, b context.Context) {
+// navigatesByMinimap centers the view where the minimap is pressed, follows the
+// pointer, and zooms by the wheel.
+func navigatesByMinimap(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	p.until(`c.querySelector(".canvas-minimap-nodes").getAttribute("d").split("M").length === 7`)
 	p.eval(`c.view.zoomTo(1)`)
@@ -33,9 +33,9 @@ func mapsTheFlow(t *testing.T, b context.Context) {
 	p.until(`c.view.transform[2] > 1.1`)
 }
 
-// tellsWhereItLies gives the page the place of the selection on the screen,
-// after it moved too, and brings a node into view.
-func tellsWhereItLies(t *testing.T, b context.Context) {
+// reportsSelectionBox checks the box of the selection on the screen, also after it
+// moved, and brings a node into view.
+func reportsSelectionBox(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	p.eval(`c.addEventListener("canvas:moved", (e) => { window.moved = e.detail; })`)
 	p.click(p.head("write"))
@@ -55,7 +55,7 @@ func tellsWhereItLies(t *testing.T, b context.Context) {
 
 func replaceBox(js, box string) string { return strings.ReplaceAll(js, "BOX", box) }
 
-func pansBySpace(t *testing.T, b context.Context) {
+func pansWithSpace(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	at, place, view := p.head("write"), p.position("write"), p.text(`String(c.view.transform)`)
 	p.eval(`c.pane.focus()`)
@@ -83,9 +83,9 @@ func pansAtTheEdge(t *testing.T, b context.Context) {
 	p.mouse(released, point{3, at.Y})
 }
 
-// obeysPreferences holds that nothing moves by itself where motion is not
-// wanted, and that a selection shows where the system chooses the colours.
-func obeysPreferences(t *testing.T, b context.Context) {
+// respectsPreferences checks that nothing is animated with reduced motion, and
+// that the selection is visible with forced colors.
+func respectsPreferences(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "forced-colors", Value: "active"},
@@ -97,7 +97,7 @@ func obeysPreferences(t *testing.T, b context.Context) {
 	p.want(`getComputedStyle(c.querySelector("#node-write")).outlineStyle`, `"solid"`)
 }
 
-// dragsAfterWheel presses a node while a turn of the wheel may still go on.
+// dragsAfterWheel presses a node while the wheel gesture has not ended yet.
 func dragsAfterWheel(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	p.want(`[..."www", "m"].map((turn) => {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// types are the media types of what dist holds. The system's own table differs
-// from machine to machine.
+// types are the media types of the files in dist. The mime package is not used:
+// it reads the system's table, which differs between machines.
 var types = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
@@ -23,19 +23,20 @@ var types = map[string]string{
 	".txt": "text/plain; charset=utf-8",
 }
 
-// asset is one file, as it goes out.
+// asset is a file with its response headers.
 type asset struct {
 	kind, etag string
 	plain      []byte
-	// packed is made at the first request for it: compressing all of dist takes
-	// some 50 ms that a start should not wait for.
+	// packed compresses the file at the first request: doing so for all of dist
+	// takes about 50 ms, which would delay the start.
 	packed func() []byte
-	// lasting tells that the name changes with the contents.
+	// lasting reports that the name changes with the contents, so that browsers
+	// never have to ask again.
 	lasting bool
 }
 
-// Handler serves /assets/*: compressed where the browser takes it, kept by it
-// for a year, 404 for all else.
+// Handler serves /assets/*, compressed if the browser accepts gzip, with a cache
+// lifetime of a year. Other paths are 404.
 func Handler() http.Handler {
 	assets := load()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +47,7 @@ func Handler() http.Handler {
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "Assets are only read.", http.StatusMethodNotAllowed)
+			http.Error(w, "Method not allowed. Use GET.", http.StatusMethodNotAllowed)
 			return
 		}
 		a.serve(w, r)
@@ -68,11 +69,12 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("ETag", `"`+etag+`"`)
-	// No time: the ETag says all, and a build has no date of its own.
+	// The zero time omits Last-Modified: embedded files have no date, and the ETag
+	// is enough to revalidate.
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// load reads dist, without the manifest, which is nobody's business outside.
+// load reads dist. The manifest and other files of unknown type are not served.
 func load() map[string]*asset {
 	assets := map[string]*asset{}
 	hashed := map[string]bool{}
@@ -98,14 +100,14 @@ func load() map[string]*asset {
 
 func pack(text []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // fails for unknown levels alone
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // fails only for an unknown level
 	_, _ = w.Write(text)
 	_ = w.Close()
 	return out.Bytes()
 }
 
-// TakesGzip tells whether an Accept-Encoding header takes gzip: a coding with
-// weight zero is refused.
+// TakesGzip reports whether an Accept-Encoding header accepts gzip. A weight of
+// zero means not acceptable (RFC 9110, section 12.5.3).
 func TakesGzip(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		coding, params, _ := strings.Cut(part, ";")

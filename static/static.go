@@ -1,7 +1,8 @@
-// Package static owns what browsers fetch besides pages: scripts, styles and
-// icons, built from src into dist, committed and embedded. It serves them under
-// /assets/ for ever, as each name changes with its contents. It knows nothing of
-// pages, sessions or flows.
+// Package static owns the scripts, styles and icons of the dashboard. They are
+// built from src into dist by the command in build, committed, and embedded. The
+// name of each file contains a hash of its contents, so Handler lets browsers
+// cache it for a year; pages get the current name from URL. The package does not
+// know pages, sessions or flows.
 package static
 
 import (
@@ -22,7 +23,7 @@ const Prefix = "/assets/"
 //go:embed all:dist
 var dist embed.FS
 
-// manifest maps names as pages say them ("app.js") to those in dist.
+// manifest maps the plain names that pages use ("app.js") to file names in dist.
 var manifest = sync.OnceValue(func() map[string]string {
 	var names map[string]string
 	text, err := fs.ReadFile(dist, "dist/manifest.json")
@@ -30,13 +31,13 @@ var manifest = sync.OnceValue(func() map[string]string {
 		err = json.Unmarshal(text, &names)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("static: the embedded manifest: %v", err)) // a broken build, not a state of a running one
+		panic(fmt.Sprintf("static: the embedded manifest: %v", err)) // a broken build; it cannot happen at run time
 	}
 	return names
 })
 
-// URL gives the address of an asset by its plain name, such as "app.js". A name
-// that does not exist gives an address that answers 404.
+// URL returns the path of an asset by its plain name, such as "app.js". For an
+// unknown name it returns a path that responds with 404.
 func URL(name string) string {
 	if hashed, ok := manifest()[name]; ok {
 		return Prefix + hashed
@@ -44,5 +45,5 @@ func URL(name string) string {
 	return Prefix + name
 }
 
-// Names lists the plain names that URL knows.
+// Names returns the plain names of all assets, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(manifest())) }

@@ -41,7 +41,7 @@ func body(t *testing.T, r *http.Response) []byte {
 
 func TestHandler(t *testing.T) {
 	t.Parallel()
-	t.Run("serves every named asset with its type, for ever", func(t *testing.T) {
+	t.Run("serves every named asset with its type, cached for a year", func(t *testing.T) {
 		t.Parallel()
 		for _, name := range []string{"app.js", "app.css", "canvas.css", "icons.svg", "favicon.svg"} {
 			r := get(t, URL(name))
@@ -56,7 +56,7 @@ func TestHandler(t *testing.T) {
 			}
 		}
 	})
-	t.Run("compresses for who takes it", func(t *testing.T) {
+	t.Run("compresses if the client accepts it", func(t *testing.T) {
 		t.Parallel()
 		plain, packed := get(t, URL("app.js")), get(t, URL("app.js"), "Accept-Encoding", "br, gzip;q=0.8")
 		if packed.Header.Get("Content-Encoding") != "gzip" || packed.Header.Get("ETag") == plain.Header.Get("ETag") {
@@ -70,17 +70,17 @@ func TestHandler(t *testing.T) {
 			t.Errorf("unpacked differs from plain: %v", err)
 		}
 		if r := get(t, URL("app.js"), "Accept-Encoding", "gzip;q=0"); r.Header.Get("Content-Encoding") != "" {
-			t.Error("compressed for who refused it")
+			t.Error("compressed although the client refused it")
 		}
 	})
-	t.Run("says when nothing changed", func(t *testing.T) {
+	t.Run("reports an unchanged asset", func(t *testing.T) {
 		t.Parallel()
 		tag := get(t, URL("app.css")).Header.Get("ETag")
 		if r := get(t, URL("app.css"), "If-None-Match", tag); r.StatusCode != http.StatusNotModified {
 			t.Errorf("%s", r.Status)
 		}
 	})
-	t.Run("has nothing else", func(t *testing.T) {
+	t.Run("responds 404 to other paths", func(t *testing.T) {
 		t.Parallel()
 		for _, path := range []string{"/assets/", "/assets/manifest.json", "/assets/../static.go", "/assets/app.js", URL("no-such-thing")} {
 			if r := get(t, path); r.StatusCode != http.StatusNotFound {
@@ -93,7 +93,7 @@ func TestHandler(t *testing.T) {
 	})
 }
 
-// The limits are what a page may cost on a slow line before it is usable.
+// TestSizes bounds what a page downloads before it is usable on a slow connection.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]int{"app.js": 50 << 10, "app.css": 10 << 10, "canvas.css": 8 << 10, "pages.css": 7 << 10, "icons.svg": 8 << 10} {
@@ -105,8 +105,8 @@ func TestSizes(t *testing.T) {
 
 var loaded = regexp.MustCompile(`import\("\./((?:builder|canvas)-[^"]+)"\)`)
 
-// The builder is usable once it has all of this; what it loads at first use
-// (layout, code fields, the API pane) comes on top.
+// TestEditorSize bounds the first download of the builder. Chunks that are loaded
+// on first use (layout, code fields, the API pane) are not counted.
 func TestEditorSize(t *testing.T) {
 	t.Parallel()
 	const limit = 110 << 10
@@ -130,8 +130,8 @@ func TestEditorSize(t *testing.T) {
 
 var imported = regexp.MustCompile(`(?:from|import)\s*"\./([^"]+)"`)
 
-// eager adds up a file and what it imports at once; what it loads later is a
-// call of import(), which the pattern does not match.
+// eager returns the compressed size of a file and of its static imports. Dynamic
+// imports are calls of import(), which the pattern does not match.
 func eager(t *testing.T, file string, seen map[string]bool) int {
 	t.Helper()
 	if seen[file] {

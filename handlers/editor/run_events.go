@@ -167,8 +167,8 @@ func (s *runStream) sendNew() error {
 type stepNews struct {
 	Node    string              `json:"node"`
 	State   flow.StepState      `json:"state"`
-	Ms      int64               `json:"ms"` // it took, or has taken so far
-	Items   int                 `json:"items,omitempty"`
+	Ms      int64               `json:"ms"`              // it took, or has taken so far
+	Items   map[string]int      `json:"items,omitempty"` // by output port
 	Tokens  string              `json:"tokens,omitempty"`
 	Cost    string              `json:"cost,omitempty"`
 	Error   *editorview.Trouble `json:"error,omitempty"`

@@ -101,12 +101,13 @@ func scoresIn(outputs map[string]any) []score {
 	return list[:min(len(list), previewScores)]
 }
 
-// itemsIn counts the items of the first list that a step gave.
-func itemsIn(outputs map[string]any) int {
-	for _, name := range sortedKeys(outputs) {
-		if list, ok := outputs[name].([]any); ok {
-			return len(list)
+// itemsIn returns how many items each output port with a list gave.
+func itemsIn(outputs map[string]any) map[string]int {
+	items := map[string]int{}
+	for port, value := range outputs {
+		if list, ok := value.([]any); ok {
+			items[port] = len(list)
 		}
 	}
-	return 0
+	return items
 }

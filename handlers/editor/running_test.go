@@ -154,6 +154,21 @@ func TestRunEvents(t *testing.T) {
 	}
 }
 
+// TestRunEventsItems: the canvas shows on each edge how many items its output
+// port gave, so the numbers are by port.
+func TestRunEventsItems(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	run := h.Ran(h.As(flow.MemberEditor), h.Flow(`{"schema":"sluice.flow/v1","name":"List","nodes":[
+ {"id":"words","kind":"input","config":{"name":"words","type":"list","default":["a","b","c"]}},
+ {"id":"all","kind":"output","config":{"name":"all"}}],
+ "edges":[{"from":"words.value","to":"all.value"}]}`), url.Values{})
+	events := h.As(flow.MemberViewer).RunStream("/flows/" + run.FlowID + "/runs/" + run.ID + "/events")
+	if all := strings.Join(events["steps"], ""); !strings.Contains(all, `"items":{"value":3}`) {
+		t.Errorf("no items by port in %s", all)
+	}
+}
+
 func TestRunEventsLive(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

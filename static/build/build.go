@@ -15,18 +15,19 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// entries are what pages ask for by name; all else is reached from them.
+// entries are the files that pages load by name. All other sources are imported
+// by them, statically or with import(), which makes a chunk of its own.
 var entries = []string{"src/app.ts", "src/form.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/pages.css", "src/styles/docs.css"}
 
-// bundle holds finished files by the name they get in dist, and which logical
-// name ("app.js") stands for which of them.
+// bundle holds the built files by their name in dist, and the manifest, which maps
+// plain names ("app.js") to them.
 type bundle struct {
 	files    map[string][]byte
 	manifest map[string]string
 }
 
-// build makes dist anew. A file that did not change is not touched, so that
-// watchers and caches see only what is new.
+// build generates dist. Unchanged files are not written, so that watchers and
+// build caches only see changes.
 func build(root string) error {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -51,7 +52,7 @@ func build(root string) error {
 	return b.write(filepath.Join(root, "dist"))
 }
 
-// scripts bundles the entries and tells which packages went in.
+// scripts bundles the entries and returns the packages that they contain.
 func (b *bundle) scripts(root string) ([]string, error) {
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir:     root,
@@ -82,15 +83,15 @@ func (b *bundle) scripts(root string) ([]string, error) {
 	return b.read(result.Metafile)
 }
 
-// read takes the names of entries and the packages used from what the bundler
-// says about its work.
+// read adds the entries to the manifest, and returns the names of the packages
+// used, both from the bundler's metafile.
 func (b *bundle) read(metafile string) ([]string, error) {
 	var meta struct {
 		Inputs  map[string]struct{}
 		Outputs map[string]struct{ EntryPoint string }
 	}
 	if err := json.Unmarshal([]byte(metafile), &meta); err != nil {
-		return nil, fmt.Errorf("read what the bundler made: %w", err)
+		return nil, fmt.Errorf("read the bundler's metafile: %w", err)
 	}
 	for out, of := range meta.Outputs {
 		for _, entry := range entries {
@@ -106,7 +107,7 @@ func (b *bundle) read(metafile string) ([]string, error) {
 	return packagesOf(maps.Keys(meta.Inputs)), nil
 }
 
-// pictures adds the sprite and the icon of the site.
+// pictures adds the icon sprite and the favicon.
 func (b *bundle) pictures(root string) error {
 	sprite, err := sprite(root)
 	if err != nil {
@@ -118,7 +119,7 @@ func (b *bundle) pictures(root string) error {
 	return err
 }
 
-// add puts a file under a name that changes with its contents.
+// add adds a file under a name with a hash of its contents.
 func (b *bundle) add(name string, contents []byte) {
 	sum := sha256.Sum256(contents)
 	ext := filepath.Ext(name)
@@ -126,7 +127,7 @@ func (b *bundle) add(name string, contents []byte) {
 	b.files[hashed], b.manifest[name] = contents, hashed
 }
 
-// write makes dir hold these files and no others.
+// write writes the files to dir and removes all others from it.
 func (b *bundle) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

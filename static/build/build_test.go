@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("an equal file was written again: %v", err)
 	}
 	if _, err := os.Stat(old); err == nil {
-		t.Error("a file that is no longer made was left")
+		t.Error("an outdated file was left")
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "new.js")); err != nil || string(text) != "3" {
 		t.Errorf("new.js: %q, %v", text, err)
@@ -64,7 +64,7 @@ func TestSprite(t *testing.T) {
 	}
 	put(t, filepath.Join(root, "src/icons.txt"), "no-such-icon\n")
 	if _, err := sprite(root); err == nil {
-		t.Error("an icon that does not exist was taken")
+		t.Error("an unknown icon was accepted")
 	}
 }
 

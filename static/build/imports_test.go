@@ -41,7 +41,7 @@ func imports(t *testing.T, dir string) map[string][]string {
 	return graph
 }
 
-// cycle returns scripts that import each other in a ring, or nil.
+// cycle returns the scripts of an import cycle, or nil.
 func cycle(graph map[string][]string) []string {
 	const active, done = 1, 2
 	state := map[string]int{}

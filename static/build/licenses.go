@@ -13,7 +13,8 @@ import (
 
 const modules = "node_modules/"
 
-// packagesOf names the packages that files belong to: "@scope/name" or "name".
+// packagesOf returns the packages that files belong to, as "@scope/name" or
+// "name".
 func packagesOf(files iter.Seq[string]) []string {
 	var names []string
 	for file := range files {
@@ -31,14 +32,15 @@ func packagesOf(files iter.Seq[string]) []string {
 	return names
 }
 
-// licenses writes out whose work dist contains, as their licences ask.
+// licenses returns the license texts of the bundled packages, which most of them
+// require to be distributed along.
 func licenses(root string, packages []string) ([]byte, error) {
 	slices.Sort(packages)
 	var out bytes.Buffer
 	out.WriteString("The dashboard of Sluice contains the following packages.\n")
 	for _, name := range slices.Compact(packages) {
 		if err := license(&out, filepath.Join(root, modules, name)); err != nil {
-			return nil, fmt.Errorf("licence of %s: %w", name, err)
+			return nil, fmt.Errorf("license of %s: %w", name, err)
 		}
 	}
 	return out.Bytes(), nil
@@ -56,7 +58,7 @@ func license(out *bytes.Buffer, dir string) error {
 	fmt.Fprintf(out, "\n%s\n%s %s (%s)\n\n", strings.Repeat("-", 72), p.Name, p.Version, p.License)
 	found, _ := filepath.Glob(filepath.Join(dir, "[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*"))
 	if len(found) == 0 {
-		return nil // named above, with where its terms stand: its package.json
+		return nil // its package.json names the license
 	}
 	text, err := os.ReadFile(found[0])
 	out.Write(bytes.TrimSpace(text))

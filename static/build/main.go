@@ -1,11 +1,11 @@
-// Command build makes static/dist from static/src: scripts and styles bundled
-// by esbuild, one sprite of icons, the licences of what was bundled, and a
-// manifest of hashed names. With -watch it rebuilds on every change, generates
-// the views too, and restarts Sluice. With -test it runs the scripts' unit tests
-// in Node.
+// Command build builds static/dist from static/src: scripts and styles bundled by
+// esbuild, an icon sprite, the licenses of bundled packages, and a manifest of
+// hashed names. With -watch it rebuilds on every change, generates the views too,
+// and restarts Sluice. With -test it runs the scripts' unit tests in Node.
 //
-// It owns how assets are built and knows nothing of Sluice but its folders.
-// It needs what `npm ci` in static fetches; Sluice itself needs only dist.
+// It is a module of its own, so that esbuild is not a dependency of Sluice. It
+// needs the packages that `npm ci` installs in static; Sluice itself needs only
+// dist.
 package main
 
 import (

@@ -12,7 +12,7 @@ import (
 
 var between = regexp.MustCompile(`>\s+<`)
 
-// sprite puts the icons that src/icons.txt names into one file of symbols.
+// sprite returns one SVG with a symbol for each icon that src/icons.txt lists.
 func sprite(root string) ([]byte, error) {
 	list, err := os.ReadFile(filepath.Join(root, "src/icons.txt"))
 	if err != nil {
@@ -35,7 +35,7 @@ func sprite(root string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// icon reads the shapes of one icon; size, colour and stroke are the page's.
+// icon returns the shapes of an icon. Size, color and stroke come from CSS.
 func icon(path string) (string, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// look is how often files are looked at. Polling costs some milliseconds and
-// works on every file system.
+// look is the polling interval. A poll costs a few milliseconds and works on
+// every file system.
 const look = 400 * time.Millisecond
 
 // server is Sluice while it runs under the watcher.
@@ -24,8 +24,8 @@ type server struct {
 	cmd  *exec.Cmd
 }
 
-// watch builds and starts Sluice, and does so again after each change of a
-// file that it is made of.
+// watch builds and starts Sluice, and repeats both after each change of a source
+// file.
 func watch(static string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -41,7 +41,7 @@ func watch(static string, args []string) error {
 	for {
 		if changed := changes(root, seen); len(changed) > 0 {
 			s.renew(static, changed)
-			changes(root, seen) // what was just generated is no news
+			changes(root, seen) // ignores files that renew generated
 		}
 		select {
 		case <-ctx.Done():
@@ -51,8 +51,8 @@ func watch(static string, args []string) error {
 	}
 }
 
-// renew makes what the changed files ask for. What fails is shown, and the
-// server that ran keeps running.
+// renew rebuilds what depends on the changed files and restarts the server. On an
+// error it prints it and leaves the old server running.
 func (s *server) renew(static string, changed []string) {
 	started := time.Now()
 	if anyOf(changed, ".templ") && !s.run("go", "generate", "./views") {
@@ -91,7 +91,7 @@ func (s *server) run(name string, args ...string) bool {
 	return err == nil
 }
 
-// stop ends the server as an operator would, so that it gives its port free.
+// stop ends the server with SIGTERM and waits, so that its port is free again.
 func (s *server) stop() {
 	if s.cmd == nil {
 		return
@@ -101,12 +101,13 @@ func (s *server) stop() {
 	s.cmd = nil
 }
 
-// changes tells which source files are new or newer than when last seen.
+// changes returns the source files that are new or newer than in seen, and updates
+// seen.
 func changes(root string, seen map[string]time.Time) []string {
 	var changed []string
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // gone between listing and looking
+			return nil // removed meanwhile
 		}
 		if d.IsDir() {
 			return skip(d.Name())

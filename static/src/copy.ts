@@ -1,10 +1,12 @@
 // <button data-copy="text"> copies the text; data-copy-from="id" copies the text
 // or value of that element.
+import { onClick } from "./listen.ts";
 import { say } from "./say.ts";
 import { toast } from "./toasts.ts";
 
 const shown = 1600; // ms that the check mark is shown
 
+/** textOf returns the text that a button copies. */
 function textOf(button: HTMLElement): string {
   const from = button.dataset.copyFrom;
   if (!from) return button.dataset.copy ?? "";
@@ -14,7 +16,7 @@ function textOf(button: HTMLElement): string {
 
 /** copied copies a text, once it is available, and confirms on the button. */
 export async function copied(button: HTMLElement, text: string | Promise<string>): Promise<void> {
-  const wanted = await Promise.resolve(text).catch(() => undefined); // whoever fetches it shows the error
+  const wanted = await Promise.resolve(text).catch(() => undefined); // the function that fetches it shows the error
   if (wanted === undefined) return;
   try {
     await navigator.clipboard.writeText(wanted);
@@ -28,7 +30,4 @@ export async function copied(button: HTMLElement, text: string | Promise<string>
   window.setTimeout(() => delete button.dataset.copied, shown);
 }
 
-document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-copy], [data-copy-from]") : null;
-  if (button) void copied(button, textOf(button));
-});
+onClick(document, "[data-copy], [data-copy-from]", (button) => void copied(button, textOf(button)));

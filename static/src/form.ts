@@ -1,6 +1,7 @@
 // The script of public forms and their results. Both work without it; it updates
 // the result live and validates the form before it is sent.
 import "./copy.ts";
+import { el } from "./builder/dom.ts";
 import { say } from "./say.ts";
 
 /** showFieldError shows an error below a field, or removes it when text is empty. */
@@ -14,35 +15,35 @@ function showFieldError(field: HTMLInputElement | HTMLTextAreaElement, text: str
     return;
   }
   if (!line) {
-    line = document.createElement("p");
-    line.id = id;
-    line.className = "error";
+    line = el("p", { id, class: "error" });
     field.after(line);
   }
   line.textContent = text;
   field.setAttribute("aria-invalid", "true");
 }
 
-// Plain text is accepted; text that starts like JSON must be valid JSON.
+/** checkJSON accepts plain text; text that starts like JSON must be valid JSON. */
 function checkJSON(field: HTMLTextAreaElement): void {
   const text = field.value.trim();
-  let wrong = "";
+  let error = "";
   if (/^[[{"]/.test(text)) {
     try {
       JSON.parse(text);
     } catch {
-      wrong = "This is not valid JSON. Check the brackets, quotes and commas.";
+      error = "This is not valid JSON. Check the brackets, quotes and commas.";
     }
   }
-  showFieldError(field, wrong);
+  showFieldError(field, error);
 }
 
+/** checkFile rejects a file that the server would refuse, before it is uploaded. */
 function checkFile(field: HTMLInputElement): void {
   const most = Number(field.dataset.most);
   const large = [...(field.files ?? [])].some((file) => file.size > most);
   showFieldError(field, large ? `This file is too large. The limit is ${Math.round(most / 1048576)} MiB.` : "");
 }
 
+/** prepare validates a form as it is filled in, and shows that it is being sent. */
 function prepare(form: HTMLFormElement): void {
   const button = form.querySelector<HTMLButtonElement>("button:not([type=button])");
   form.addEventListener("change", ({ target }) => {
@@ -62,8 +63,11 @@ function prepare(form: HTMLFormElement): void {
   form.querySelector<HTMLElement>("[aria-invalid]")?.focus();
 }
 
+// What each output has streamed so far. The page shows it again after each swap of
+// the result, because the server renders only outputs that are complete.
 const texts = new Map<string, string>();
 
+/** showText shows the streamed text of an output that has no value yet. */
 function showText(run: HTMLElement, output: string): void {
   const section = run.querySelector<HTMLElement>(`[data-output="${CSS.escape(output)}"]`);
   const text = section?.querySelector<HTMLElement>(":scope > .shape > .text"); // of an output that is still empty
@@ -87,6 +91,7 @@ function replaceChanged(run: HTMLElement, html: string): void {
 
 const reloadAfter = 4000; // ms until the page is reloaded after the stream was rejected
 
+/** follow updates the page of a running form. EventSource reconnects after a lost connection, but not after an error response, such as one of an expired session; then the page is reloaded. */
 function follow(run: HTMLElement, path: string): void {
   const source = new EventSource(path);
   let words = "";

@@ -1,12 +1,8 @@
-const svg = "http://www.w3.org/2000/svg";
+import { svg } from "./canvas/svg.ts";
 
-/** icon returns an icon of the sprite, whose URL is an attribute of <body>. */
-export function icon(name: string): SVGSVGElement {
-  const element = document.createElementNS(svg, "svg");
-  element.setAttribute("class", "icon");
-  element.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(svg, "use");
-  use.setAttribute("href", `${document.body.dataset.icons}#${name}`);
-  element.append(use);
+/** icon returns an icon of the sprite, whose URL is an attribute of <body>. The text beside an icon says what it means, so screen readers skip it. */
+export function icon(name: string): SVGElement {
+  const element = svg("svg", { class: "icon", "aria-hidden": "true" });
+  element.append(svg("use", { href: `${document.body.dataset.icons}#${name}` }));
   return element;
 }

@@ -1,5 +1,6 @@
 // A menu is <details class="menu">, which opens without a script. This closes it
 // on a click elsewhere, on Escape and after a choice, and handles arrow keys.
+import { step } from "./arrows.ts";
 
 const open = () => document.querySelectorAll<HTMLDetailsElement>("details.menu[open]");
 
@@ -7,10 +8,10 @@ function items(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>(".sheet :is(a, button):not(:disabled)")];
 }
 
+/** walk moves the focus in a menu, and reports whether the key does that. */
 function walk(menu: HTMLDetailsElement, key: string): boolean {
   const all = items(menu);
-  const at = all.indexOf(document.activeElement as HTMLElement);
-  const to = { ArrowDown: (at + 1) % all.length, ArrowUp: (at <= 0 ? all.length : at) - 1, Home: 0, End: all.length - 1 }[key];
+  const to = step(key, all.indexOf(document.activeElement as HTMLElement), all.length);
   if (to === undefined) return false;
   all[to]?.focus();
   return true;

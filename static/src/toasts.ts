@@ -1,6 +1,7 @@
 // Toasts. The server requests one with the response header
 //   HX-Trigger: {"toast": {"tone": "ok", "text": "Key revoked."}}
 // or renders it into the page. Texts are set as text, never as HTML.
+import { el } from "./builder/dom.ts";
 import { icon } from "./icon.ts";
 import { listen } from "./listen.ts";
 
@@ -14,12 +15,7 @@ const icons: Record<Tone, string> = { ok: "circle-check", bad: "circle-alert", w
 export function toast(text: string, tone: Tone = "info", again?: { label: string; act: () => void }): void {
   const area = document.getElementById("toasts");
   if (!area) return;
-  const element = document.createElement("div");
-  element.className = `toast ${tone}`;
-  element.setAttribute("role", tone === "bad" ? "alert" : "status");
-  const words = document.createElement("p");
-  words.textContent = text;
-  element.append(icon(icons[tone]), words);
+  const element = el("div", { class: `toast ${tone}`, role: tone === "bad" ? "alert" : "status" }, icon(icons[tone]), el("p", {}, text));
   if (again) element.append(button(again.label, () => (element.remove(), again.act())));
   element.append(closer(element));
   area.append(element);
@@ -27,14 +23,12 @@ export function toast(text: string, tone: Tone = "info", again?: { label: string
 }
 
 function button(label: string, act: () => void): HTMLButtonElement {
-  const b = document.createElement("button");
-  b.type = "button";
-  b.className = "btn quiet small";
-  b.textContent = label;
+  const b = el("button", { type: "button", class: "btn quiet small" }, label);
   b.addEventListener("click", act);
   return b;
 }
 
+/** closer returns the button that closes a toast. */
 function closer(element: HTMLElement): HTMLButtonElement {
   const b = button("", () => element.remove());
   b.classList.add("only");

@@ -2,6 +2,7 @@
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { fetchPart } from "../builder/requests.ts";
 import { copied } from "../copy.ts";
+import { onClick } from "../listen.ts";
 import { toast } from "../toasts.ts";
 
 const interval = 3000; // ms
@@ -11,6 +12,7 @@ const list = () => document.getElementById("api-calls");
 /** inView reports whether the pane is visible. */
 export const inView = (): boolean => !document.hidden && pane.checkVisibility({ visibilityProperty: true });
 
+/** poll loads the list; the server responds with 204 while its mark is unchanged. */
 async function poll(): Promise<void> {
   const now = list();
   if (!now || !inView() || now.contains(document.activeElement)) return; // keep the focus
@@ -20,11 +22,9 @@ async function poll(): Promise<void> {
 window.setInterval(() => void poll(), interval);
 document.addEventListener("flow:run", () => void poll());
 
-pane.addEventListener("click", (e) => {
-  const button = (e.target as Element).closest<HTMLElement>("[data-copy-url]");
-  if (button) void copied(button, command(button.dataset.copyUrl!));
-});
+onClick(pane, "[data-copy-url]", (button) => void copied(button, command(button.dataset.copyUrl!)));
 
+/** command fetches the curl command of a call, with its inputs. */
 async function command(path: string): Promise<string> {
   const r = await fetchPart(path);
   if (r?.ok) return r.text();

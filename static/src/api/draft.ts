@@ -1,7 +1,7 @@
 // The API pane in the builder. The part that depends on the draft is loaded again
 // after each saved change, as soon as the pane is visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
-import { listen } from "../listen.ts";
+import { listen, onClick } from "../listen.ts";
 import { inView } from "./calls.ts";
 import { putKey } from "./keys.ts";
 
@@ -54,14 +54,15 @@ export function begin(builder: Builder): void {
 
 // Fields link to their nodes; the pane stays open.
 
-pane.addEventListener("click", (e) => {
-  if (e.ctrlKey || e.metaKey || e.shiftKey) return;
-  const target = e.target as Element, field = target.closest<HTMLElement>("[data-show]"), run = target.closest<HTMLElement>("[data-follow]");
-  if (field && at?.show(field.dataset.show!)) e.preventDefault();
-  if (!run || !at) return;
+onClick(pane, "[data-show]", (link, e) => { if (!newTab(e) && at?.show(link.dataset.show!)) e.preventDefault(); });
+onClick(pane, "[data-follow]", (link, e) => {
+  if (newTab(e) || !at) return;
   e.preventDefault();
-  at.follow(run.dataset.follow!, false);
+  at.follow(link.dataset.follow!, false);
 });
+
+/** newTab reports whether a click opens the link in another tab or window. */
+function newTab(e: MouseEvent): boolean { return e.ctrlKey || e.metaKey || e.shiftKey; }
 
 // A run started from the pane is shown on the canvas.
 

@@ -4,6 +4,7 @@ import { builder, canvas, readonly, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 
 const edits = () => isReady() && !canvas.readonly;
+// Conditions of commands: something is selected or focused, several nodes, or anything that can be deleted.
 const some = () => edits() && canvas.chosen().length > 0;
 const several = () => edits() && canvas.selection.nodes.size > 1;
 const anything = () => edits() && (canvas.chosen().length > 0 || canvas.selection.edges.size > 0);
@@ -40,6 +41,7 @@ command({ name: "export", title: "Export flow", icon: "download", run: () => loc
 /** canReconnect reports whether the neighbors of the selection can be connected to each other. */
 function canReconnect(): boolean { return some() && canvas.connect.reconnectOps(new Set(canvas.chosen())).length > 0; }
 
+/** selectMode switches between panning and selecting with a finger. */
 function selectMode(): void {
   canvas.selecting = !canvas.selecting;
   document.getElementById("select-mode")?.setAttribute("aria-pressed", String(canvas.selecting));

@@ -21,17 +21,20 @@ function fetched(): Promise<void> {
   return fetching ??= htmx.ajax("GET", `${flowPath}/api`, { source: pane, target: pane, swap: "innerHTML" }).finally(() => { fetching = undefined; });
 }
 
-async function come(): Promise<void> {
+/** load loads the content and the script of the tab. */
+async function load(): Promise<void> {
   const [{ begin }] = await Promise.all([import("../api/draft.ts"), whenReady, fetched()]);
   begin({ canvas, path: flowPath, show: showNode, follow });
 }
 
+/** show opens the tab and waits for its content. */
 async function show(): Promise<void> {
   showTab("api");
   sheet(true);
   await fetched();
 }
 
+/** showNode selects a node and brings it into view; the pane stays open. */
 function showNode(node: string): boolean {
   if (!canvas.scene.elements.has(node)) return false;
   if (perform("show-canvas")) sheet(false);
@@ -40,8 +43,8 @@ function showNode(node: string): boolean {
   return true;
 }
 
-api.addEventListener("pointerenter", () => void come(), { once: true });
-if (shown(api)) void come();
+api.addEventListener("pointerenter", () => void load(), { once: true });
+if (shown(api)) void load();
 
 // Arrow keys select tabs too, so the tabs themselves are observed.
 for (const name of tabs) {
@@ -49,7 +52,7 @@ for (const name of tabs) {
   new MutationObserver(() => {
     if (!shown(tab)) return;
     document.cookie = `pane=${name}; Path=/flows; Max-Age=${year}; SameSite=Lax${location.protocol === "https:" ? "; Secure" : ""}`;
-    if (tab === api) void come();
+    if (tab === api) void load();
   }).observe(tab, { attributeFilter: ["aria-selected"] });
 }
 

@@ -7,11 +7,13 @@ const bar = document.getElementById("selection-bar");
 const above = 12, gap = 8; // pixels
 let frame = 0;
 
+/** show places the toolbar in the next frame; several events of one frame are one update. */
 function show(): void {
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(put);
 }
 
+/** put places the toolbar above the selection, or below it where there is no space above, but within the canvas. */
 function put(): void {
   if (!isReady()) return;
   const { nodes } = canvas.selection;

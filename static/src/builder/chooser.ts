@@ -1,6 +1,7 @@
 // A searchable list: for the floating palette, the command palette and finding a
 // node. The focus stays in the field; arrows move through the list, Enter
-// chooses, Escape closes.
+// chooses, Escape closes. It follows the combobox pattern of the ARIA Authoring
+// Practices: aria-activedescendant names the active option, which has no focus.
 import type { Point } from "../canvas/model.ts";
 import { icon } from "../icon.ts";
 import { chip, el, keysOf } from "./dom.ts";
@@ -36,12 +37,14 @@ export function choose(a: Ask): void {
   field.focus();
 }
 
+/** put places the dialog at a position, but within the window. */
 function put(at: Point | undefined): void {
   if (!at) return dialog.removeAttribute("style");
   const x = Math.min(at.x, innerWidth - dialog.offsetWidth - gap), y = Math.min(at.y, innerHeight - 360 - gap);
   Object.assign(dialog.style, { left: `${Math.max(gap, x)}px`, top: `${Math.max(gap, y)}px` });
 }
 
+/** fill lists the items that match the text of the field. */
 function fill(): void {
   shown = ask!.choices(field.value);
   active = 0;
@@ -65,6 +68,7 @@ function line(c: Choice, i: number): HTMLElement {
   return e;
 }
 
+/** mark shows which item is active. */
 function mark(): void {
   for (const o of list.querySelectorAll("[role=option]")) o.setAttribute("aria-selected", String(o.id === `choice-${active}`));
   const at = document.getElementById(`choice-${active}`);
@@ -73,6 +77,7 @@ function mark(): void {
   at?.scrollIntoView({ block: "nearest" });
 }
 
+/** take closes the list and runs an item. It closes first: the item may open another dialog. */
 function take(i: number): void {
   const c = shown[i];
   dialog.close();

@@ -1,6 +1,7 @@
 // The commands of the builder, by name. Buttons (data-command), shortcuts, menus
 // and the command palette all use them.
 import { chord } from "../canvas/shortcuts.ts";
+import { onClick } from "../listen.ts";
 
 /** Command is an action of the builder. keys is a chord such as Ctrl+Enter; several are separated by a space. */
 export type Command = { name: string; title: string; hint?: string; icon?: string; keys?: string; enabled?(): boolean; run(): void };
@@ -23,10 +24,8 @@ export function perform(name: string): boolean {
 
 const ready = (c: Command): boolean => c.enabled?.() ?? true;
 
-document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-command]") : null;
-  if (!button || button.matches(":disabled, [aria-disabled=true]")) return;
-  if (perform(button.dataset.command!)) event.preventDefault();
+onClick(document, "[data-command]", (button, e) => {
+  if (!button.matches(":disabled, [aria-disabled=true]") && perform(button.dataset.command!)) e.preventDefault();
 });
 
 /** chordsOf returns the chords of a command. */
@@ -47,10 +46,12 @@ document.addEventListener("keydown", (event) => {
 /** ownOfFields are chords that text fields handle. */
 const ownOfFields = new Set(["Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+A", "Ctrl+C", "Ctrl+X", "Ctrl+V", "Ctrl+D"]);
 
+/** inField reports whether an element is a text field. */
 function inField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select") || !!target.closest(".cm-editor"));
 }
 
+/** resting reports whether no control has the focus. Single keys are shortcuts only then, so that they do not disturb typing or speech input (WCAG 2.1.4). */
 function resting(): boolean {
   const at = document.activeElement;
   return !at || at === document.body || (!inField(at) && !!at.closest("[role=application]"));

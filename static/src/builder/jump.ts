@@ -1,4 +1,5 @@
 // Goes to a node or one of its fields, from problems, search and the outline.
+import { onClick } from "../listen.ts";
 import { canvas, isReady } from "./canvas.ts";
 import { perform } from "./commands.ts";
 
@@ -22,14 +23,17 @@ export function bring(node: string): void {
   else canvas.view.reveal(node);
 }
 
-document.addEventListener("click", (e) => {
-  if (!isReady()) return;
-  const target = e.target as Element;
-  const link = target.closest<HTMLElement>("[data-jump]"), show = target.closest<HTMLElement>("[data-reveal]"), trouble = target.closest<HTMLElement>("[data-trouble]");
-  if (link && !e.ctrlKey && !e.metaKey) { e.preventDefault(); jump(link.dataset.jump!, link.dataset.field); }
-  if (show) { perform("show-canvas"); reveal(show.dataset.reveal!); }
-  if (trouble) openProblem(trouble.closest<HTMLElement>("article")!.dataset.id!);
+onClick(document, "[data-jump]", (link, e) => {
+  if (!isReady() || e.ctrlKey || e.metaKey) return;
+  e.preventDefault();
+  jump(link.dataset.jump!, link.dataset.field);
 });
+onClick(document, "[data-reveal]", (button) => {
+  if (!isReady()) return;
+  perform("show-canvas");
+  reveal(button.dataset.reveal!);
+});
+onClick(document, "[data-trouble]", (mark) => { if (isReady()) openProblem(mark.closest<HTMLElement>("article")!.dataset.id!); });
 
 /** openProblem opens a node at the field of its first problem. */
 function openProblem(node: string): void {

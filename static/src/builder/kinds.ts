@@ -23,9 +23,11 @@ export function suits(k: Kind, attach: Attach): boolean {
   return port.side === "out" ? takes(k, port.type) : gives(k, port.type);
 }
 
+// takes and gives report whether a kind has an input or output of a matching type.
 const takes = (k: Kind, type: PortType) => k.in.some(([, t]) => fits(type, t));
 const gives = (k: Kind, type: PortType) => k.out.some(([, t]) => fits(t, type));
 
+/** suitsEdge reports whether a node of the kind can be inserted into the edge. */
 function suitsEdge(k: Kind, e: Edge): boolean {
   const from = canvas.scene.port(e.from, "out"), to = canvas.scene.port(e.to, "in");
   return !!from && !!to && takes(k, from.type) && gives(k, to.type);

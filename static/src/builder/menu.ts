@@ -1,6 +1,7 @@
 // The context menu (right button, long press or Shift+F10). Its items are
 // commands.
 import type { Edge, FlowNode, Point } from "../canvas/model.ts";
+import { step } from "../arrows.ts";
 import { icon } from "../icon.ts";
 import { listen } from "../listen.ts";
 import { canvas } from "./canvas.ts";
@@ -17,7 +18,7 @@ const gap = 8; // pixels kept free at the edges of the window
 
 const sheet = el("div", { class: "float-menu", role: "menu", popover: "auto", "aria-label": "Actions" });
 document.body.append(sheet);
-let back: Element | null = null;
+let back: Element | null = null; // what had the focus before
 let edge: Edge | undefined;
 let at: Point | undefined;
 
@@ -31,6 +32,7 @@ listen<Asked>(canvas, "canvas:menu", (asked, e) => {
   if (open(nodes ? ofNode : edge ? ofEdge : ofNothing, asked.client)) e.preventDefault();
 });
 
+/** open shows the menu with the commands that are enabled, and reports whether there is any. */
 function open(names: string[], client: Point | undefined): boolean {
   const known = new Map(commands().map((c) => [c.name, c]));
   const items = names.map((n) => (n ? known.get(n) : null)).filter((c) => c !== undefined);
@@ -44,9 +46,10 @@ function open(names: string[], client: Point | undefined): boolean {
   return true;
 }
 
-/** keysOfCommand returns the shortcut that the page or the canvas has for a command. */
+// Shortcuts of the canvas (canvas/shortcuts.ts) for commands that have none of their own.
 const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", tidy: "T", open: "E" };
 
+/** keysOfCommand returns the shortcut of a command, to be shown beside it. */
 export function keysOfCommand(c: Command): string | undefined { return c.keys?.split(" ")[0] ?? canvasKeys[c.name]; }
 
 function item(c: Command): HTMLElement {
@@ -61,14 +64,14 @@ function disableWord(): string {
   return canvas.chosen().some((id) => !(canvas.draft.nodes.get(id) as FlowNode | undefined)?.disabled) ? "Disable" : "Enable";
 }
 
+/** close hides the menu and returns the focus to where it was. */
 function close(): void {
   sheet.hidePopover();
   if (back instanceof HTMLElement && back.isConnected) back.focus({ preventScroll: true });
 }
 
 sheet.addEventListener("keydown", (e) => {
-  const all = [...sheet.querySelectorAll<HTMLElement>("button")], i = all.indexOf(document.activeElement as HTMLElement);
-  const to = ({ ArrowDown: (i + 1) % all.length, ArrowUp: (i + all.length - 1) % all.length, Home: 0, End: all.length - 1 } as Record<string, number>)[e.key];
+  const all = [...sheet.querySelectorAll<HTMLElement>("button")], to = step(e.key, all.indexOf(document.activeElement as HTMLElement), all.length);
   e.stopPropagation();
   if (to !== undefined) { e.preventDefault(); all[to]!.focus(); }
   if (e.key === "Escape" || e.key === "Tab") { e.preventDefault(); close(); }

@@ -4,6 +4,7 @@ import { canvas } from "./canvas.ts";
 
 const field = document.querySelector<HTMLInputElement>("input#flow-name");
 
+/** show writes the name to the field and the title of the window, but not while the user edits it. */
 function show(): void {
   const { name } = canvas.draft;
   if (field && document.activeElement !== field) field.value = name;

@@ -8,7 +8,7 @@ import { elsewhere } from "./state.ts";
 type Refused = { reason: string; node?: string; by: "canvas" | "server" };
 
 listen<Refused>(canvas, "canvas:refused", ({ reason, node, by }) => {
-  toast(by === "server" ? `${reason} The change was taken back.` : reason, "wait");
+  toast(by === "server" ? `${reason} The change was undone.` : reason, "wait");
   if (by === "server" && node && canvas.scene.elements.has(node)) canvas.selection.set([node]);
 });
 

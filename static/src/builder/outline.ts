@@ -4,7 +4,7 @@
 import htmx from "htmx.org/dist/htmx.esm.js";
 import type { Op } from "../canvas/ops.ts";
 import { nodeOf } from "../canvas/model.ts";
-import { listen } from "../listen.ts";
+import { listen, onClick } from "../listen.ts";
 import { asShown, builder, canvas, flowPath, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { addAtCenter, kindOf } from "./kinds.ts";
@@ -15,11 +15,13 @@ const step = 40; // flow units per move
 const toggle = document.getElementById("outline-toggle");
 let timer = 0;
 
+// The outline is replaced by each response, so it is looked up each time.
 const outline = (): HTMLElement => document.getElementById("outline")!;
 const seen = (): boolean => outline().offsetParent !== null;
 let opened = outline().dataset.open ?? ""; // the node to show open; the outline may not show it yet
-let asking = false, again = false;
+let loading = false, again = false;
 
+/** show opens or closes the outline and moves the focus into it. */
 function show(on: boolean): void {
   builder.toggleAttribute("data-outlined", on);
   toggle?.setAttribute("aria-pressed", String(on));
@@ -34,15 +36,15 @@ command({ name: "outline", title: "Show or hide the outline", icon: "list-tree",
 /** refresh loads the outline, one request at a time so that responses stay in order. */
 async function refresh(): Promise<void> {
   again = true;
-  if (asking) return;
-  asking = true;
+  if (loading) return;
+  loading = true;
   while (again) {
     again = false;
     try {
       await htmx.ajax("GET", asShown(`${flowPath}/outline?node=${encodeURIComponent(opened)}`), { target: "#outline", swap: "outerMorph" });
     } catch { break; } // offline: the next edit loads it again
   }
-  asking = false;
+  loading = false;
   mark();
 }
 
@@ -56,13 +58,13 @@ function soon(): void {
 listen(canvas, "canvas:acked canvas:remote", soon);
 listen(canvas, "canvas:select", () => { if (seen()) mark(); });
 
+/** mark highlights the lines of selected nodes. */
 function mark(): void {
   for (const a of outline().querySelectorAll<HTMLElement>("[data-line]")) a.toggleAttribute("data-selected", canvas.selection.nodes.has(a.dataset.line!));
 }
 
-document.addEventListener("click", (e) => {
-  const line = (e.target as Element).closest<HTMLElement>("#outline [data-line]");
-  if (!line || e.ctrlKey || e.metaKey || e.shiftKey) return;
+onClick(document, "#outline [data-line]", (line, e) => {
+  if (e.ctrlKey || e.metaKey || e.shiftKey) return;
   e.preventDefault();
   const id = line.dataset.line!;
   canvas.selection.set([id]);
@@ -76,13 +78,14 @@ document.addEventListener("submit", (e) => {
   const form = (e.target as Element).closest<HTMLFormElement>("form[data-edit]");
   if (!form || !builder.contains(form) || !isReady()) return; // until the canvas is ready, the form is posted
   e.preventDefault();
-  const said = new FormData(form, e.submitter);
-  const text = (name: string) => String(said.get(name) ?? "").trim();
+  const data = new FormData(form, e.submitter);
+  const text = (name: string) => String(data.get(name) ?? "").trim();
   if (text("op") === "add") return add(text("kind"));
-  canvas.commit(form.dataset.edit!, opsOf(text, said));
+  canvas.commit(form.dataset.edit!, opsOf(text, data));
   form.closest<HTMLDetailsElement>("details.menu")?.removeAttribute("open");
 });
 
+/** add adds a node of a kind in the center of the canvas and opens it in the outline. */
 function add(kind: string): void {
   const k = kindOf(kind);
   if (!k) return;
@@ -90,10 +93,10 @@ function add(kind: string): void {
 }
 
 /** opsOf returns the operations of a form, whose fields are named like their members. */
-function opsOf(text: (name: string) => string, said: FormData): Op[] {
-  const node = text("node"), nodes = said.getAll("nodes").map(String), edge = { from: text("from"), to: text("to") };
+function opsOf(text: (name: string) => string, data: FormData): Op[] {
+  const node = text("node"), nodes = data.getAll("nodes").map(String), edge = { from: text("from"), to: text("to") };
   switch (text("op")) {
-    case "name": return said.has("name") ? named(text("name")) : [{ op: "name", description: text("description") }];
+    case "name": return data.has("name") ? named(text("name")) : [{ op: "name", description: text("description") }];
     case "put": return [put(node, text("member"), text("value"))];
     case "connect": return canvas.draft.nodes.has(nodeOf(edge.from)) ? [{ op: "connect", edge }] : [];
     case "disconnect": return [{ op: "disconnect", edge }];
@@ -103,6 +106,7 @@ function opsOf(text: (name: string) => string, said: FormData): Op[] {
   }
 }
 
+/** put returns the operation that sets a member of a node; "" removes it. */
 function put(node: string, member: string, value: string): Op {
   const op = { op: "put", node, member: member as "label" } as const;
   if (!value) return op;
@@ -111,6 +115,7 @@ function put(node: string, member: string, value: string): Op {
 
 function named(name: string): Op[] { return name && name !== canvas.draft.name ? [{ op: "name", name }] : []; }
 
+/** moved returns the position of a node after one step up, down, left or right. */
 function moved(id: string, way: string) {
   const p = canvas.draft.position(id), by = { left: [-step, 0], right: [step, 0], up: [0, -step], down: [0, step] }[way] ?? [0, 0];
   return { x: p.x + by[0]!, y: p.y + by[1]! };

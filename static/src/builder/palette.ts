@@ -7,6 +7,7 @@ import { score } from "./match.ts";
 const palette = document.getElementById("palette");
 const threshold = 5; // pixels; below it a press is a click
 
+/** search hides the kinds that do not match, and groups without any match. */
 function search(words: string): void {
   let any = false;
   for (const group of palette!.querySelectorAll<HTMLElement>("[data-palette-group]")) {
@@ -22,8 +23,10 @@ function search(words: string): void {
   palette!.querySelector<HTMLElement>(".none")!.hidden = any;
 }
 
+/** buttons returns the kinds that are shown. */
 function buttons(): HTMLElement[] { return [...palette!.querySelectorAll<HTMLElement>(".kind")].filter((b) => !b.closest("[hidden]")); }
 
+/** walk moves the focus between the search field and the kinds; Enter in the field adds the first match. */
 function walk(e: KeyboardEvent, field: HTMLInputElement): void {
   const all = buttons(), at = all.indexOf(document.activeElement as HTMLElement);
   if (e.key === "Enter" && document.activeElement === field) { e.preventDefault(); all[0]?.click(); return; }
@@ -36,11 +39,13 @@ function walk(e: KeyboardEvent, field: HTMLInputElement): void {
 
 // Dragging.
 
-/** ghost is a preview of the node that follows the pointer. */
+// The state of a drag. HTML's own drag and drop is not used: it sends no events
+// on touch screens, and its preview cannot be moved by the page.
 let ghost: HTMLElement | undefined;
 let target: Edge | undefined;
-let dragged = false;
+let dragged = false; // the click that follows a drag is ignored
 
+/** press drags a kind from the palette. The drop inserts it into an edge or adds it at the pointer; Escape cancels. */
 function press(e: PointerEvent): void {
   const button = (e.target as Element).closest<HTMLElement>(".kind"), k = button && kindOf(button.dataset.kind!);
   if (!k || e.button) return;
@@ -60,6 +65,7 @@ function press(e: PointerEvent): void {
   addEventListener("keydown", (key) => { if (key.key === "Escape" && ghost) { key.preventDefault(); key.stopPropagation(); end(); } }, { signal, capture: true });
 }
 
+/** lift returns the preview that follows the pointer: a copy of the button. */
 function lift(button: HTMLElement): HTMLElement {
   const g = button.cloneNode(true) as HTMLElement;
   g.className = "kind ghost";
@@ -69,6 +75,7 @@ function lift(button: HTMLElement): HTMLElement {
   return g;
 }
 
+/** over reports whether a position is on the canvas. */
 function over(p: Point): boolean { return !!document.elementFromPoint(p.x, p.y)?.closest("flow-canvas"); }
 
 /** aim highlights the edge under the pointer, if a node of the kind can be inserted into it. */
@@ -77,6 +84,7 @@ function aim(k: Kind, p: Point): void {
   canvas.edges.aim(target = edge && suits(k, { edge }) ? edge : undefined);
 }
 
+/** drop adds a node of the kind where it was dropped, unless that is outside of the canvas. */
 function drop(k: Kind, p: Point, edge: Edge | undefined): void {
   if (over(p)) add(k, place(canvas.view.toFlow(p), {}), { edge });
 }

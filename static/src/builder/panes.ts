@@ -34,6 +34,7 @@ command({ name: "show-runs", title: "Show runs", icon: "history", run: () => { s
 
 const isOpen = () => builder.dataset.drawer !== "closed";
 
+/** open shows or hides the drawer; this browser remembers it. */
 function open(on: boolean): void {
   if (on) delete builder.dataset.drawer;
   else builder.dataset.drawer = "closed";
@@ -41,6 +42,7 @@ function open(on: boolean): void {
   keep("drawer", on ? "open" : "closed");
 }
 
+/** size sets the height of the drawer. Its edge is a separator with a value, which arrow keys move (ARIA window splitter). */
 function size(pixels: number): void {
   const most = Math.max(least, Math.round(builder.clientHeight * 0.7)), h = Math.round(Math.min(most, Math.max(least, pixels)));
   builder.style.setProperty("--drawer", `${h}px`);
@@ -79,6 +81,7 @@ else fold?.setAttribute("aria-expanded", "false");
 command({ name: "show-outline", title: "Show outline", icon: "list-tree", enabled: () => small.matches, run: () => view("outline") });
 command({ name: "show-canvas", title: "Show canvas", icon: "workflow", enabled: () => small.matches, run: () => view("canvas") });
 
+/** view switches between outline and canvas. The canvas is fitted when it was hidden until now. */
 function view(name: "outline" | "canvas"): void {
   builder.dataset.small = name;
   for (const b of document.querySelectorAll<HTMLElement>(".view")) b.setAttribute("aria-pressed", String(b.dataset.command === `show-${name}`));

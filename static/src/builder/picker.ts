@@ -11,6 +11,7 @@ type Asked = Attach & { position: Point; client?: Point };
 
 listen<Asked>(canvas, "canvas:palette", pick);
 
+/** pick opens the list with the kinds that fit. */
 function pick(asked: Asked): void {
   const fitting = kinds.filter((k) => suits(k, asked));
   const what = asked.port ? `Nodes that fit ${asked.port.node}.${asked.port.name}` : asked.edge ? "Nodes that fit this edge" : "Add a node";
@@ -26,10 +27,12 @@ function offered(fitting: Kind[]): [Kind, string][] {
   return [...used.map((k): [Kind, string] => [k, "Recent"]), ...fitting.filter((k) => !used.includes(k)).map((k): [Kind, string] => [k, k.group])];
 }
 
+/** found returns the kinds that match, the best first. */
 function found(fitting: Kind[], words: string): [Kind, string][] {
   return ranked(fitting, (k) => score(words, k.title, k.group, k.summary, k.kind)).map((k) => [k, ""]);
 }
 
+/** choice returns the item of a kind. Without a position on the screen, the node goes where there is space. */
 function choice(k: Kind, heading: string, asked: Asked): Choice {
   const at = place(asked.position, asked), free = asked.client ? at : clear(at);
   return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };

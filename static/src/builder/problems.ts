@@ -5,6 +5,7 @@ import { listen } from "../listen.ts";
 import { canvas, whenReady } from "./canvas.ts";
 import { el, html } from "./dom.ts";
 
+/** show replaces the list by the one that the server rendered. */
 function show(text: string | undefined): void {
   if (!text) return;
   const list = document.getElementById("problems"), fresh = html(text).firstElementChild;
@@ -16,6 +17,7 @@ function show(text: string | undefined): void {
   mark();
 }
 
+/** count updates the number on the tab. */
 function count(): void {
   const n = document.querySelectorAll("#problems li").length, badge = document.getElementById("problem-count");
   if (badge) badge.textContent = n ? String(n) : "";
@@ -31,6 +33,7 @@ function mark(): void {
   for (const [id, article] of canvas.scene.elements) paint(article, of.get(id) ?? []);
 }
 
+/** paint adds, updates or removes the mark on a node. A mark with a key is the server's: a credential is missing. */
 function paint(article: HTMLElement, problems: string[]): void {
   const old = article.querySelector<HTMLElement>("[data-trouble]"), title = problems.join("\n");
   if (!problems.length && old && !old.querySelector("use[href$='#key-round']")) return old.remove();

@@ -7,6 +7,7 @@ listen<{ node: string; part?: string }>(canvas, "canvas:open", ({ node, part }) 
   if (part === "label" && !canvas.readonly) rename(node);
 });
 
+/** rename shows a field instead of the title. It commits on Enter and when the field loses the focus; Escape cancels. */
 function rename(node: string): void {
   const title = canvas.scene.elements.get(node)?.querySelector<HTMLElement>("[data-title]");
   if (!title || title.hidden) return;

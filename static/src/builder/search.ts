@@ -13,6 +13,7 @@ const pages: [title: string, path: string, icon: string][] = [
   ["Models", "/models", "boxes"], ["Usage", "/usage", "chart-no-axes-column"], ["Settings", "/settings", "settings"],
 ];
 
+/** nodes returns the nodes that match, with their scores. acts and places do the same for commands and pages. */
 function nodes(words: string): { n: number; c: Choice }[] {
   return canvas.keys.order().map((id) => {
     const node = canvas.draft.nodes.get(id)!, k = kindOf(node.kind), title = canvas.scene.title(id);
@@ -32,6 +33,7 @@ function places(words: string): { n: number; c: Choice }[] {
   return pages.map(([title, path, icon]) => ({ n: score(words, title, "page go to"), c: { title, heading: "Go to", icon, run: () => location.assign(path) } })).filter((x) => x.n);
 }
 
+/** ranked merges the lists: by score while searching, or else in their order and with headings. */
 function ranked(words: string, ...lists: { n: number; c: Choice }[][]): Choice[] {
   if (!words.trim()) return lists.flat().map((x) => x.c).slice(0, most);
   return lists.flat().sort((a, b) => b.n - a.n).map((x) => ({ ...x.c, heading: "" })).slice(0, most);

@@ -7,6 +7,7 @@ import { el, keysOf } from "./dom.ts";
 const dialog = el("dialog", { class: "dialog shortcuts", id: "shortcuts", "aria-labelledby": "shortcuts-title" });
 document.body.append(dialog);
 
+/** fill lists the shortcuts each time the dialog opens, because which commands are enabled changes. */
 function fill(): void {
   const close = el("button", { type: "button", class: "btn quiet small only", "aria-label": "Close" }, icon("x"));
   close.addEventListener("click", () => dialog.close());
@@ -19,6 +20,7 @@ function fill(): void {
   );
 }
 
+/** part returns a section of the list. */
 function part(title: string, list: { chords: string[]; what: string }[]): HTMLElement {
   const lines = list.flatMap((s) => [el("dt", {}, ...s.chords.map(keysOf)), el("dd", {}, s.what)]);
   return el("section", {}, el("h3", {}, title), el("dl", {}, ...lines));

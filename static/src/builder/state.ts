@@ -15,17 +15,18 @@ const words: Record<SaveState, (n: number) => string> = {
   offline: (n) => `Offline · ${n} unsaved ${n === 1 ? "change" : "changes"}`,
 };
 
-let last: SaveState = "saved";
+let last: SaveState = "saved"; // what the bar shows, so that it is only written when it changes
 
 listen<State>(canvas, "canvas:state", (s) => {
   builder.dataset.rev = String(s.rev);
   if (s.state === "reload" && last !== "reload") askReload();
   if (s.state === last && s.state !== "offline") return;
   last = s.state;
-  say(words[s.state](s.waiting), s.state);
+  showState(words[s.state](s.waiting), s.state);
 });
 
-function say(text: string, of: string): void {
+/** showState shows a state; the element is a live region, so equal texts are not written again. */
+function showState(text: string, of: string): void {
   if (!state) return;
   clearTimeout(timer);
   if (state.textContent !== text) state.textContent = text;
@@ -35,8 +36,8 @@ function say(text: string, of: string): void {
 /** elsewhere shows briefly that the draft was changed in another tab or by another user. */
 export function elsewhere(): void {
   const people = [...document.querySelectorAll("#others .unseen")].map((e) => e.textContent);
-  say(people.length === 1 ? `Changed by ${people[0]}` : "Changed elsewhere", "saving");
-  timer = window.setTimeout(() => say(words[last](canvas.sync.waiting), last), brief);
+  showState(people.length === 1 ? `Changed by ${people[0]}` : "Changed elsewhere", "saving");
+  timer = window.setTimeout(() => showState(words[last](canvas.sync.waiting), last), brief);
 }
 
 /** askReload asks to reload a page that is too far behind. */
@@ -64,6 +65,7 @@ function showButton(id: string, word: string, label: string | undefined, keys: s
 }
 
 const blank = document.getElementById("blank");
+/** showBlank shows the hint for an empty flow. */
 function showBlank(): void { if (blank) blank.hidden = canvas.draft.nodes.size > 0; }
 
 void whenReady.then((c) => {

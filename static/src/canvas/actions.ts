@@ -22,6 +22,7 @@ export interface ActionsContext extends Committer, Emitter, HasEdges {
   readonly keys: { readonly node: string | undefined; order(): string[]; focus(node: string | undefined): void };
 }
 
+/** Actions are commands that are more than one call of a part. Each is one step of the history and announces what it did. */
 export class Actions {
   constructor(private canvas: ActionsContext) {}
 
@@ -57,6 +58,7 @@ export class Actions {
     return order.slice(order.indexOf(first ?? "") + 1).find(left) ?? order.findLast(left);
   }
 
+  /** chosenEdges returns the selected edges. */
   private chosenEdges(): Edge[] {
     return [...this.canvas.selection.edges].map((key) => this.canvas.edges.get(key)).filter((e) => e !== undefined);
   }
@@ -115,5 +117,6 @@ export class Actions {
     if (nodes.size > 1) this.canvas.commit("Align", [{ op: "move", nodes: align(how, this.boxes(nodes)) }]);
   }
 
+  /** boxes returns the boxes of nodes with their IDs, as the layout functions take them. */
   private boxes(ids: Iterable<string>) { return [...ids].map((id) => ({ id, ...this.canvas.scene.box(id)! })); }
 }

@@ -22,6 +22,7 @@ export function align(how: Alignment, boxes: Named[]): Record<string, Point> {
   return Object.fromEntries(boxes.map((b) => [b.id, place[how](b)]));
 }
 
+/** spread keeps the outermost two boxes and makes the gaps between all of them equal. */
 function spread(boxes: Named[], axis: "x" | "y", size: "width" | "height"): Record<string, Point> {
   const sorted = boxes.toSorted((a, b) => a[axis] - b[axis]), first = sorted[0]!, last = sorted.at(-1)!;
   const room = last[axis] + last[size] - first[axis] - sorted.reduce((sum, b) => sum + b[size], 0);

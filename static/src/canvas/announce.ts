@@ -10,6 +10,7 @@ export interface AnnounceContext extends HasScene {
   readonly status: { of(node: string): string | undefined; took(node: string): string };
 }
 
+/** Announce owns the live region and the accessible names of nodes. It is polite: it waits until the screen reader has finished its sentence. */
 export class Announce {
   readonly region = Object.assign(document.createElement("div"), { className: "canvas-live" });
   private timer = 0;
@@ -19,11 +20,13 @@ export class Announce {
     this.region.setAttribute("role", "status");
   }
 
+  /** say announces a sentence after a short pause. */
   say(text: string): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => { this.region.textContent = text; }, pause);
   }
 
+  /** moved announces where a node is now, or how many nodes were moved. */
   moved(ids: string[]): void {
     const [id] = ids;
     if (!id) return;

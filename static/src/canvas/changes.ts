@@ -32,6 +32,11 @@ export interface ChangesContext extends Emitter, HasEdges {
   readonly keys: { resetOrder(): void; ensureTabStop(): void; focus(node: string): void };
 }
 
+/**
+ * Changes is the only part that changes the draft. Every change is a list of
+ * operations (ops.ts): from a gesture, the inspector, undo, another tab or a
+ * rebase. Touched says which nodes, edges and groups have to be painted again.
+ */
 export class Changes {
   private pending = new Map<string, Attach>(); // new nodes whose ports the server has not sent yet
 
@@ -60,6 +65,7 @@ export class Changes {
     return undo;
   }
 
+  /** show paints what operations touched, in this order: edges can only be drawn once their nodes are measured. */
   private show(t: Touched): void {
     const { scene, edges, groups, layer, swaps, keys, minimap } = this.canvas, nodes = t.added.size + t.removed.size > 0;
     for (const id of t.removed) this.discard(id);
@@ -79,6 +85,7 @@ export class Changes {
     minimap?.paint();
   }
 
+  /** discard removes a deleted node from the screen and from all parts. */
   private discard(id: string): void {
     const { selection, drag, scene, status, watch } = this.canvas, el = scene.elements.get(id);
     selection.forget(id);

@@ -18,6 +18,12 @@ export interface ClipboardContext extends Committer {
   readonly announce: Announcer;
 }
 
+/**
+ * Clipboard copies and pastes through the browser's copy, cut and paste events.
+ * Unlike navigator.clipboard they need neither HTTPS nor a permission. The text
+ * is a flow document with an app member, so that a copied part of a flow can be
+ * read and edited as text.
+ */
 export class Clipboard {
   constructor(private canvas: ClipboardContext) {}
 
@@ -31,6 +37,7 @@ export class Clipboard {
     return true;
   }
 
+  /** clip returns nodes with their edges and complete groups, as it is copied. */
   clip(ids: Set<string>): Clip {
     const { draft } = this.canvas;
     const nodes = [...ids].map((id) => draft.nodes.get(id)).filter((n) => n !== undefined).map((n) => ({ ...structuredClone(n), position: draft.position(n.id), config: withoutCredentials(n.config) }));
@@ -57,6 +64,7 @@ export class Clipboard {
     this.put("Duplicate", clip, (n) => (to ? to(n.id) : offset(n)), false);
   }
 
+  /** put adds a clip under new IDs as one step of the history, and selects what it added. */
   private put(label: string, clip: Clip, place: (n: FlowNode) => Point, incoming: boolean): void {
     const { draft } = this.canvas, taken = new Set<string>();
     const ids = new Map(clip.nodes.map((n) => [n.id, draft.free(n.id, taken)]));
@@ -86,6 +94,7 @@ function read(text: string): Clip | undefined {
   } catch { return undefined; } // some other text
 }
 
+/** withoutCredentials returns a config without the values that refer to a credential. */
 function withoutCredentials(config: Record<string, unknown>): Record<string, unknown> {
   const keep = Object.entries(structuredClone(config)).filter(([, v]) => !(v && typeof v === "object" && "credential" in v));
   return Object.fromEntries(keep);

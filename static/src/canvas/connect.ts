@@ -22,6 +22,14 @@ export interface ConnectContext extends Committer, Emitter, HasEdges, HasView {
   palette(client: Point, attach: Attach): void;
 }
 
+/**
+ * Connect drags edges out of ports. XYHandle finds the port near the pointer and
+ * reports the state of the drag; Connect decides what is valid and draws it.
+ *
+ * XYHandle must be started from both mousedown and touchstart, it does not know
+ * pointer events (see pointer.ts). While it runs, getFromHandle has to return the
+ * handle that the drag started at, or the drag ends at once.
+ */
 export class Connect {
   private state: State | undefined;
   private moving: Edge | undefined; // the edge whose end is dragged
@@ -48,6 +56,7 @@ export class Connect {
     this.start(e, fixed, el, edge);
   }
 
+  /** start drags from a port. With moving it replaces that edge, whose other end is the port. */
   private start(e: MouseEvent | TouchEvent, from: Port, el: Element, moving?: Edge): void {
     const type = from.side === "out" ? "source" : "target";
     const { pane, scene, view } = this.canvas;
@@ -84,6 +93,7 @@ export class Connect {
     this.mark(from);
   }
 
+  /** active reports whether an edge is being dragged. */
   get active(): boolean { return !!this.state?.inProgress; }
 
   /** refusalFor returns why two ports cannot be connected, or undefined when they can. */
@@ -142,6 +152,7 @@ export class Connect {
     return free && connectOps(this.canvas.draft, from, free, moving);
   }
 
+  /** free returns the first port of a node that a drop on the node connects to. */
   private free(from: Port, node: string, moving?: Edge): Port | undefined {
     const { scene, draft } = this.canvas;
     const fitting = (scene.ports.get(node) ?? []).filter((p) => !this.refusalFor(from, p, moving));
@@ -167,7 +178,7 @@ export class Connect {
     this.canvas.emit("canvas:refused", { reason, by: "canvas" });
   }
 
-  /** mark highlights the ports that fit. */
+  /** mark highlights the ports that fit. Nodes that would close a loop are found once, instead of by a search for each port. */
   mark(from: Port): void {
     const around = loopNodes(this.canvas.draft, from);
     this.canvas.pane.setAttribute("data-connecting", from.side);
@@ -184,11 +195,13 @@ export class Connect {
     return from.side === "out" ? fits(from.type, p.type) : fits(p.type, from.type);
   }
 
+  /** unmark removes the highlight of mark. */
   unmark(): void {
     this.canvas.pane.removeAttribute("data-connecting");
     for (const el of this.canvas.layer.querySelectorAll<HTMLElement>("[data-fit]")) delete el.dataset.fit;
   }
 
+  /** draw shows the edge that is being dragged. */
   private draw(): void {
     const c = this.state;
     if (!c?.inProgress) return;
@@ -201,6 +214,7 @@ export class Connect {
     this.point(c);
   }
 
+  /** point marks the port under the pointer as valid or invalid, and shows the reason beside the pointer. */
   private point(c: State & { inProgress: true }): void {
     const to = c.toHandle && this.canvas.scene.port(`${c.toHandle.nodeId}.${c.toHandle.id}`, c.toHandle.type === "source" ? "out" : "in");
     const el = to ? this.canvas.scene.portElement(to) : null;
@@ -228,6 +242,7 @@ export class Connect {
     if (!this.canvas.taps.pending) this.unmark();
   }
 
+  /** portOf returns the port that an element shows. */
   portOf(el: HTMLElement): Port | undefined {
     const { nodeid, port, side } = el.dataset;
     return this.canvas.scene.port(`${nodeid}.${port}`, side === "out" ? "out" : "in");

@@ -30,6 +30,11 @@ export interface DragContext extends Committer, HasEdges, HasView {
   moved(): void;
 }
 
+/**
+ * Drag moves nodes with XYDrag, one instance per node. The library reports the
+ * positions of all dragged nodes; until the drop they are shown, but not in the
+ * draft, so cancel only has to show the old positions again.
+ */
 export class Drag {
   private drags = new Map<string, ReturnType<typeof XYDrag>>();
   private from = new Map<string, Point>();
@@ -54,11 +59,13 @@ export class Drag {
     this.drags.set(id, drag);
   }
 
+  /** forget removes the listeners of a node whose element is replaced or removed. */
   forget(id: string): void {
     this.drags.get(id)?.destroy();
     this.drags.delete(id);
   }
 
+  /** store returns what the library reads at each event. It must be live: a stale transform or lookup makes nodes jump. */
   private store() {
     const { scene, view, pane, keys } = this.canvas;
     return {
@@ -69,6 +76,7 @@ export class Drag {
     };
   }
 
+  /** begin starts a drag. Alt is read here, because pressed later it means something else: to ignore the grid. */
   private begin(e: MouseEvent | TouchEvent, items: Items): void {
     this.from = new Map([...items.keys()].map((id) => [id, { ...this.canvas.draft.position(id) }]));
     this.copying = e.altKey;
@@ -85,11 +93,13 @@ export class Drag {
     for (const id of ids) this.canvas.scene.elements.get(id)?.setAttribute("data-dragged", "");
   }
 
+  /** lower undoes raise. */
   private lower(): void {
     this.canvas.pane.removeAttribute("data-held");
     for (const el of this.canvas.layer.querySelectorAll("[data-dragged]")) el.removeAttribute("data-dragged");
   }
 
+  /** active reports whether nodes are being dragged. */
   get active(): boolean { return this.from.size > 0; }
 
   private move(items: Items): void {
@@ -115,6 +125,7 @@ export class Drag {
     return Math.abs(p.x - from.x) >= Math.abs(p.y - from.y) ? { x: p.x, y: from.y } : { x: from.x, y: p.y };
   }
 
+  /** aim highlights the edge that a single unconnected node would be inserted into. */
   private aim(items: Items): void {
     const [id] = items.keys();
     const alone = items.size === 1 && !this.copying && !this.canvas.draft.edgesOf(id!).length;
@@ -145,6 +156,7 @@ export class Drag {
     this.canvas.groups.draw();
   }
 
+  /** end commits the new positions as one step of the history, for all dragged nodes. */
   private end(): void {
     const { from, target, copying } = this;
     this.lower();
@@ -175,5 +187,6 @@ export class Drag {
     this.canvas.clipboard.duplicate([...from.keys()], (id) => to[id] ?? from.get(id)!);
   }
 
+  /** endAll removes all listeners. */
   endAll(): void { for (const id of [...this.drags.keys()]) this.forget(id); }
 }

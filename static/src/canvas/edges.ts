@@ -23,6 +23,11 @@ export interface HasEdges extends HasScene {
   readonly edges: Edges;
 }
 
+/**
+ * Edges draws the edges of the draft, by edgeKey. A curve is redrawn when one of
+ * its nodes moves (drawOf), and never while only the view moves: the whole SVG is
+ * inside of the scaled viewport.
+ */
 export class Edges {
   private views = new Map<string, View>();
   private tools = svg("g", { class: "canvas-edge-tools nopan" });
@@ -58,6 +63,7 @@ export class Edges {
     if (this.shown === key) this.showTools(undefined);
   }
 
+  /** get returns the drawn edge with a key. */
   get(key: string): Edge | undefined { return this.views.get(key)?.edge; }
   element(key: string): SVGElement | undefined { return this.views.get(key)?.group; }
   path(key: string): SVGPathElement | undefined { return this.views.get(key)?.line; }
@@ -69,6 +75,7 @@ export class Edges {
     return `Edge from ${scene.title(nodeOf(e.from))} output ${portOf(e.from)} to ${scene.title(nodeOf(e.to))} input ${portOf(e.to)}`;
   }
 
+  /** drawOf draws the edges of a node again. */
   drawOf(node: string): void { for (const e of this.canvas.draft.edgesOf(node)) this.draw(edgeKey(e)); }
 
   /** moveNode shows a node and its edges at a position. The draft is changed by an operation, once the gesture ends. */
@@ -119,6 +126,7 @@ export class Edges {
     v.items?.setAttribute("y", String(v.middle[1]));
   }
 
+  /** ends returns where an edge starts and ends. Edges of a collapsed group end at its frame; those within it are not drawn. */
   private ends(e: Edge): Ends | null {
     const from = nodeOf(e.from), to = nodeOf(e.to), { groups, scene } = this.canvas;
     const a = groups.folded(from), b = groups.folded(to);
@@ -133,6 +141,7 @@ export class Edges {
     return near;
   }
 
+  /** measured returns the positions of the two ports, or null before both nodes were measured. */
   private measured(e: Edge, from: string, to: string): Ends | null {
     const { boxes } = this.canvas.scene, s = boxes.get(from), t = boxes.get(to);
     if (!s?.internals.handleBounds || !t?.internals.handleBounds) return null;
@@ -149,8 +158,10 @@ export class Edges {
     this.placeTools(v);
   }
 
+  /** toolsOf returns the key of the edge that shows its tools. */
   get toolsOf(): string | undefined { return this.shown; }
 
+  /** placeTools puts "+" at the middle of the curve and the grips near its ends. */
   private placeTools(v: View): void {
     const [plus, from, to] = this.tools.children as unknown as SVGElement[];
     const length = v.line.getTotalLength(), grip = Math.min(gripAt, length / 3);
@@ -160,7 +171,7 @@ export class Edges {
     to!.setAttribute("transform", `translate(${b.x},${b.y})`);
   }
 
-  /** under returns the edge at a position of the screen, even behind nodes. */
+  /** under returns the edge at a position of the window, even behind nodes: a dragged node covers the edge that it is dropped on. */
   under(client: Point): Edge | undefined {
     for (const el of document.elementsFromPoint(client.x, client.y)) {
       const key = el.classList.contains("canvas-edge-hit") && el.closest("[data-edge]")?.getAttribute("data-edge");

@@ -29,6 +29,12 @@ import { Taps } from "./taps.ts";
 import { Viewport } from "./viewport.ts";
 import { Watch } from "./watch.ts";
 
+/**
+ * FlowCanvas is <flow-canvas>. Everything is in the light DOM, so that the
+ * server's HTML stays reachable for htmx, style sheets and tests. The parts are
+ * public fields, because each part sees the element as its context; the page
+ * uses only what README.md lists.
+ */
 export class FlowCanvas extends HTMLElement {
   pane!: HTMLElement;
   viewport!: HTMLElement;
@@ -66,6 +72,7 @@ export class FlowCanvas extends HTMLElement {
   /** shortcuts lists the keys and what they do, for a help dialog. */
   get shortcuts(): { chords: string[]; what: string }[] { return [...shortcuts, ...held]; }
 
+  /** connectedCallback builds everything again from the HTML, also when the element is moved in the page or restored by htmx. */
   connectedCallback(): void {
     const began = performance.now(), flow = this.getAttribute("flow") ?? "", document = readDocument(this);
     this.stop = new AbortController();
@@ -80,6 +87,7 @@ export class FlowCanvas extends HTMLElement {
     this.emit("canvas:ready", { ms: performance.now() - began });
   }
 
+  /** build creates the parts. Constructors only keep what they are given; a part may use others only after all exist. */
   private build(flow: string): void {
     const { svg, over, groups } = this.frame;
     this.scene = new Scene(this);
@@ -125,6 +133,7 @@ export class FlowCanvas extends HTMLElement {
     if (!this.readonly) this.sync.resume();
   }
 
+  /** listen adds the listeners of the element itself. All of them end with the signal. */
   private listen(signal: AbortSignal): void {
     this.keys.start(signal);
     this.pointer.start(signal);
@@ -137,13 +146,15 @@ export class FlowCanvas extends HTMLElement {
     document.addEventListener("flow:ops", (e) => this.sync.remote((e as CustomEvent<Remote>).detail), { signal });
   }
 
+  /** ownKey reports whether a clipboard event belongs to the canvas and not to a text field. */
   private ownKey(e: Event): boolean { return !(e.target as Element).closest?.("input, textarea, select, [contenteditable]"); }
   private pasteAt(): Point { return this.pointer.last ? this.view.toFlow(this.pointer.last) : this.view.center(); }
 
+  /** disconnectedCallback saves, stops all parts and leaves the HTML as the server would render it now, so that the element can be connected again. */
   disconnectedCallback(): void {
     this.keys.settle();
     this.stop.abort();
-    for (const part of [this.sync, this.watch, this.view, this.minimap, this.status, this.announce, this.pointer]) part?.end();
+    for (const part of [this.sync, this.watch, this.view, this.minimap, this.announce, this.pointer]) part?.end();
     cancelAnimationFrame(this.movedIn);
     this.drag.endAll();
     this.minimap?.element.remove();
@@ -164,6 +175,7 @@ export class FlowCanvas extends HTMLElement {
     this.movedIn ||= requestAnimationFrame(() => { this.movedIn = 0; this.emit("canvas:moved", { client: this.selectionBox() }); });
   }
 
+  /** emit dispatches an event that bubbles; it returns false when a listener called preventDefault. */
   emit(name: string, detail: unknown): boolean { return this.dispatchEvent(new CustomEvent(name, { bubbles: true, cancelable: true, detail })); }
 
   /** headers returns the headers of every request, such as a CSRF token; the page sets them as an attribute. */

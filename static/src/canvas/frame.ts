@@ -3,6 +3,11 @@
 import { schema, type FlowDocument } from "./model.ts";
 import { svg } from "./svg.ts";
 
+/**
+ * Frame has the layers, from back to front: grid, groups, edges (an SVG), nodes,
+ * and a second SVG for what is drawn over nodes. Edges are behind nodes, so that a
+ * node never has to be transparent for the pointer.
+ */
 export type Frame = {
   pane: HTMLElement; viewport: HTMLElement; grid: HTMLElement; layer: HTMLElement; groups: HTMLElement; svg: SVGElement; over: SVGElement;
   restore(d: FlowDocument): void;

@@ -22,6 +22,11 @@ export interface GroupsContext extends Committer, HasEdges, HasView {
   readonly swaps: { remeasure(nodes: string[]): void };
 }
 
+/**
+ * Groups draws a frame around the nodes of each group. A group has no geometry of
+ * its own: the frame always encloses its nodes, so it cannot contradict the
+ * document, and moving a group is moving its nodes.
+ */
 export class Groups {
   private frames = new Map<string, HTMLElement>();
   private closed: Set<string>;
@@ -37,6 +42,7 @@ export class Groups {
     return g && this.closed.has(g.id) ? g.id : undefined;
   }
 
+  /** box returns the frame of a group, or undefined when none of its nodes is on the screen. */
   box(id: string): Box | undefined {
     const g = this.canvas.draft.groups.get(id), all = g && this.around(g);
     return all && (this.closed.has(id) ? { x: all.x, y: all.y, ...foldedSize } : all);
@@ -69,6 +75,7 @@ export class Groups {
     return el;
   }
 
+  /** paint writes the name, color and accessible labels of a group. */
   private paint(g: Group, el: HTMLElement): void {
     const shut = this.closed.has(g.id), [name, fold] = el.children as unknown as HTMLElement[];
     const label = g.label || "Group";
@@ -82,6 +89,7 @@ export class Groups {
     else delete el.dataset.color;
   }
 
+  /** hide hides the nodes of collapsed groups and shows the others. */
   private hide(): void {
     for (const [id, el] of this.canvas.scene.elements) {
       const hidden = this.folded(id) !== undefined;

@@ -5,6 +5,7 @@ import { svg } from "./svg.ts";
 
 const catchPx = 5; // on the screen
 
+/** Guides holds the lines of one drag: left, center and right of every other node, and the same vertically. */
 export class Guides {
   private xs: number[] = [];
   private ys: number[] = [];
@@ -35,5 +36,6 @@ export class Guides {
   end(): void { this.line.remove(); }
 }
 
+/** xLines and yLines return the lines of a box that can be aligned. */
 const xLines = (b: Box): number[] => [b.x, middle(b).x, b.x + b.width];
 const yLines = (b: Box): number[] => [b.y, middle(b).y, b.y + b.height];

@@ -15,6 +15,12 @@ export interface HistoryContext extends Emitter {
   readonly changes: { perform(ops: Op[]): { undo: Op[]; txid: string } };
 }
 
+/**
+ * History keeps two stacks of steps. Undo applies a step's inverse as an ordinary
+ * change, so it is saved and shown in other tabs like any edit; it never rewinds
+ * the document. Only this tab's own changes are on the stacks: undoing another
+ * user's work would surprise both.
+ */
 export class History {
   private done: Step[] = [];
   private undone: Step[] = [];
@@ -42,9 +48,15 @@ export class History {
     if (last) delete last.key;
   }
 
+  /** undo reverts the last step; redo reverts the last undo. */
   undo(): void { this.step(this.done, this.undone, "undo", "Undid"); }
   redo(): void { this.step(this.undone, this.done, "redo", "Redid"); }
 
+  /**
+   * step moves one step between the stacks. Operations skip what no longer exists;
+   * if that leaves nothing, the step is dropped, because another user removed what
+   * it was about.
+   */
   private step(from: Step[], to: Step[], way: "undo" | "redo", word: string): void {
     if (this.canvas.readonly) return;
     const step = from.pop();
@@ -87,6 +99,7 @@ export class History {
     return { undo: this.done.at(-1)?.label, redo: this.undone.at(-1)?.label };
   }
 
+  /** save stores both stacks for a reload, dropping the oldest quarter until they fit. */
   private save(): void {
     let done = this.done;
     let text = JSON.stringify({ done, undone: this.undone });

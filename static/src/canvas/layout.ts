@@ -14,6 +14,7 @@ export function arrange(nodes: Sized[], edges: Ends[]): Promise<Places> {
   return nodes.length > many ? inWorker(nodes, edges) : Promise.resolve(layout(nodes, edges));
 }
 
+/** inWorker starts this file again in a worker: import.meta.url is the chunk that the bundler made of it. A worker has no document, see below. */
 function inWorker(nodes: Sized[], edges: Ends[]): Promise<Places> {
   const worker = new Worker(import.meta.url, { type: "module" });
   const answer = new Promise<Places>((resolve, reject) => {

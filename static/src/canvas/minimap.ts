@@ -16,6 +16,10 @@ export interface MinimapContext {
   readonly view: Viewport;
 }
 
+/**
+ * Minimap shows all nodes and the visible part. It is aria-hidden and not a tab
+ * stop: everything that it does, keys and the outline do too.
+ */
 export class Minimap {
   readonly element = Object.assign(document.createElement("div"), { className: "canvas-minimap" });
   private map = svg("svg", { width: String(width), height: String(height) });
@@ -32,6 +36,7 @@ export class Minimap {
     this.element.append(this.map, this.view);
   }
 
+  /** start listens and paints for the first time, once the view exists. */
   start(): void {
     const { signal } = this.stop;
     this.element.addEventListener("pointerdown", (e) => this.press(e), { signal });
@@ -45,6 +50,7 @@ export class Minimap {
     this.frame ||= requestAnimationFrame(() => { this.frame = 0; this.draw(); });
   }
 
+  /** draw moves the frame of the visible part, and redraws the nodes only when they changed: writing styles is cheap, painting is not. */
   private draw(): void {
     const seen = this.seen();
     if (this.dirty) this.drawNodes(seen);
@@ -61,6 +67,7 @@ export class Minimap {
     return { x: -x / zoom, y: -y / zoom, width: size.width / zoom, height: size.height / zoom };
   }
 
+  /** drawNodes draws all nodes as one path and chooses the scale so that nodes and view fit. */
   private drawNodes(seen: Box): void {
     const { scene } = this.canvas, all = enclosing([scene.bounds(), seen])!;
     let d = "";

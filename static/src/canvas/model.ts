@@ -32,6 +32,7 @@ export function ends(at: string): [node: string, port: string] {
   return dot < 0 ? [at, ""] : [at.slice(0, dot), at.slice(dot + 1)];
 }
 
+/** nodeOf and portOf return the parts of "node.port"; at joins them; edgeKey identifies an edge in maps and attributes. */
 export const nodeOf = (at: string): string => ends(at)[0];
 export const portOf = (at: string): string => ends(at)[1];
 export const edgeKey = (e: Edge): string => `${e.from}>${e.to}`;
@@ -74,6 +75,7 @@ export class Draft {
     this.setEdges(d.edges);
   }
 
+  /** setEdges replaces all edges and rebuilds the index by node. Edges are never changed in place. */
   setEdges(edges: Edge[]): void {
     this.edges = edges;
     this.touching = new Map();
@@ -90,10 +92,12 @@ export class Draft {
     else this.touching.set(node, [e]);
   }
 
+  /** edgesOf returns the edges from and to a node; edgesInto and edgesFrom those of one port. */
   edgesOf(node: string): Edge[] { return this.touching.get(node) ?? []; }
   edgesInto(port: string): Edge[] { return this.edgesOf(nodeOf(port)).filter((e) => e.to === port); }
   edgesFrom(port: string): Edge[] { return this.edgesOf(nodeOf(port)).filter((e) => e.from === port); }
   hasEdge(e: Edge): boolean { return this.edgesOf(nodeOf(e.from)).some((o) => o.from === e.from && o.to === e.to); }
+  /** groupOf returns the first group that contains a node. */
   groupOf(node: string): Group | undefined { return [...this.groups.values()].find((g) => g.nodes.includes(node)); }
 
   /** position returns where a node is shown: its own position, or else where it was laid out. */
@@ -113,6 +117,7 @@ export class Draft {
 
   /** insert adds a node at an index in the order of nodes, or at the end. */
   insert(n: FlowNode, at?: number): void { insertAt(this.nodes, n.id, n, at); }
+  /** title returns the label of a node, or else its ID. */
   title(id: string): string { return this.nodes.get(id)?.label || id; }
 
   /** after returns the nodes that depend on this one, directly or not. */

@@ -14,6 +14,7 @@ const least = { width: 120, height: 60 }, most = 2000; // flow units
 /** NotesContext is what resizing notes needs of the canvas. */
 export interface NotesContext extends Committer, HasEdges, HasView {}
 
+/** Notes resizes notes. The size is shown during the gesture and committed at its end, as two fields of one step. */
 export class Notes {
   constructor(private canvas: NotesContext) {}
 
@@ -40,6 +41,7 @@ export class Notes {
     }, () => this.keep(id, width, height));
   }
 
+  /** keep commits the new size, if it changed. */
   private keep(node: string, width: number, height: number): void {
     const { config } = this.canvas.draft.nodes.get(node)!;
     if (width === config.width && height === config.height) return;
@@ -47,4 +49,5 @@ export class Notes {
   }
 }
 
+/** within returns a size on the grid between a minimum and the maximum. */
 function within(v: number, low: number): number { return Math.min(most, Math.max(low, snap(v))); }

@@ -45,6 +45,7 @@ class Editor {
 
   constructor(private draft: Draft, private touched: Touched) {}
 
+  /** apply applies one operation and returns its inverse. */
   apply(op: Op): Op[] {
     switch (op.op) {
       case "move": return this.move(op.nodes);
@@ -60,8 +61,10 @@ class Editor {
     }
   }
 
+  /** find returns a node that this transaction may change. */
   private find(id: string): FlowNode | undefined { return this.foreign.has(id) ? undefined : this.draft.nodes.get(id); }
 
+  /** move places nodes; null removes the position. */
   private move(nodes: Record<string, Point | null>): Op[] {
     const back: Record<string, Point | null> = {};
     for (const [id, p] of Object.entries(nodes)) {
@@ -75,6 +78,7 @@ class Editor {
     return Object.keys(back).length ? [{ op: "move", nodes: back }] : [];
   }
 
+  /** add inserts a node. As part of an undo (with at) it also restores the memberships in groups. */
   private add(op: { node: FlowNode; at?: number; groups?: Membership[] }): Op[] {
     const { draft, touched } = this, { id } = op.node;
     if (draft.nodes.has(id)) {
@@ -93,6 +97,7 @@ class Editor {
     return [{ op: "remove", nodes: [id] }];
   }
 
+  /** remove deletes nodes with their edges. The inverse adds each node first and then its edges, with the indexes that they had. */
   private remove(ids: string[]): Op[] {
     const { draft, touched } = this, inverse: Op[] = [];
     let edges = draft.edges;
@@ -127,6 +132,7 @@ class Editor {
     return list;
   }
 
+  /** connect adds an edge. Its index at the input port counts: a list port receives its values in this order. */
   private connect(op: { edge: Edge; at?: number; place?: number }): Op[] {
     const { draft } = this, { from, to } = op.edge;
     if (!this.find(nodeOf(from)) || !this.find(nodeOf(to)) || (op.at === undefined && draft.hasEdge(op.edge))) return [];
@@ -136,6 +142,7 @@ class Editor {
     return [{ op: "disconnect", edge: op.edge, at }];
   }
 
+  /** disconnect removes the edge at an index of the port, or else the first one with the same ends. */
   private disconnect({ edge, at }: { edge: Edge; at?: number }): Op[] {
     const { draft } = this;
     let place = at === undefined ? -1 : nthInto(draft.edges, edge.to, at);
@@ -147,6 +154,7 @@ class Editor {
     return [inverse];
   }
 
+  /** set changes a field of the config; without a value it removes the field. */
   private set({ node: id, field, value }: { node: string; field: string; value?: unknown }): Op[] {
     const n = this.find(id);
     if (!n) return [];
@@ -158,6 +166,7 @@ class Editor {
     return [inverse];
   }
 
+  /** put changes a member of the node, such as its label. */
   private put({ node: id, member, value }: { node: string; member: Member; value?: unknown }): Op[] {
     const n = this.find(id) as Record<string, unknown> | undefined;
     if (!n) return [];
@@ -168,6 +177,7 @@ class Editor {
     return [inverse];
   }
 
+  /** group adds, replaces or removes a group. */
   private group({ id, group, at }: { id: string; group?: Omit<Group, "id">; at?: number }): Op[] {
     const { groups } = this.draft, old = groups.get(id);
     if (!old && !group) return [];
@@ -184,6 +194,7 @@ class Editor {
     return [old ? { op: "group", id, group: old } : { op: "group", id }];
   }
 
+  /** rename changes the name or description of the flow. */
   private rename(op: { name?: string; description?: string }): Op[] {
     const inverse: Op = { op: "name" }, { draft } = this;
     if (op.name !== undefined) {

@@ -30,6 +30,14 @@ export interface PointerContext extends HasView {
   menu(client: Point): boolean;
 }
 
+/**
+ * Pointer decides what a press, click or touch means. It listens on the pane
+ * only, so nodes need no listeners of their own and the server may replace them
+ * at any time.
+ *
+ * The order of the listeners matters: ready runs in the capture phase and makes a
+ * node draggable before the drag library's own listener sees the same event.
+ */
 export class Pointer {
   /** last is the last position of the pointer in the window, or undefined when it has left. */
   last: Point | undefined;
@@ -54,17 +62,19 @@ export class Pointer {
     pane.addEventListener("contextmenu", (e) => this.context(e), o);
   }
 
-  private up(): void {
+  private up(): void { // anywhere in the window: the pointer may be released outside
     clearTimeout(this.timer);
     if (!this.canvas.drag.active) this.canvas.view.release();
   }
 
+  /** ready prepares the pressed node for dragging. */
   private ready(e: MouseEvent | TouchEvent): void {
     const id = nodeAt(e.target), p = "touches" in e ? e.touches[0]! : e;
     if (this.canvas.notes.at(e.target, { x: p.clientX, y: p.clientY })) return e.stopPropagation(); // the corner resizes, it does not drag
     if (id) this.canvas.drag.ready(id);
   }
 
+  /** press starts to drag an edge from a port, or one end of an existing edge. XYHandle needs mouse and touch events. */
   private press(e: MouseEvent | TouchEvent): void {
     if (("button" in e && e.button) || ("touches" in e && e.touches.length > 1)) return;
     const el = e.target as Element, port = el.closest<HTMLElement>(`.${handleClass}`), grip = el.closest<SVGElement>(".canvas-edge-grip");
@@ -73,6 +83,7 @@ export class Pointer {
     if (grip && edge) this.canvas.connect.pressEnd(e, edge, grip.dataset.end as "from" | "to", grip);
   }
 
+  /** down starts the gestures that use pointer events: groups, notes, the marquee and the long press. */
   private down(e: PointerEvent): void {
     this.ignoreClick = false;
     clearTimeout(this.timer);
@@ -101,6 +112,7 @@ export class Pointer {
     if (!e.buttons) this.canvas.view.pointerMoved();
   }
 
+  /** hover shows the tools of the edge under the pointer, unless a selected edge shows its own. */
   private hover(e: PointerEvent): void {
     if (e.buttons || this.canvas.selection.edges.size === 1) return;
     const el = e.target as Element, key = el.closest("[data-edge]")?.getAttribute("data-edge");
@@ -108,6 +120,7 @@ export class Pointer {
     else if (!el.closest(".canvas-edge-tools")) this.canvas.edges.showTools(undefined);
   }
 
+  /** click selects, and runs the small buttons on edges and groups. */
   private click(e: MouseEvent): void {
     if (this.ignoreClick) { this.ignoreClick = false; return; }
     const el = e.target as Element, add = e.shiftKey || e.ctrlKey || e.metaKey, { canvas } = this;
@@ -123,6 +136,7 @@ export class Pointer {
     if (!add) canvas.selection.clear();
   }
 
+  /** clickNode selects a node; after a tap on a port of another node it connects the two. */
   private clickNode(node: string, el: Element, add: boolean): void {
     const { connect, taps, selection, keys } = this.canvas, first = taps.pending;
     if (first && first.node !== node) {
@@ -134,6 +148,7 @@ export class Pointer {
     if (!el.closest("button, a, input, textarea, select, summary, [contenteditable]")) keys.focus(node);
   }
 
+  /** double opens a node, or the palette on empty space. */
   private double(e: MouseEvent): void {
     const el = e.target as Element, node = nodeAt(el);
     if (el.closest(`.${handleClass}, .canvas-edge-tools, .canvas-group`)) return;

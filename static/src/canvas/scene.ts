@@ -18,6 +18,11 @@ export interface HasScene {
   readonly scene: Scene;
 }
 
+/**
+ * Scene holds what is known about each node on the screen, by node ID. boxes,
+ * elements and ports always have the same keys; a node of the draft that the
+ * server has not rendered yet has a placeholder element without ports.
+ */
 export class Scene {
   /** boxes is the lookup of nodes that the library needs: geometry, selection and port positions. */
   readonly boxes = new Map<string, InternalNodeBase>();
@@ -38,7 +43,7 @@ export class Scene {
     const position = this.canvas.draft.position(id);
     const selected = this.canvas.selection.nodes.has(id);
     const one = new Map<string, InternalNodeBase>();
-    adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map that it is given
+    adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map that it is given, so never pass it boxes
     this.boxes.set(id, one.get(id)!);
     this.elements.set(id, el);
     this.trash.delete(id);
@@ -47,6 +52,7 @@ export class Scene {
     return id;
   }
 
+  /** shell sets the attributes of an <article> that the canvas owns. */
   private shell(el: HTMLElement, id: string, p: Point, selected: boolean): void {
     el.id = `node-${id}`;
     el.classList.add(nodeClass);
@@ -86,14 +92,23 @@ export class Scene {
     this.ports.set(id, list);
   }
 
-  /** measure reads sizes and port positions. Nodes must not have transforms inside, which would distort them. */
+  /**
+   * measure reads sizes and port positions, which the library caches: it never
+   * notices a new or moved port, so every swap inside a node has to end here.
+   * It uses getBoundingClientRect, so a transform inside of a node would distort
+   * the result.
+   */
   measure(ids: Iterable<string>): void {
     const all = [...ids].filter((id) => this.elements.has(id));
     const updates = new Map(all.map((id) => [id, { id, nodeElement: this.elements.get(id) as HTMLDivElement, force: true }]));
     updateNodeInternals(updates, this.boxes, this.parents, this.canvas.pane as HTMLDivElement, [0, 0], infiniteExtent);
   }
 
-  /** place moves a node on the screen only; the draft is changed by an operation. */
+  /**
+   * place moves a node on the screen only; the draft is changed by an operation.
+   * It changes the library's record in place: adopting the node again on every
+   * movement, as React Flow does, would cost a pass over all nodes per frame.
+   */
   place(id: string, p: Point): void {
     const box = this.boxes.get(id), el = this.elements.get(id);
     if (!box || !el) return;
@@ -101,6 +116,7 @@ export class Scene {
     el.style.transform = `translate(${p.x}px,${p.y}px)`;
   }
 
+  /** drop forgets a node whose element left the page. */
   drop(id: string): void {
     this.boxes.delete(id);
     this.elements.delete(id);
@@ -130,6 +146,7 @@ export class Scene {
     return el;
   }
 
+  /** port returns a port by its address ("node.port"). Inputs and outputs of a node may have the same name, so the side is needed. */
   port(at: string, side: Side): Port | undefined {
     const [node, name] = ends(at);
     return this.ports.get(node)?.find((p) => p.side === side && p.name === name);
@@ -144,16 +161,19 @@ export class Scene {
     return this.elements.get(id)?.querySelector("[data-title]")?.textContent?.trim() || this.canvas.draft.title(id);
   }
 
+  /** bounds returns the box around some nodes, or all of them, without hidden ones. */
   bounds(ids?: Iterable<string>): Box {
     const only = ids && new Set(ids);
     return getInternalNodesBounds(this.boxes, only ? { filter: (n) => only.has(n.id) && !this.hidden(n.id) } : { filter: (n) => !this.hidden(n.id) });
   }
 
+  /** box returns the position and measured size of a node, in flow units. */
   box(id: string): Box | undefined {
     const b = this.boxes.get(id);
     return b && { ...b.internals.positionAbsolute, width: b.measured.width ?? 0, height: b.measured.height ?? 0 };
   }
 
+  /** hidden reports whether a node is inside a collapsed group, or not on the screen at all. */
   hidden(id: string): boolean { return !!(this.elements.get(id)?.hidden ?? true); }
 }
 

@@ -14,6 +14,11 @@ export interface SelectionContext extends Emitter, HasEdges, HasView {
   selectionBox(): Box | undefined;
 }
 
+/**
+ * Selection marks nodes and edges as selected. The drag library reads "selected"
+ * from its own records, so mark keeps both in step; every change emits one
+ * canvas:select.
+ */
 export class Selection {
   readonly nodes = new Set<string>();
   readonly edges = new Set<string>();
@@ -35,6 +40,7 @@ export class Selection {
     this.changed();
   }
 
+  /** mark selects or deselects one node without emitting. */
   private mark(id: string, on: boolean): void {
     if (on) this.nodes.add(id);
     else this.nodes.delete(id);
@@ -43,6 +49,7 @@ export class Selection {
     this.canvas.scene.elements.get(id)?.toggleAttribute("data-selected", on);
   }
 
+  /** changed updates what depends on the selection and emits it. */
   private changed(): void {
     this.highlightEdges();
     const [one] = this.edges;
@@ -60,6 +67,7 @@ export class Selection {
     this.highlighted = highlighted;
   }
 
+  /** toggle selects or deselects a node and keeps the rest of the selection. */
   toggle(id: string): void {
     const n = new Set(this.nodes);
     if (!n.delete(id)) n.add(id);

@@ -30,6 +30,11 @@ export function chord(e: KeyboardEvent): string {
   return `${e.ctrlKey || e.metaKey ? "Ctrl+" : ""}${e.altKey ? "Alt+" : ""}${shift ? "Shift+" : ""}${key}`;
 }
 
+/**
+ * shortcuts are tried in order. Keys without Ctrl or Alt work only while the canvas
+ * has the focus (WCAG 2.1.4), which Keys makes sure of. edits marks those that a
+ * read-only canvas ignores.
+ */
 export const shortcuts: Shortcut[] = [
   { chords: ["Ctrl+Z"], what: "Undo", edits: true, run: (c) => c.history.undo() },
   { chords: ["Ctrl+Shift+Z", "Ctrl+Y"], what: "Redo", edits: true, run: (c) => c.history.redo() },
@@ -65,6 +70,7 @@ export const held = [
   { chords: ["Alt+Drag"], what: "Copy by dragging; pressed during a drag, ignore the grid" },
 ];
 
+/** space selects the focused node; anywhere else, holding the key lets the mouse pan over nodes. */
 function space(c: Commands): void {
   const id = c.keys.node;
   if (id) c.selection.toggle(id);

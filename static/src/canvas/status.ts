@@ -1,6 +1,6 @@
 // Shows the states of a run's steps on nodes and edges. A state comes from
-// inside a node (data-step, rendered by the server), from the page, or from a
-// replay. Color is never the only sign: a badge inside the node has the text.
+// inside a node (data-step, rendered by the server) or from the page. Color is
+// never the only sign: a badge inside the node has the text.
 import type { Announce } from "./announce.ts";
 import type { HasEdges } from "./edges.ts";
 import { edgeKey, nodeOf, portOf } from "./model.ts";
@@ -9,7 +9,6 @@ import { duration, isOver } from "./text.ts";
 /** Step is the state of a node in a run: how long it took, and how many items each output has. */
 export type Step = {
   node: string; state: string;
-  at?: number; // milliseconds since the start of the run, for replays
   ms?: number; // duration in milliseconds
   items?: Record<string, number>; // by output port
 };
@@ -20,13 +19,18 @@ export interface StatusContext extends HasEdges {
   readonly announce: Announce;
 }
 
+/**
+ * Status shows a run. states has the state of each node's step, results how long
+ * it took and how many items it produced. They are kept apart from the elements,
+ * because the server may replace an element at any time (refresh).
+ */
 export class Status {
   private states = new Map<string, string>();
   private results = new Map<string, Step>();
-  private timers: number[] = [];
 
   constructor(private canvas: StatusContext) {}
 
+  /** of returns the state of a node's step. */
   of(node: string): string | undefined { return this.states.get(node); }
 
   /** read reads the state from inside a node, after a swap. */
@@ -35,6 +39,7 @@ export class Status {
     if (el) this.paint(node, el.dataset.step!);
   }
 
+  /** readAll reads the states of all nodes, once at the start. */
   readAll(): void {
     for (const el of this.canvas.layer.querySelectorAll<HTMLElement>("[data-step]")) this.read(el.closest<HTMLElement>("article[data-id]")?.dataset.id ?? "");
   }
@@ -52,6 +57,7 @@ export class Status {
   }
 
   /** result shows the duration of a step on its node, and the number of items on its edges. */
+  /** result shows the duration on the node and the number of items on its outgoing edges. */
   private result(s: Step): void {
     const el = this.canvas.scene.elements.get(s.node);
     if (s.ms === undefined && !s.items) this.results.delete(s.node);
@@ -73,6 +79,7 @@ export class Status {
     this.canvas.announce.name(s.node);
   }
 
+  /** edge paints an edge by the states of its two nodes: carried (data went over it), running (its target runs), idle (it will not carry anything in this run), or none. */
   private edge(key: string, from: string, to: string): void {
     const el = this.canvas.edges.element(key), a = this.states.get(from), b = this.states.get(to);
     const carried = a === "succeeded" || a === "reused";
@@ -95,26 +102,9 @@ export class Status {
     if (result) this.result(result);
   }
 
-  clear(): void {
-    this.timers.forEach(clearTimeout);
-    this.timers = [];
-    for (const node of [...this.states.keys()]) this.paint(node, "");
-  }
-
-  /** replay replays a past run, speed times as fast. With reduced motion it shows the end immediately. */
-  replay(steps: Step[], speed = 1): void {
-    this.clear();
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    for (const s of steps.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))) {
-      if (still || !s.at) this.show(s);
-      else this.timers.push(window.setTimeout(() => this.show(s), s.at / speed));
-    }
-  }
-
   /** showSteps shows the steps of an event. */
   showSteps(steps: Step[]): void { for (const s of steps) this.show(s); }
 
+  /** forget drops the state of a node that was deleted; an undo of the deletion shows it without one. */
   forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) { this.states.delete(node); this.results.delete(node); } }
-
-  end(): void { this.timers.forEach(clearTimeout); }
 }

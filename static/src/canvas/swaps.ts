@@ -19,6 +19,11 @@ export interface SwapsContext extends HasEdges {
   readonly keys: { resetOrder(): void; ensureTabStop(): void };
 }
 
+/**
+ * Swaps keeps the canvas in step with the HTML that the server sends: as a
+ * response to a change (insides), or as elements that htmx adds, replaces or
+ * morphs in the page (arrived, left, reshell; called by Watch).
+ */
 export class Swaps {
   constructor(private canvas: SwapsContext) {}
 
@@ -95,6 +100,7 @@ export class Swaps {
     }
   }
 
+  /** inside moves the new content into the existing <article>, which keeps its position, its selection and its listeners, and keeps the focus on the same port. */
   private inside(el: HTMLElement, fresh: HTMLElement): void {
     const id = fresh.dataset.id!;
     const port = el.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.port : undefined;

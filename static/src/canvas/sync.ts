@@ -14,8 +14,8 @@ export type Remote = { rev: number; tab?: string; txid?: string; ops: Op[]; html
 type Answer = { rev: number; ops?: Op[]; html?: string; problems?: string; missed?: Remote[]; title?: string; detail?: string; node?: string };
 export type SaveState = "saved" | "saving" | "offline" | "reload";
 
-const keepaliveBytes = 60_000; // browsers let requests of 64 KiB outlive the page
-const retryFirst = 500, retryMost = 15_000; // milliseconds
+const keepaliveBytes = 60_000; // the fetch standard lets requests with bodies of up to 64 KiB in total outlive the page
+const retryFirst = 500, retryMost = 15_000; // milliseconds, doubled after each failure
 
 /** SyncContext is what saving needs of the canvas. */
 export interface SyncContext extends Emitter {
@@ -28,6 +28,16 @@ export interface SyncContext extends Emitter {
   insides(html: string): void;
 }
 
+/**
+ * Sync saves the draft. Invariant: the draft on the screen is the server's
+ * revision rev with the queue applied on top, in order. So whatever comes from
+ * the server is applied below the queue: undo the queue, apply, redo it (replace,
+ * rebase and rejected do this). Every redo returns new inverses, because what an
+ * operation has to restore may have changed.
+ *
+ * One request is in flight at a time, which keeps the transactions in order
+ * without sequence numbers.
+ */
 export class Sync {
   readonly tab: string;
   private queue: Waiting[] = [];
@@ -53,6 +63,7 @@ export class Sync {
     this.flush();
   }
 
+  /** push queues a transaction that was applied to the draft, and sends it unless the server is unreachable. */
   push(w: Waiting): void {
     this.queue.push(w);
     this.persist();
@@ -60,6 +71,7 @@ export class Sync {
     if (this.state !== "offline") this.flush();
   }
 
+  /** waiting is the number of transactions that are not saved. */
   get waiting(): number { return this.queue.length; }
 
   /** adds reports whether a node is unsaved, so that the server does not know it yet. */
@@ -79,6 +91,7 @@ export class Sync {
     });
   }
 
+  /** send posts a transaction and handles each kind of response. */
   private async send(w: Waiting): Promise<void> {
     const body = this.body(w, this.rev);
     let r: Response;
@@ -90,12 +103,13 @@ export class Sync {
     if (r.status === 409 && answer.missed) return this.rebase(answer.missed, answer.rev);
     if (r.status === 410 || r.status === 409) return this.setState("reload");
     if (r.status >= 500 || r.status === 429 || r.status === 408 || r.status === 401) return this.setState("offline"); // 401: signed out in another tab; the user may sign in again
-    this.refused(w, answer);
+    this.rejected(w, answer);
   }
 
   private headers(): Record<string, string> { return { "content-type": "application/json", ...this.canvas.headers() }; }
   private body(w: Waiting, base: number): string { return JSON.stringify({ base, tab: this.tab, txid: w.txid, ops: w.ops }); }
 
+  /** accepted handles a saved transaction. */
   private accepted(w: Waiting, a: Answer): void {
     this.rev = Math.max(this.rev, a.rev);
     if (a.ops?.length) this.replace(w, a.ops);
@@ -134,7 +148,8 @@ export class Sync {
     this.setState(this.queue.length ? "saving" : "saved");
   }
 
-  private refused(w: Waiting, a: Answer): void {
+  /** rejected takes a transaction back that the server refused, and keeps the ones after it. */
+  private rejected(w: Waiting, a: Answer): void {
     for (const q of this.queue.toReversed()) this.canvas.changes.apply(q.undo);
     this.queue = this.queue.filter((q) => q !== w);
     for (const q of this.queue) q.undo = this.canvas.changes.apply(q.ops);
@@ -161,6 +176,7 @@ export class Sync {
     void this.fetchMissed(`${this.url}?since=${this.rev}`);
   }
 
+  /** fetchMissed rebases onto the missed transactions. A revision too old for the server's log (410) needs a reload. */
   private async fetchMissed(url: string): Promise<void> {
     try {
       const r = await fetch(url, { headers: this.canvas.headers(), signal: this.stop.signal });
@@ -170,6 +186,7 @@ export class Sync {
     } catch { /* the next message of the stream asks again */ }
   }
 
+  /** retryNow sends without waiting for the back-off, when the browser reports a connection. */
   private retryNow(): void {
     clearTimeout(this.timer);
     if (this.state === "offline") this.setState("saving");
@@ -181,7 +198,12 @@ export class Sync {
     this.canvas.emit("canvas:state", { state, waiting: this.queue.length, rev: this.rev });
   }
 
-  /** leave sends the queue as one transaction while the page unloads. A reload sends it again under the same ID. */
+  /**
+   * leave sends the queue as one transaction while the page unloads, when only
+   * sendBeacon is still allowed. Its response is never seen, so a reload sends the
+   * transaction again under the same ID, and the server ignores the second one.
+   * The base is the revision that the request in flight will lead to.
+   */
   private leave(): void {
     const rest = this.queue.filter((w) => w !== this.inFlight && !w.left);
     if (!rest.length || this.state === "reload" || !this.url) return;
@@ -195,6 +217,7 @@ export class Sync {
   /** persist keeps the queue for a reload; when the storage is full, it is still in memory. */
   private persist(): void { store("sessionStorage", `${this.key}:queue`, this.queue.length ? JSON.stringify(this.queue) : ""); }
 
+  /** end sends what is left and stops. */
   end(): void {
     this.leave();
     clearTimeout(this.timer);

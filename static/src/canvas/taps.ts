@@ -13,6 +13,11 @@ export interface TapsContext extends HasScene {
   readonly keys: { order(): string[] };
 }
 
+/**
+ * Taps connects two ports without dragging, which WCAG 2.5.7 asks for: tap or
+ * press Enter on a port, then on another. While the first is pending, arrow keys
+ * only visit ports that fit.
+ */
 export class Taps {
   /** pending is the port that was chosen first. */
   pending: Port | undefined;

@@ -31,6 +31,15 @@ export interface HasView {
   readonly view: Viewport;
 }
 
+/**
+ * Viewport owns the transform of the canvas: [x, y, zoom], where x and y are the
+ * position of the flow's origin in pixels of the pane.
+ *
+ * During a pan or zoom the nodes are covered by a transparent element
+ * (data-held), because browsers otherwise hit-test hundreds of nodes under the
+ * pointer in every frame. The cover has to go before the next press, or the press
+ * would miss its node: see release and pointerMoved.
+ */
 export class Viewport {
   transform: Transform = [0, 0, 1];
   readonly panZoom: PanZoomInstance;
@@ -60,7 +69,10 @@ export class Viewport {
     this.canvas.minimap?.paint();
   }
 
-  /** configure sets the options of the library, which needs all of them each time. */
+  /**
+   * configure sets the options of the library. XYPanZoom ignores all input until
+   * its first update, and each update needs the complete set of options.
+   */
   configure(mode: { selecting?: boolean; connecting?: boolean } = {}): void {
     this.panZoom.update({
       noWheelClassName: "nowheel", noPanClassName: this.space ? "never" : "nopan", preventScrolling: true, panOnScroll: true, panOnDrag: [0, 1],
@@ -70,6 +82,7 @@ export class Viewport {
     });
   }
 
+  /** show applies a transform. It runs in every frame of a gesture, so it must not read layout or restyle nodes. */
   private show(t: Transform): void {
     const was = this.transform, { pane, viewport } = this.canvas;
     this.transform = t;
@@ -96,6 +109,7 @@ export class Viewport {
     else this.release();
   }
 
+  /** keepGesture cancels a scheduled end of the gesture. */
   private keepGesture(): void {
     cancelAnimationFrame(this.ending);
     this.ending = 0;
@@ -109,6 +123,7 @@ export class Viewport {
     this.canvas.minimap?.paint();
   }
 
+  /** remember stores the view in this browser, debounced. It is a convenience and not part of the document. */
   private remember(): void {
     clearTimeout(this.saving);
     this.saving = window.setTimeout(() => {
@@ -130,6 +145,7 @@ export class Viewport {
     if (b.width) this.to(b, ms, 1);
   }
 
+  /** to shows a box as large as possible up to a zoom, within the space that toolbars and the minimap leave. */
   private to(b: Box, ms: number, zoom: number): void {
     const { width, height } = this.size;
     const free = { x: `${side}px`, top: `${above}px`, bottom: `${Math.min(width, height) < roomy ? below : map}px` } as const;
@@ -149,6 +165,7 @@ export class Viewport {
     if (dx || dy) this.pan({ x: dx, y: dy });
   }
 
+  /** pan moves the view by pixels. The library calls it too, when a drag reaches the edge of the pane. */
   pan = (delta: Point): Promise<boolean> =>
     panBy({ delta, panZoom: this.panZoom, transform: this.transform, translateExtent: infiniteExtent, ...this.size });
 
@@ -178,6 +195,7 @@ export class Viewport {
     else this.canvas.pane.removeAttribute("data-held");
   }
 
+  /** time returns the duration of an animation, or undefined when the user prefers reduced motion (WCAG 2.3.3). */
   private time(ms: number): { duration: number } | undefined {
     return ms && !matchMedia("(prefers-reduced-motion: reduce)").matches ? { duration: ms } : undefined;
   }
@@ -188,6 +206,7 @@ export class Viewport {
     void this.panZoom.setViewport({ x: width / 2 - p.x * zoom, y: height / 2 - p.y * zoom, zoom }).then(() => this.remember());
   }
 
+  /** end stops everything. destroy does not unbind all listeners of d3-zoom, so the pane must be discarded too. */
   end(): void {
     clearTimeout(this.saving);
     this.keepGesture();

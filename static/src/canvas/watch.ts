@@ -14,6 +14,12 @@ export interface WatchContext {
   readonly swaps: Swaps;
 }
 
+/**
+ * Watch reports changes that no other part makes: htmx swaps and morphs, fonts
+ * that load, a textarea that grows. A morph makes elements equal to what the
+ * server sent, so it also removes the classes and attributes that the canvas had
+ * added; Watch has them restored.
+ */
 export class Watch {
   private sizes = new ResizeObserver((entries) => this.resized(entries));
   private insides = new MutationObserver((records) => this.changed(records));
@@ -23,6 +29,7 @@ export class Watch {
     this.insides.observe(canvas.layer, { childList: true, subtree: true, attributes: true, attributeFilter: ["class", "data-step", "data-port", "data-type", "data-many", "data-side"] });
   }
 
+  /** start and stop observe the size of a node's element. */
   start(el: HTMLElement): void { this.sizes.observe(el); }
   stop(el: HTMLElement): void { this.sizes.unobserve(el); this.known.delete(el); }
 
@@ -31,6 +38,7 @@ export class Watch {
     this.insides.disconnect();
   }
 
+  /** resized measures nodes whose size changed. A ResizeObserver always reports once when it starts; that first report is skipped, the node has just been measured. */
   private resized(entries: ResizeObserverEntry[]): void {
     const ids: string[] = [];
     for (const { target } of entries) {
@@ -40,6 +48,7 @@ export class Watch {
     this.canvas.swaps.remeasure(ids);
   }
 
+  /** changed collects the mutations of one batch, so that each affected node is read and measured once. */
   private changed(records: MutationRecord[]): void {
     const inside = new Set<string>(), steps = new Set<string>();
     for (const r of records) {
@@ -55,6 +64,7 @@ export class Watch {
     for (const id of steps) this.canvas.status.read(id);
   }
 
+  /** nodes handles added and removed <article> elements. Removals come first: a replaced node is both. */
   private nodes(r: MutationRecord): void {
     for (const n of r.removedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.swaps.left(n);
     for (const n of r.addedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.swaps.arrived(n);

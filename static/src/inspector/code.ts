@@ -29,6 +29,7 @@ export function edit(under: Under): void {
   if (focused) view.focus();
 }
 
+/** extensions returns what the editor of a control can do. Tab leaves it, so that the keyboard is not trapped (WCAG 2.1.2). The nonce permits CodeMirror's style element under the content security policy. */
 function extensions(under: Under): Extension[] {
   const isJSON = fieldOf(under)?.dataset.value === "json" || under.closest<HTMLElement>("[data-instead-of]")?.dataset.value === "json";
   const nonce = document.body.dataset.nonce;
@@ -74,25 +75,29 @@ const look = EditorView.theme({
   ".cm-diagnostic": { padding: "4px 8px", borderLeft: "3px solid var(--bad)", fontSize: "var(--t-12)" },
 });
 
+/** jsonErrors reports errors, but not for an empty field. */
 const jsonErrors = (view: EditorView) => (view.state.doc.toString().trim() ? jsonParseLinter()(view) : []);
 
+/** oneLine refuses line breaks; pasted ones become spaces. */
 const oneLine: Extension = [
   EditorState.transactionFilter.of((tr) => (tr.newDoc.lines > 1 ? [] : tr)),
   EditorView.clipboardInputFilter.of((text) => text.replace(/\s*\n\s*/g, " ").trim()),
 ];
 
+/** labelled gives the editor the label and the description of the control. */
 function labelled(under: Under): Extension {
   const label = under.labels?.[0]?.textContent?.trim() ?? "Code", about = under.getAttribute("aria-describedby");
   return EditorView.contentAttributes.of({ "aria-label": label, ...(about ? { "aria-describedby": about } : {}) });
 }
 
+/** changed copies each edit to the control, as an input event of it. */
 function changed(under: Under, u: ViewUpdate): void {
   if (!u.docChanged) return;
   under.value = u.state.doc.toString();
   under.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// Takes over what undo or somebody else wrote into the control.
+// Takes over what undo or another user wrote into the control.
 document.addEventListener("ins:wrote", (e) => {
   for (const under of (e.target as Element).querySelectorAll<Under>(".ins-under")) {
     const view = views.get(under), text = view?.state.doc.toString();
@@ -118,6 +123,7 @@ async function offers(): Promise<Offer[]> {
   return r?.ok ? ((await r.json()) as { completions: Offer[] }).completions : [];
 }
 
+/** complete offers names after "{{" and closes the braces. The names depend on the draft, so they are requested each time. */
 function complete(under: Under) {
   return async (context: CompletionContext): Promise<CompletionResult | null> => {
     const open = context.matchBefore(/\{\{\s*[\w-]*/);

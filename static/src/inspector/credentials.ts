@@ -2,6 +2,7 @@
 import { flowPath } from "../builder/canvas.ts";
 import { el, html } from "../builder/dom.ts";
 import { icon } from "../icon.ts";
+import { onClick } from "../listen.ts";
 import { ask, nodePath } from "./ask.ts";
 import { pane, section, send, settle } from "./fields.ts";
 import { part } from "./values.ts";
@@ -9,13 +10,12 @@ import { part } from "./values.ts";
 let dialog: HTMLDialogElement | undefined;
 let key: string | undefined; // of the field that it is for; the element may be replaced meanwhile
 
-pane.addEventListener("click", (e) => {
-  const button = (e.target as Element).closest<HTMLElement>("[data-new-credential]");
-  if (!button) return;
+onClick(pane, "[data-new-credential]", (button) => {
   key = button.closest<HTMLElement>("[data-key]")!.dataset.key;
   void open(button.dataset.newCredential!, button.dataset.hosts ?? "");
 });
 
+/** open shows the form for a new credential. */
 async function open(provider: string, hosts: string): Promise<void> {
   const r = await ask(`${flowPath}/credentials?${new URLSearchParams({ provider, hosts })}`);
   if (!r?.ok) return;
@@ -24,6 +24,7 @@ async function open(provider: string, hosts: string): Promise<void> {
   dialog.showModal();
 }
 
+/** made creates the dialog. */
 function made(): HTMLDialogElement {
   const close = el("button", { type: "button", class: "btn quiet small only", "aria-label": "Close", title: "Close" }, icon("x"));
   const d = el("dialog", { class: "dialog", id: "credential-dialog", "aria-labelledby": "credential-dialog-title" },
@@ -40,6 +41,7 @@ function made(): HTMLDialogElement {
   return d;
 }
 
+/** add sends the form, and selects the new credential in the field that it is for. */
 async function add(form: HTMLFormElement): Promise<void> {
   const r = await ask(form.getAttribute("action")!, { method: "POST", body: new URLSearchParams(new FormData(form) as unknown as Record<string, string>) });
   if (r?.status === 422) {
@@ -59,9 +61,9 @@ async function add(form: HTMLFormElement): Promise<void> {
 
 // Moves a text that looks like a secret to a credential. The server makes the
 // edit, which arrives like one by another user.
-pane.addEventListener("click", (e) => {
-  const button = (e.target as Element).closest<HTMLButtonElement>("[data-move-secret]"), node = section()?.dataset.node;
-  if (!button || !node) return;
+onClick<HTMLButtonElement>(pane, "[data-move-secret]", (button, e) => {
+  const node = section()?.dataset.node;
+  if (!node) return;
   e.preventDefault();
   settle();
   button.disabled = true;

@@ -68,6 +68,7 @@ export function commitWith(field: HTMLElement, label: string, more: Op[]): void 
   if (ops) canvas.commit(label, [...ops, ...more]);
 }
 
+/** titleOf returns the label of a field, for the names of undo steps. */
 export function titleOf(field: HTMLElement): string { return field.querySelector("label, .label")?.textContent?.trim().toLowerCase() ?? "node"; }
 
 /** mark shows why a field is invalid, or removes the error. */
@@ -110,6 +111,7 @@ pane.addEventListener("focusout", (e) => {
 });
 addEventListener("pagehide", settle, { capture: true }); // before the canvas sends its queue
 
+/** slide copies the value of a slider to the number field beside it. */
 function slide(range: HTMLInputElement): void {
   const c = document.getElementById(range.dataset.slides!) as HTMLInputElement;
   c.value = range.value;

@@ -1,6 +1,7 @@
 // Uploads a file for a field, and removes it.
 import { flowPath } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
+import { onClick } from "../listen.ts";
 import { toast } from "../toasts.ts";
 import { ask } from "./ask.ts";
 import { fieldOf, pane, send } from "./fields.ts";
@@ -11,13 +12,14 @@ pane.addEventListener("change", (e) => {
   if (input.matches("[data-upload]") && input.files?.[0]) void upload(input, input.files[0]);
 });
 
+/** upload sends a file; the response is the value that refers to it. */
 async function upload(input: HTMLInputElement, file: File): Promise<void> {
-  const says = input.closest("label")!.querySelector("[data-says]")!, was = says.textContent;
-  says.textContent = `Uploading ${file.name}…`;
+  const label = input.closest("label")!.querySelector("[data-says]")!, was = label.textContent;
+  label.textContent = `Uploading ${file.name}…`;
   const body = new FormData();
   body.append("file", file);
   const r = await ask(`${flowPath}/files`, { method: "POST", body });
-  says.textContent = was;
+  label.textContent = was;
   input.value = "";
   if (!r) return toast("Upload failed. Check your connection and try again.", "bad");
   if (r.ok) take(fieldOf(input)!, await r.text());
@@ -37,9 +39,8 @@ function take(field: HTMLElement, value: string): void {
   send(field);
 }
 
-pane.addEventListener("click", (e) => {
-  const field = (e.target as Element).closest("[data-file-do=remove]") && fieldOf(e.target as Element);
-  if (!field) return;
+onClick(pane, "[data-file-do=remove]", (button) => {
+  const field = fieldOf(button)!;
   part(field, "kept")!.value = "";
   field.querySelector(".ins-row")?.replaceWith(el("p", { class: "help" }, "Removed."));
   send(field);

@@ -13,22 +13,22 @@ import "./models.ts";
 import "./credentials.ts";
 
 let selected: string[] = [];
-let wished: string | undefined; // a field to focus once its node is shown
-let going: AbortController | undefined;
+let wantedField: string | undefined; // a field to focus once its node is shown
+let loading: AbortController | undefined;
 let timer = 0;
 
 listen<{ nodes: string[] }>(canvas, "canvas:select", ({ nodes }) => {
   settle();
   if (nodes.length === selected.length && nodes.every((n, i) => n === selected[i])) return;
   selected = [...nodes];
-  wished = undefined;
+  wantedField = undefined;
   void load();
 });
 
 /** load shows the selection: a node, several, or the flow itself. */
 async function load(): Promise<void> {
-  going?.abort();
-  const stop = (going = new AbortController()), [node] = selected;
+  loading?.abort();
+  const stop = (loading = new AbortController()), [node] = selected;
   if (selected.length > 1) return several();
   if (node && canvas.sync.adds(node)) return soon(); // once it is saved, load runs again
   const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
@@ -38,10 +38,12 @@ async function load(): Promise<void> {
   focus();
 }
 
+/** soon shows that a new node is not saved yet, so the server does not know it. */
 function soon(): void {
   pane.replaceChildren(el("p", { class: "pane-empty" }, "Saving…"));
 }
 
+/** several shows the names of the selected nodes and what can be done with all of them. */
 function several(): void {
   const names = selected.map((id) => el("li", {}, el("a", { href: nodePath(id), "data-jump": id }, canvas.scene.elements.get(id)?.querySelector("[data-title]")?.textContent ?? id)));
   const acts = [["align-left", "Align left"], ["align-top", "Align tops"], ["align-columns", "Distribute horizontally"], ["align-rows", "Distribute vertically"], ["group", "Group"], ["disable", "Disable or enable"], ["duplicate", "Duplicate"], ["delete", "Delete"]];
@@ -68,14 +70,15 @@ listen(canvas, "canvas:acked canvas:remote canvas:refused", () => {
 listen<{ node: string; part?: string }>(canvas, "canvas:open", ({ node, part }) => {
   if (part === "label" && !canvas.readonly) return;
   if (selected[0] !== node || selected.length > 1) { canvas.selection.set([node]); }
-  wished = part ?? "";
+  wantedField = part ?? "";
   if (section()?.dataset.node === node) focus();
 });
 
+/** focus focuses the field that was asked for, opening the section that it is in. */
 function focus(): void {
-  if (wished === undefined || !section()) return;
-  const field = wished ? pane.querySelector<HTMLElement>(`[data-key="${CSS.escape(`set:${wished}`)}"]`) : pane.querySelector<HTMLElement>(".ins-part [data-set], [data-put]");
-  wished = undefined;
+  if (wantedField === undefined || !section()) return;
+  const field = wantedField ? pane.querySelector<HTMLElement>(`[data-key="${CSS.escape(`set:${wantedField}`)}"]`) : pane.querySelector<HTMLElement>(".ins-part [data-set], [data-put]");
+  wantedField = undefined;
   const fold = field?.closest("details");
   if (fold) fold.open = true;
   field?.querySelector<HTMLElement>("input:not([type=hidden], [type=file]), textarea, select, button")?.focus();

@@ -13,19 +13,21 @@ const input = (box: HTMLElement): HTMLInputElement => box.querySelector<HTMLInpu
 const list = (box: HTMLElement): HTMLElement => box.querySelector<HTMLElement>("[data-models-list]")!;
 const options = (box: HTMLElement): HTMLElement[] => [...box.querySelectorAll<HTMLElement>("[role=option]")];
 
+/** open shows the list of models for a query. Of several requests only the latest response is shown. */
 async function open(box: HTMLElement, query: string): Promise<void> {
-  const turn = ++asked, l = list(box);
+  const request = ++asked, l = list(box);
   if (l.hidden) l.replaceChildren(html(`<p class="help">Looking for models…</p>`));
   l.hidden = false;
   input(box).setAttribute("aria-expanded", "true");
   const r = await ask(`${flowPath}/models?task=${box.dataset.models}&q=${encodeURIComponent(query)}`);
-  if (turn !== asked || !r?.ok || l.hidden) return;
+  if (request !== asked || !r?.ok || l.hidden) return;
   l.replaceChildren(html(await r.text()));
   const found = l.querySelector("[role=listbox]")!;
   found.id = "models-found";
   input(box).setAttribute("aria-controls", found.id);
 }
 
+/** close hides the list, and ignores a response that is still to come. */
 function close(box: HTMLElement): void {
   asked++;
   list(box).hidden = true;
@@ -43,6 +45,7 @@ function active(box: HTMLElement, by: number): void {
   input(box).setAttribute("aria-activedescendant", to.id);
 }
 
+/** choose takes a model from the list. */
 function choose(box: HTMLElement, model: string): void {
   input(box).value = model;
   close(box);

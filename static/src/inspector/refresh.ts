@@ -15,6 +15,10 @@ const fields = (s: ParentNode): HTMLElement[] => [...s.querySelectorAll<HTMLElem
 const shape = (s: ParentNode): string => fields(s).map((f) => `${f.dataset.key} ${f.dataset.value}`).join();
 const find = (s: ParentNode, key: string | undefined): HTMLElement | null => s.querySelector<HTMLElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
 
+/**
+ * merge compares each field with how the server rendered it last time, not with the
+ * page: the page contains what the user typed, and elements that scripts added.
+ */
 function merge(now: HTMLElement, fresh: HTMLElement): void {
   head(now, fresh);
   for (const f of fields(fresh)) {

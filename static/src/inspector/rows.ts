@@ -1,4 +1,5 @@
 // Rows of lists and maps. The last row is empty; filling it adds another.
+import { onClick } from "../listen.ts";
 import { fieldOf, pane, send } from "./fields.ts";
 import { part, rows } from "./values.ts";
 
@@ -7,6 +8,7 @@ pane.addEventListener("input", (e) => {
   if (row) grow(row);
 });
 
+/** empty reports whether a row has neither a name nor a value. */
 const empty = (row: HTMLElement): boolean => !part(row, "text")?.value && !part(row, "kept")?.value && !part(row, "name")?.value;
 
 /** grow adds a row when the last one is no longer empty. */
@@ -25,9 +27,9 @@ function number(list: HTMLElement): void {
     for (const c of row.querySelectorAll("[aria-label]")) c.setAttribute("aria-label", c.getAttribute("aria-label")!.replace(/\d+(?=(, \w+)?$)/, String(i + 1)));
 }
 
-pane.addEventListener("click", (e) => {
-  const button = (e.target as Element).closest<HTMLElement>("[data-row-do]"), row = button?.closest<HTMLElement>("[data-row]");
-  if (!button || !row) return;
+onClick(pane, "[data-row-do]", (button) => {
+  const row = button.closest<HTMLElement>("[data-row]");
+  if (!row) return;
   const field = fieldOf(row)!, list = row.parentElement!, all = rows(list), at = all.indexOf(row);
   if (button.dataset.rowDo === "up") {
     if (at > 0 && !empty(row)) all[at - 1]!.before(row);

@@ -34,6 +34,7 @@ export function read(field: HTMLElement): Reading {
 
 function parsed(s: string): Reading { return s ? { value: JSON.parse(s) } : {}; }
 
+/** boolean reads a checkbox, or a select with an empty option for "not set". */
 function boolean(c: Control): Reading {
   if (c instanceof HTMLInputElement) return { value: c.checked };
   return c.value ? { value: c.value === "true" } : {};
@@ -42,6 +43,7 @@ function boolean(c: Control): Reading {
 /** rows returns the rows of a list or map, including the empty last one. */
 export function rows(field: ParentNode): HTMLElement[] { return [...field.querySelectorAll<HTMLElement>("[data-row]")]; }
 
+/** item returns the value of a row: its text, or else a value that is not shown as text, such as a file. */
 function item(row: HTMLElement): unknown {
   const kept = part(row, "kept")?.value;
   return text(row) || (kept ? JSON.parse(kept) : undefined);
@@ -52,6 +54,7 @@ function list(field: HTMLElement): Reading {
   return items.length ? { value: items } : {};
 }
 
+/** map reads rows with names. Names must be unique. */
 function map(field: HTMLElement): Reading {
   const named: Record<string, unknown> = {};
   for (const [i, row] of rows(field).entries()) {
@@ -68,6 +71,7 @@ function retry(field: HTMLElement): Reading {
   return a!.error || b!.error ? { error: a!.error ?? b!.error } : parseRetry(a!.value as number | undefined, b!.value as number | undefined);
 }
 
+/** onError reads what happens when the node fails: fail, an edge for errors, or values to continue with. */
 function onError(field: HTMLElement): Reading {
   const choice = field.querySelector<HTMLSelectElement>("[name=on_error]")!.value, values: Record<string, unknown> = {};
   if (choice === "fail") return {};

@@ -29,6 +29,7 @@ function replaceBar(n: RunEvent): void {
   publish("bar");
 }
 
+/** part writes a part of the bar; it is hidden while it has no text. */
 function part(selector: string, text: string): void {
   const el = place?.querySelector<HTMLElement>(selector);
   if (!el) return;

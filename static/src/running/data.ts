@@ -27,11 +27,12 @@ function load(): void {
   if (inView()) timer = window.setTimeout(() => void fetchData(), rest);
 }
 
+/** fetchData loads the data. Of several requests only the latest response is shown. */
 async function fetchData(): Promise<void> {
-  const node = chosen(), turn = ++wanted;
+  const node = chosen(), request = ++wanted;
   if (!node) return;
   const r = await ask(`${flowPath}/data/${encodeURIComponent(node)}${shown ? `?run=${encodeURIComponent(shown.id)}` : ""}`);
-  if (r?.ok && turn === wanted) put(await r.text());
+  if (r?.ok && request === wanted) put(await r.text());
 }
 
 function put(text: string): void {
@@ -48,9 +49,10 @@ subscribe("clear", load);
 
 // Pins.
 
-if (!readonly) command({ name: "pin", title: "Pin or unpin output", hint: "Draft runs use it instead of running the node", icon: "pin", keys: "P", enabled: () => !!chosen(), run: () => void turn(chosen()!) });
+if (!readonly) command({ name: "pin", title: "Pin or unpin output", hint: "Draft runs use it instead of running the node", icon: "pin", keys: "P", enabled: () => !!chosen(), run: () => void togglePin(chosen()!) });
 
-async function turn(node: string): Promise<void> {
+/** togglePin pins or unpins the output of a node. */
+async function togglePin(node: string): Promise<void> {
   const off = isPinned(node);
   const r = await ask(`${flowPath}/${off ? "unpin" : "pin"}/${encodeURIComponent(node)}`, new URLSearchParams(shown && !off ? { run: shown.id } : {}));
   if (!r) return;

@@ -7,8 +7,8 @@ export type RunError = { Code: string; Text: string; Do: string; Node: string };
 /** Preview is the result of a step, small enough to show in its node. */
 export type Preview = { kind: "text" | "scores" | "image" | "file"; text?: string; file?: string; scores?: { label: string; score: number }[] };
 
-/** StepEvent is the state of a step; at is when it was recorded, in ms since 1970. */
-export type StepEvent = { node: string; state: string; ms: number; items?: number; tokens?: string; cost?: string; error?: RunError; preview?: Preview; at: number };
+/** StepEvent is the state of a step. items has the number of items of each output port with a list; at is when it was recorded, in ms since 1970. */
+export type StepEvent = { node: string; state: string; ms: number; items?: Record<string, number>; tokens?: string; cost?: string; error?: RunError; preview?: Preview; at: number };
 
 /** RunEvent is the state of the run; bar is the run bar as HTML. */
 export type RunEvent = { run: string; state: string; done: number; all: number; ms: number; cost: string; error?: RunError; bar: string; title?: string };

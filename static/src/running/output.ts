@@ -7,6 +7,7 @@ import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
 import { formatDuration, stateLabel, subscribe, type StepEvent, type TextEvent } from "./events.ts";
 
+/** NodeOutput is what a node shows of its step. from is when it started (performance.now); slot is the element that it was written to. */
 type NodeOutput = { step?: StepEvent; from: number; text: string; slot?: Element | null };
 const nodes = new Map<string, NodeOutput>();
 const maxText = 4000; // characters of streamed text; a node shows the last lines
@@ -41,6 +42,7 @@ subscribe("clear", () => {
   nodes.clear();
 });
 
+/** at returns the entry of a node, creating it if needed. */
 function at(node: string): NodeOutput {
   let output = nodes.get(node);
   if (!output) nodes.set(node, (output = { from: 0, text: "" }));
@@ -53,6 +55,7 @@ const badgeOf = (node: string) => article(node)?.querySelector<HTMLElement>("[da
 
 function write(node: string): void { badge(node); body(node); }
 
+/** badge shows the state and duration of the step in the node's header. */
 function badge(node: string): void {
   const step = nodes.get(node)?.step, b = badgeOf(node);
   if (!step || !b) return;
@@ -64,12 +67,14 @@ function badge(node: string): void {
   b.hidden = false;
 }
 
+/** time returns the elapsed time of a running step, or the duration of one that succeeded. */
 function time(node: string): string {
   const { step, from } = nodes.get(node)!;
   if (step!.state === "running") return formatDuration(performance.now() - from);
   return step!.state === "succeeded" && step!.ms > 0 ? formatDuration(step!.ms) : "";
 }
 
+/** body shows streamed text while it arrives, then the error or a preview of the result. */
 function body(node: string): void {
   const output = nodes.get(node)!, slot = slotOf(node), n = output.step;
   output.slot = slot;
@@ -85,6 +90,7 @@ function body(node: string): void {
   if (going) going.scrollTop = going.scrollHeight;
 }
 
+/** preview returns the elements of a result, by its kind. */
 function preview({ preview: p }: StepEvent): HTMLElement[] {
   if (!p) return [];
   if (p.kind === "scores") return [el("div", { class: "result-scores" }, ...(p.scores ?? []).flatMap((s, i) => score(s.label, s.score, i === 0)))];

@@ -13,11 +13,13 @@ let last = "";
 
 const inView = () => tab.getAttribute("aria-selected") === "true" && !document.hidden && tab.checkVisibility();
 
+/** soon loads the list after a pause, in which the server records the run. */
 function soon(): void {
   clearTimeout(timer);
   timer = window.setTimeout(() => void load(), delay);
 }
 
+/** load replaces the list, unless it is unchanged or has the focus. */
 async function load(): Promise<void> {
   const r = await ask(`${flowPath}/runs${shown ? `?run=${encodeURIComponent(shown.id)}` : ""}`);
   if (!r?.ok) return;

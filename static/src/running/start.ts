@@ -13,6 +13,7 @@ const saveTimeout = 8000; // ms to wait for the draft to be saved
 const typedKey = `run:${flowId}`;
 let busy = false;
 
+// one is the single selected or focused node; may and open are the conditions of the commands.
 const one = (): string | undefined => { const list = canvas.chosen?.() ?? []; return list.length === 1 ? list[0] : undefined; };
 const may = () => !readonly && !!dialog && !busy;
 const open = () => !!shown && !shown.over;
@@ -44,6 +45,7 @@ async function rerun(from: string): Promise<void> {
   finally { busy = false; }
 }
 
+/** send starts a run and follows it, or shows the form with its errors. */
 async function send(body: FormData | URLSearchParams): Promise<void> {
   const r = await ask(`${flowPath}/run`, body);
   if (!r) return;
@@ -74,6 +76,7 @@ async function saved(): Promise<boolean> {
 
 const form = (): HTMLFormElement | null => dialog?.querySelector("form") ?? null;
 
+/** put shows the form that the server rendered, with input that was typed before. */
 function put(text: string): boolean {
   if (!dialog) return false;
   dialog.replaceChildren(html(text));
@@ -81,6 +84,7 @@ function put(text: string): boolean {
   return true;
 }
 
+/** openDialog opens the form and focuses the first field with an error, or else the first field. */
 function openDialog(): void {
   if (!dialog) return;
   if (!dialog.open) dialog.showModal();
@@ -89,17 +93,19 @@ function openDialog(): void {
 
 // Input that was not run yet survives closing the dialog and a reload.
 
+/** texts returns the fields whose values can be stored as text. */
 function texts(f: HTMLFormElement): (HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement)[] {
   return [...f.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>("input[name^='in.']:not([type=file], [type=checkbox]), textarea[name^='in.'], select[name^='in.']")];
 }
 
+/** remember fills in stored input, unless the form shows errors for what was just sent. */
 function remember(): void {
   const f = form();
   if (!f || f.querySelector("[aria-invalid]")) return;
   try {
     const typed = JSON.parse(kept(typedKey) || "{}") as Record<string, string>;
     for (const t of texts(f)) if (typed[t.name] !== undefined) t.value = typed[t.name]!;
-  } catch { /* what another version kept is not ours */ }
+  } catch { /* stored by another version */ }
 }
 
 dialog?.addEventListener("input", () => {

@@ -19,19 +19,22 @@ export function follow(run: string, live: boolean): void {
   store("sessionStorage", key, run);
   if (live) say("Run started");
   source = new EventSource(`${flowPath}/runs/${encodeURIComponent(run)}/events`);
-  hear<StepEvent[]>("steps", (steps) => { paint(steps); publish("steps", steps); });
-  hear<TextEvent[]>("text", (texts) => publish("text", texts));
-  hear<RunEvent>("run", (n) => { shown!.state = n.state; publish("run", n); });
-  hear("over", () => over());
+  receive<StepEvent[]>("steps", (steps) => { paint(steps); publish("steps", steps); });
+  receive<TextEvent[]>("text", (texts) => publish("text", texts));
+  receive<RunEvent>("run", (n) => { shown!.state = n.state; publish("run", n); });
+  receive("over", () => over());
   source.addEventListener("error", () => { if (source?.readyState === EventSource.CLOSED) stop(); });
 }
 
-function hear<T>(name: string, act: (detail: T) => void): void {
+/** receive calls act with the data of each event of a name. */
+function receive<T>(name: string, act: (detail: T) => void): void {
   source!.addEventListener(name, (e) => act(JSON.parse((e as MessageEvent<string>).data || "null") as T));
 }
 
+/** stop closes the stream; the run stays on the page. */
 function stop(): void { source?.close(); source = undefined; }
 
+/** over marks the run as finished. The server closes the stream then; an EventSource would reconnect. */
 function over(): void {
   stop();
   if (!shown) return;
@@ -66,15 +69,15 @@ command({ name: "leave-run", title: "Close run", icon: "x", enabled: () => !!sho
 
 // Following the run: pans to the running node.
 
-let goes = kept("follow") === "on";
-const marks = () => document.querySelectorAll('[data-command="follow"]').forEach((b) => b.setAttribute("aria-pressed", String(goes)));
-command({ name: "follow", title: "Follow run on canvas", icon: "eye", run: () => { goes = !goes; keep("follow", goes ? "on" : "off"); marks(); } });
-bus.addEventListener("bar", marks);
+let following = kept("follow") === "on";
+const showFollowing = () => document.querySelectorAll('[data-command="follow"]').forEach((b) => b.setAttribute("aria-pressed", String(following)));
+command({ name: "follow", title: "Follow run on canvas", icon: "eye", run: () => { following = !following; keep("follow", following ? "on" : "off"); showFollowing(); } });
+bus.addEventListener("bar", showFollowing);
 
 subscribe<StepEvent[]>("steps", (steps) => {
   if (!shown?.live) return;
   const now = steps.findLast((s) => s.state === "running");
-  if (goes && now && canvas.scene.elements.has(now.node)) canvas.view.reveal(now.node);
+  if (following && now && canvas.scene.elements.has(now.node)) canvas.view.reveal(now.node);
 });
 
 // At the end the result is announced, and the view goes to a failed node.
@@ -86,6 +89,7 @@ subscribe<RunEvent>("run", (n) => {
   if (n.state === "failed" && n.error?.Node) goTo(n.error.Node);
 });
 
+/** goTo selects a failed node and brings it into view. The focus follows only if the user is not working elsewhere. */
 function goTo(node: string): void {
   if (!canvas.scene.elements.has(node)) return;
   canvas.selection.set([node]);

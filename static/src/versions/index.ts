@@ -4,7 +4,7 @@ import htmx from "htmx.org/dist/htmx.esm.js";
 import { builder, canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { el } from "../builder/dom.ts";
-import { listen } from "../listen.ts";
+import { listen, onClick } from "../listen.ts";
 
 const quiet = 1200; // ms to debounce the refresh of the button
 
@@ -52,12 +52,8 @@ listen<Published>(document, "flow:published", ({ first, version }) => {
   if (!first) dialog().close();
 });
 
-document.addEventListener("click", (event) => {
-  const target = event.target instanceof Element ? event.target : null;
-  const jump = target?.closest<HTMLElement>("#publish-dialog [data-reveal]");
-  const closer = target?.closest<HTMLElement>("#publish-dialog [data-close]");
-  if (!jump && !closer) return;
-  event.preventDefault();
+onClick(document, "#publish-dialog :is([data-reveal], [data-close])", (button, e) => {
+  e.preventDefault();
   dialog().close();
-  if (jump) canvas.open(jump.dataset.reveal);
+  canvas.open(button.dataset.reveal);
 });

@@ -1,1 +1,0 @@
-function n(t,e){try{return globalThis[t].getItem(e)??""}catch{return""}}function o(t,e){try{return JSON.parse(n(t,e))}catch{return}}function i(t,e,r){try{r?globalThis[t].setItem(e,r):globalThis[t].removeItem(e)}catch{}}export{n as a,o as b,i as c};

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { load, loadJSON, store } from "./storage.ts";
+
+/** use puts a storage in place of the browser's. */
+function use(storage: Partial<Storage>): void { Object.assign(globalThis, { sessionStorage: storage }); }
+
+function working(): Map<string, string> {
+  const kept = new Map<string, string>();
+  use({ getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => void kept.set(k, v), removeItem: (k) => void kept.delete(k) });
+  return kept;
+}
+
+describe("storage", () => {
+  test("keeps a text", () => {
+    working();
+    store("sessionStorage", "a", "1");
+    assert.deepEqual([load("sessionStorage", "a"), load("sessionStorage", "b")], ["1", ""]);
+  });
+  test("removes a key with an empty text", () => {
+    const kept = working();
+    store("sessionStorage", "a", "1");
+    store("sessionStorage", "a", "");
+    assert.equal(kept.size, 0);
+  });
+  test("reads a value, and what is not JSON as nothing", () => {
+    working();
+    store("sessionStorage", "a", '["x"]');
+    store("sessionStorage", "b", "{");
+    assert.deepEqual([loadJSON("sessionStorage", "a"), loadJSON("sessionStorage", "b"), loadJSON("sessionStorage", "c")], [["x"], undefined, undefined]);
+  });
+  test("does without a storage that is full or forbidden", () => {
+    const refuse = (): never => { throw new Error("QuotaExceededError"); };
+    use({ getItem: refuse, setItem: refuse, removeItem: refuse });
+    store("sessionStorage", "a", "1");
+    assert.deepEqual([load("sessionStorage", "a"), loadJSON("sessionStorage", "a")], ["", undefined]);
+  });
+});
