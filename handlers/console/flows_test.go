@@ -101,7 +101,7 @@ func TestArchiveFlow(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(lineFlow)
 	b.Post("/flows/"+id+"/archive", nil).RedirectsTo("/flows")
-	b.Get("/flows").Is(http.StatusOK).Has("“A line” is archived.", `action="/flows/`+id+`/restore"`, "1 flow in the archive")
+	b.Get("/flows").Is(http.StatusOK).Has("“A line” was archived.", `action="/flows/`+id+`/restore"`, "1 flow in the archive")
 	b.Get("/flows?archived=1").Is(http.StatusOK).Has("A line", "Restore").Lacks("Duplicate")
 	for _, path := range []string{"", "/versions", "/api", "/tags"} { // pages of its runs still lead there
 		b.Get("/flows/"+id+path).Is(http.StatusGone).Has("“A line” is in the archive", "This flow is archived", `href="/flows?archived=1"`)
@@ -110,7 +110,7 @@ func TestArchiveFlow(t *testing.T) {
 	b.Post("/flows/"+id+"/duplicate", nil).Is(http.StatusGone)
 	b.Get("/flows/" + id + "/export").Is(http.StatusOK)
 	b.Post("/flows/"+id+"/restore", nil).RedirectsTo("/flows")
-	b.Get("/flows").Is(http.StatusOK).Has("“A line” is back.").Lacks("in the archive")
+	b.Get("/flows").Is(http.StatusOK).Has("“A line” was restored.").Lacks("in the archive")
 	b.Post("/flows/"+id+"/restore", nil).RedirectsTo("/flows") // twice does no harm
 }
 
@@ -177,7 +177,7 @@ func TestCreateFlow(t *testing.T) {
 			b.Get("/flows/" + id).Is(http.StatusOK)
 		})
 	}
-	b.Post("/flows", url.Values{"template": {"gone"}}).Is(http.StatusUnprocessableEntity).Has("There is no such template")
+	b.Post("/flows", url.Values{"template": {"gone"}}).Is(http.StatusUnprocessableEntity).Has("This template no longer exists")
 	b.Post("/flows", url.Values{"model": {"acme/none"}}).Is(http.StatusUnprocessableEntity).Has("There is no model acme/none.")
 	b.Get("/flows/templates").Is(http.StatusOK).Has("A start", "Needs Replicate", `value="start"`)
 	h.As(flow.MemberViewer).Get("/flows/templates").Is(http.StatusOK).Has("A start").Lacks(`value="start"`)

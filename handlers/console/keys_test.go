@@ -54,7 +54,7 @@ func TestKeys(t *testing.T) {
 	if k = h.OnlyKey(); k.Name != "Shop" || k.RPM != 0 || k.RunsPerDay != 5 || k.ExpiresAt.IsZero() || !k.Has(flow.ScopeRun) {
 		t.Errorf("changed, the key is %q %s", k.Name, k.Terms())
 	}
-	b.Get(page).Has("It holds from the next call on")
+	b.Get(page).Has("was saved")
 
 	second := b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusOK).Has("works until").NewKey()
 	b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusUnprocessableEntity).Has("rolled meanwhile").Lacks("data-new-key")
@@ -62,10 +62,10 @@ func TestKeys(t *testing.T) {
 	b.Post(page+"/end", nil).RedirectsTo(page)
 	b.Get(page).Lacks("was replaced by")
 	b.Post(page+"/revoke", nil).RedirectsTo("/keys")
-	b.Get("/keys").Has("is revoked", "No key works at present")
+	b.Get("/keys").Has("was revoked", "No key works at present")
 	b.Get("/keys?show=all").Has("Shop", "revoked")
 	b.Get(page).Is(http.StatusOK).Has("Revoked on").Lacks("Rotate key")
-	h.As(flow.MemberOwner).Get("/settings/audit").Has("created the key", "changed the key", "rolled the key", "revoked the key", "Shop", "1000 runs a day")
+	h.As(flow.MemberOwner).Get("/settings/audit").Has("created the key", "changed the key", "rotated the key", "revoked the key", "Shop", "1000 runs a day")
 }
 
 func TestKeys_refuses(t *testing.T) {
@@ -79,17 +79,17 @@ func TestKeys_refuses(t *testing.T) {
 	}{
 		"no name":        {url.Values{"scope": {"run"}}, "Say what the key is for."},
 		"no scope":       {url.Values{"name": {"kept name"}}, "Choose at least one."},
-		"no flow":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one, or let it call all."},
+		"no flow":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one flow, or allow all."},
 		"strange flow":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"flow_nothing"}}, "There is no flow"},
 		"no flow at all": {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"'"}}, "There is no flow"},
 		"hidden name":    {url.Values{"name": {"kept\u202ename"}, "scope": {"run"}}, "does not show (U+202E)"},
 		"strange scope":  {url.Values{"name": {"kept name"}, "scope": {strings.Repeat("admin", 100)}}, "There is no scope"},
-		"no decimal":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0x1p4"}}, "An amount such as 5"},
-		"no number":      {url.Values{"name": {"kept name"}, "scope": {"run"}, "rpm": {"many"}}, "A whole number"},
-		"nothing a day":  {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0"}}, "An amount such as 5"},
+		"no decimal":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0x1p4"}}, "Enter an amount such as 5"},
+		"no number":      {url.Values{"name": {"kept name"}, "scope": {"run"}, "rpm": {"many"}}, "Enter a whole number"},
+		"nothing a day":  {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0"}}, "Enter an amount such as 5"},
 		"no day":         {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}}, "Choose the last day"},
-		"past":           {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}, "date": {"2020-01-01"}}, "This day is past"},
-		"strange time":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"-3"}}, "Choose one of these"},
+		"past":           {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}, "date": {"2020-01-01"}}, "This day is in the past"},
+		"strange time":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"-3"}}, "Choose one of the options"},
 	} {
 		a := b.Post("/keys", c.form)
 		if a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Body, c.says) || !strings.Contains(a.Body, c.form.Get("name")) {
@@ -98,7 +98,7 @@ func TestKeys_refuses(t *testing.T) {
 	}
 	b.Post("/keys", url.Values{"name": {strings.Repeat("x", web.MaxForm)}}).Is(http.StatusRequestEntityTooLarge).Has("larger than 1 MiB")
 	all := b.Post("/keys", url.Values{"rpm": {"many"}}).Is(http.StatusUnprocessableEntity)
-	all.Has("Say what the key is for.", "Choose at least one.", "A whole number", `value="many"`)
+	all.Has("Say what the key is for.", "Choose at least one.", "Enter a whole number", `value="many"`)
 	if list, err := h.Store.ListKeys(t.Context(), flow.DefaultWorkspace); err != nil || len(list) > 0 {
 		t.Errorf("%d keys, %v", len(list), err)
 	}
@@ -153,7 +153,7 @@ func TestFlowKeys_without_script(t *testing.T) {
 	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusUnprocessableEntity).Has("rolled meanwhile")
 	b.Post(at+"/"+k.ID+"/end", nil).RedirectsTo(at)
 	b.Post(at+"/"+k.ID+"/revoke", nil).RedirectsTo(at)
-	b.Get(at).Has("is revoked", "No key may call this flow yet")
+	b.Get(at).Has("was revoked", "No key may call this flow yet")
 	b.Post("/flows/"+h.Flow(webtest.PublishGreeting)+"/keys/"+k.ID+"/revoke", nil).Is(http.StatusNotFound) // not a key of that flow
 }
 
