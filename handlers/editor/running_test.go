@@ -26,8 +26,8 @@ func TestRunForm(t *testing.T) {
 	})
 	t.Run("keeps what was typed beside what is wrong with it", func(t *testing.T) {
 		form := url.Values{"filled": {"1"}, "in.ticket": {""}, "in.times": {"9"}}
-		b.Fragment().Post(path, form).Is(422).Has("The flow needs this.", `value="9"`, "at most 5").Lacks("<html")
-		b.Post(path, form).Is(422).Has("<html", "The flow needs this.", `value="9"`)
+		b.Fragment().Post(path, form).Is(422).Has("Required.", `value="9"`, "at most 5").Lacks("<html")
+		b.Post(path, form).Is(422).Has("<html", "Required.", `value="9"`)
 	})
 	t.Run("starts a run that remembers its values", func(t *testing.T) {
 		run := h.Ran(b, id, webtest.Ticket("there"))
@@ -112,7 +112,7 @@ func TestPins(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	path := "/flows/" + id
-	b.Fragment().Post(path+"/pin/hello", nil).Is(422).Has("has given nothing yet")
+	b.Fragment().Post(path+"/pin/hello", nil).Is(422).Has("has no outputs yet")
 	run := h.Ran(b, id, webtest.Ticket("there"))
 	b.Fragment().Get(path+"/data/hello?run="+run.ID).Is(200).Has("Pin output", "Hello there")
 	b.Fragment().Post(path+"/pin/hello", url.Values{"run": {run.ID}}).Is(200).Has("Unpin", "Pinned output")
@@ -123,9 +123,9 @@ func TestPins(t *testing.T) {
 	if run := h.Ran(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Mine!" {
 		t.Errorf("with an edited pin: %v", run.Outputs)
 	}
-	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text"`}}).Is(422).Has("This is not JSON", "{&#34;text&#34;")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text"`}}).Is(422).Has("This is not valid JSON", "{&#34;text&#34;")
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`[1]`}}).Is(422).Has("Write an object")
-	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": {"file": "file_00000000000000000000000000"}}`}}).Is(422).Has("There is no file")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": {"file": "file_00000000000000000000000000"}}`}}).Is(422).Has("does not exist")
 	b.Fragment().Post(path+"/pin/ticket", url.Values{"outputs": {`{"value": "x"}`}}).Is(422)
 	b.Post(path+"/pin/nobody", nil).Is(404)
 	b.Post(path+"/unpin/hello", nil).Is(http.StatusSeeOther)
