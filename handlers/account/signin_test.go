@@ -168,7 +168,7 @@ func TestSessions_page(t *testing.T) {
 	t.Parallel()
 	h, c := setupAt(t)
 	ada := h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
-	other := h.SignIn(ada.Email)
+	findMember := h.SignIn(ada.Email)
 	c.move(time.Second) // identifiers are in order of time
 	b := h.SignIn(ada.Email)
 	list, err := h.Store.ListSessions(t.Context(), ada.ID)
@@ -179,7 +179,7 @@ func TestSessions_page(t *testing.T) {
 	h.Add("eve@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	h.SignIn("eve@example.com").Post("/settings/sessions/"+list[1].ID+"/end", nil).Is(http.StatusNotFound)
 	b.Post("/settings/sessions/"+list[1].ID+"/end", nil).RedirectsTo("/settings/sessions")
-	other.Get("/settings/sessions").Is(http.StatusSeeOther)
+	findMember.Get("/settings/sessions").Is(http.StatusSeeOther)
 
 	seen := func() time.Time {
 		list, err := h.Store.ListSessions(t.Context(), ada.ID)
@@ -188,7 +188,7 @@ func TestSessions_page(t *testing.T) {
 		}
 		return list[0].SeenAt
 	}
-	b.Get("/settings/sessions").Has("is signed out") // what it was told is taken
+	b.Get("/settings/sessions").Has("was signed out") // what it was told is taken
 	before := seen()
 	c.move(59 * time.Second)
 	b.Get("/settings/audit").Is(http.StatusOK)
@@ -241,12 +241,12 @@ func TestMembers(t *testing.T) {
 		c.Get(link).Is(http.StatusNotFound)
 		h.Anonymous().Post("/sign-in", entry(lin.Email, webtest.Password)).Is(http.StatusUnprocessableEntity)
 
-		other := h.Anonymous()
-		other.Post("/sign-in", entry(lin.Email, fresh)).RedirectsTo("/flows")
-		c.Post("/password", url.Values{"current": {"wrong"}, "new": {webtest.Password}}).Is(http.StatusUnprocessableEntity).Has("not your current")
+		findMember := h.Anonymous()
+		findMember.Post("/sign-in", entry(lin.Email, fresh)).RedirectsTo("/flows")
+		c.Post("/password", url.Values{"current": {"wrong"}, "new": {webtest.Password}}).Is(http.StatusUnprocessableEntity).Has("Enter your current password")
 		c.Post("/password", url.Values{"current": {fresh}, "new": {webtest.Password}}).RedirectsTo("/flows")
 		c.Get("/settings/sessions").Is(http.StatusOK)
-		other.Get("/settings/sessions").Is(http.StatusSeeOther)
+		findMember.Get("/settings/sessions").Is(http.StatusSeeOther)
 	})
 	t.Run("of other workspaces keep their password", func(t *testing.T) {
 		h.Found("Lin's", lin)
@@ -375,7 +375,7 @@ func TestLinks_are_not_guessed(t *testing.T) {
 		}
 	}
 	for _, guess := range guesses {
-		if a := guess().Is(http.StatusTooManyRequests).Has("Too many links that do not work"); a.Header.Get("Retry-After") != "1" {
+		if a := guess().Is(http.StatusTooManyRequests).Has("Too many invalid links"); a.Header.Get("Retry-After") != "1" {
 			t.Errorf("Retry-After %q", a.Header.Get("Retry-After"))
 		}
 	}
