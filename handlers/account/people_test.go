@@ -104,7 +104,7 @@ func TestInvites(t *testing.T) {
 	ada := h.SignIn("ada@example.com")
 	invite := func(email, role string) string {
 		t.Helper()
-		return h.Link(ada.Post("/settings/members/invites", url.Values{"email": {email}, "role": {role}}).Is(http.StatusOK))
+		return link(h, ada.Post("/settings/members/invites", url.Values{"email": {email}, "role": {role}}).Is(http.StatusOK))
 	}
 	t.Run("let somebody new in, once", func(t *testing.T) {
 		link := invite("lin@example.com", "editor")
@@ -120,7 +120,7 @@ func TestInvites(t *testing.T) {
 	})
 	t.Run("for an account need its owner signed in", func(t *testing.T) {
 		kim := h.Add("kim@example.com", flow.DefaultWorkspace, flow.MemberViewer)
-		own := h.Found("Kim's", kim)
+		own := found(h, "Kim's", kim)
 		max := h.Add("max@example.com", own, flow.MemberOwner)
 		if err := h.Store.RemoveMember(t.Context(), flow.DefaultWorkspace, kim.ID, flow.KeyFate{}); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func TestEndedSession(t *testing.T) {
 		t.Run("is not brought back "+name, func(t *testing.T) {
 			email := h.Person(flow.MemberOwner)
 			b := h.SignIn(email)
-			b.PostSlowly(r.path, r.form, func() {
+			postSlowly(b, r.path, r.form, func() {
 				u, err := h.Store.FindUserByEmail(t.Context(), email)
 				if err != nil {
 					t.Error(err)

@@ -48,7 +48,7 @@ func TestSignIn_waits_after_failures(t *testing.T) {
 	}
 	c.move(2 * time.Second)
 	b.Post("/sign-in", entry("ada@example.com", webtest.Password)).RedirectsTo("/flows")
-	if log := h.Logged(flow.DefaultWorkspace); log[0] != "session.begin" || log[1] != "session.refuse" {
+	if log := logged(h, flow.DefaultWorkspace); log[0] != "session.begin" || log[1] != "session.refuse" {
 		t.Errorf("logged %v", log)
 	}
 }
@@ -231,7 +231,7 @@ func TestMembers(t *testing.T) {
 		b.Get("/settings/audit").Is(http.StatusForbidden)
 	})
 	t.Run("get a new password by a link", func(t *testing.T) {
-		link := h.Link(ada.Post(path+"/password", nil).Is(http.StatusOK))
+		link := link(h, ada.Post(path+"/password", nil).Is(http.StatusOK))
 		fresh := "another fine password"
 		c := h.Anonymous()
 		c.Get(link).Is(http.StatusOK).Has(lin.Email)
@@ -249,7 +249,7 @@ func TestMembers(t *testing.T) {
 		findMember.Get("/settings/sessions").Is(http.StatusSeeOther)
 	})
 	t.Run("of other workspaces keep their password", func(t *testing.T) {
-		h.Found("Lin's", lin)
+		found(h, "Lin's", lin)
 		ada.Post(path+"/password", nil).Is(http.StatusUnprocessableEntity).Has("workspaces that you do not own")
 	})
 	t.Run("lose it at once", func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestMembers(t *testing.T) {
 		b.Get("/settings/workspace").Is(http.StatusOK).Has("Lin&#39;s").Lacks("Default")
 		ada.Post(path+"/remove", nil).Is(http.StatusNotFound)
 	})
-	if log := h.Logged(flow.DefaultWorkspace); !slices.Contains(log, "member.role") || !slices.Contains(log, "password.offer") || !slices.Contains(log, "member.remove") {
+	if log := logged(h, flow.DefaultWorkspace); !slices.Contains(log, "member.role") || !slices.Contains(log, "password.offer") || !slices.Contains(log, "member.remove") {
 		t.Errorf("logged %v", log)
 	}
 }
@@ -283,7 +283,7 @@ func TestWorkspaces(t *testing.T) {
 	b.Post("/sign-in", back).RedirectsTo("/flows")
 	b.Get("/settings/workspace").Has(`value="Default"`)
 	lin := h.Add("lin@example.com", flow.DefaultWorkspace, flow.MemberViewer)
-	foreign := h.Found("Foreign", lin)
+	foreign := found(h, "Foreign", lin)
 	missing := b.Post("/workspaces/switch", url.Values{"workspace": {"ws_none"}}).Is(http.StatusNotFound)
 	if got := b.Post("/workspaces/switch", url.Values{"workspace": {foreign}}); got.Body != missing.Body || got.Status != missing.Status {
 		t.Error("a foreign workspace answers unlike a missing one")
@@ -339,7 +339,7 @@ func TestPasswordLink_works_for_an_hour(t *testing.T) {
 	lin := h.Add("lin@example.com", flow.DefaultWorkspace, flow.MemberEditor)
 	ada := h.SignIn("ada@example.com")
 	offer := func() string {
-		return h.Link(ada.Post("/settings/members/"+lin.ID+"/password", nil).Is(http.StatusOK).Has("works once, for 1 hour"))
+		return link(h, ada.Post("/settings/members/"+lin.ID+"/password", nil).Is(http.StatusOK).Has("works once, for 1 hour"))
 	}
 	link := offer()
 	c.move(flow.ResetLife - time.Second)
@@ -357,8 +357,8 @@ func TestLinks_are_not_guessed(t *testing.T) {
 	h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	lin := h.Add("lin@example.com", flow.DefaultWorkspace, flow.MemberEditor)
 	ada, eve := h.SignIn("ada@example.com"), h.Anonymous()
-	invite := h.Link(ada.Post("/settings/members/invites", url.Values{"email": {"kim@example.com"}, "role": {"viewer"}}))
-	reset := h.Link(ada.Post("/settings/members/"+lin.ID+"/password", nil))
+	invite := link(h, ada.Post("/settings/members/invites", url.Values{"email": {"kim@example.com"}, "role": {"viewer"}}))
+	reset := link(h, ada.Post("/settings/members/"+lin.ID+"/password", nil))
 	guesses := []func() *webtest.Answer{
 		func() *webtest.Answer { return eve.Get("/invite?token=guess") },
 		func() *webtest.Answer { return eve.Post("/invite", url.Values{"token": {"guess"}}) },

@@ -106,8 +106,8 @@ type answerOf struct{ *webtest.Answer }
 func TestRunPageIsForMembers(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	foreign := h.ForeignFlow()
-	h.PublishIn("foreign", foreign)
+	foreign := foreignFlow(h)
+	publishIn(h, "foreign", foreign)
 	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: "foreign", FlowID: foreign, Trigger: flow.TriggerAPI, Given: map[string]any{"who": "x"}, Wait: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -134,7 +134,7 @@ func TestProblems(t *testing.T) {
 	b.Fragment().Get("/flows/" + id + "/problems").Is(http.StatusOK).Has("No problems. Ready to run.")
 	broken := strings.Replace(webtest.SampleFlow, `{"from": "reply.text", "to": "answer.value"}`, `{"from": "ticket.value", "to": "answer.value"}`, 1)
 	broken = strings.Replace(broken, `"Hello, {{team}}."`, `"Hello, {{team}}, {{who}}."`, 1)
-	h.SetDraft(id, broken)
+	setDraft(h, id, broken)
 	b.Get("/flows/"+id+"/problems").Is(http.StatusOK).Has(`data-jump="reply"`, "Nothing feeds {{who}} of reply")
 }
 

@@ -88,19 +88,19 @@ func TestRunUntilAndFrom(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	part := h.Ran(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
-	if got := h.StepStates(part); got != "hello succeeded, ticket succeeded" {
+	if got := stepStates(h, part); got != "hello succeeded, ticket succeeded" {
 		t.Errorf("run to here: %s", got)
 	}
 	whole := h.Ran(b, id, webtest.Ticket("there"))
 	again := h.Ran(b, id, url.Values{"parent": {whole.ID}, "from": {"again"}})
-	if got := h.StepStates(again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
+	if got := stepStates(h, again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
 		t.Errorf("run from here: %s", got)
 	}
 	if again.ParentRunID != whole.ID || again.Outputs["reply"] != "Hello there!" {
 		t.Errorf("%+v", again)
 	}
 	rerun := h.Ran(b, id, url.Values{"parent": {part.ID}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
-	if got := h.StepStates(rerun); got != "again succeeded, count succeeded, hello reused, reply succeeded, ticket reused, times succeeded" {
+	if got := stepStates(h, rerun); got != "again succeeded, count succeeded, hello reused, reply succeeded, ticket reused, times succeeded" {
 		t.Errorf("rerun: %s", got)
 	}
 	b.Fragment().Post("/flows/"+id+"/run", url.Values{"parent": {part.ID}, "from": {"nobody"}}).Is(422)
@@ -116,7 +116,7 @@ func TestPins(t *testing.T) {
 	run := h.Ran(b, id, webtest.Ticket("there"))
 	b.Fragment().Get(path+"/data/hello?run="+run.ID).Is(200).Has("Pin output", "Hello there")
 	b.Fragment().Post(path+"/pin/hello", url.Values{"run": {run.ID}}).Is(200).Has("Unpin", "Pinned output")
-	if got := h.StepStates(h.Ran(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
+	if got := stepStates(h, h.Ran(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
 		t.Errorf("with a pin: %s", got)
 	}
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": "Mine"}`}}).Is(200)
@@ -140,7 +140,7 @@ func TestRunEvents(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
 	run := h.Ran(h.As(flow.MemberEditor), h.Flow(webtest.Routing), webtest.Ticket("there"))
-	events := b.RunStream("/flows/" + run.FlowID + "/runs/" + run.ID + "/events")
+	events := runStream(b, "/flows/"+run.FlowID+"/runs/"+run.ID+"/events")
 	if len(events["over"]) != 1 || len(events["steps"]) != 1 || len(events["run"]) != 1 {
 		t.Fatalf("%v", events)
 	}
@@ -160,7 +160,7 @@ func TestRunEventsLive(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	t.Run("tell of a step that begins and ends", func(t *testing.T) {
 		id, let := h.Waiting()
-		run := h.Starts(b, id)
+		run := starts(h, b, id)
 		resp, err := b.Client.Get(b.Base + "/flows/" + id + "/runs/" + run + "/events")
 		if err != nil {
 			t.Fatal(err)
@@ -184,9 +184,9 @@ func TestRunEventsLive(t *testing.T) {
 	})
 	t.Run("end when the run is stopped", func(t *testing.T) {
 		id, _ := h.Waiting()
-		run := h.Starts(b, id)
+		run := starts(h, b, id)
 		b.Post("/flows/"+id+"/runs/"+run+"/cancel", nil).RedirectsTo("/flows/" + id + "?run=" + run)
-		if events := b.RunStream("/flows/" + id + "/runs/" + run + "/events"); !strings.Contains(strings.Join(events["run"], ""), `"state":"canceled"`) {
+		if events := runStream(b, "/flows/"+id+"/runs/"+run+"/events"); !strings.Contains(strings.Join(events["run"], ""), `"state":"canceled"`) {
 			t.Errorf("%v", events)
 		}
 		b.Fragment().Post("/flows/"+id+"/runs/"+run+"/cancel", nil).Is(http.StatusNoContent)
@@ -195,9 +195,9 @@ func TestRunEventsLive(t *testing.T) {
 		h := webtest.Setup(t)
 		b := h.As(flow.MemberEditor)
 		id, let := h.Waiting()
-		run := h.Starts(b, id)
+		run := starts(h, b, id)
 		h.Server.Drain()
-		if events := b.RunStream("/flows/" + id + "/runs/" + run + "/events"); len(events["over"]) != 0 || len(events["run"]) == 0 {
+		if events := runStream(b, "/flows/"+id+"/runs/"+run+"/events"); len(events["over"]) != 0 || len(events["run"]) == 0 {
 			t.Errorf("%v", events)
 		}
 		let <- http.StatusOK
