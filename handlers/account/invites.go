@@ -26,7 +26,7 @@ func (s *Server) inviteRoutes() []route {
 type invitation struct {
 	*flow.Invite
 	token       string
-	account     *flow.User // with the invited address; nil if there is none yet
+	account     *flow.User // with the invited address; nil if not yet created
 	currentUser *flow.User // who is signed in; nil if nobody is
 }
 

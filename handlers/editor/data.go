@@ -14,7 +14,7 @@ import (
 )
 
 // findRunOrLast returns the run with the ID, or the last run of the flow if the
-// ID is empty. It returns nil if there is none.
+// ID is empty. It returns nil if there are no runs.
 func (c *call) findRunOrLast(flowID, runID string) (*flow.Run, error) {
 	if runID != "" {
 		return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
