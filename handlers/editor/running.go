@@ -93,7 +93,7 @@ func (c *call) webhooks(d *draft) (n int) {
 }
 
 // lastInputs returns the inputs of the given run, or of the last run that was
-// started here; nil if there is none.
+// started here; nil without such a run.
 func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
 	if runID != "" {
 		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
