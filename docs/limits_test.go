@@ -83,11 +83,11 @@ var limits = map[string]string{
 	"Expressions":              `{{number "nodes" "maxExpression"}} characters`,
 	"A session":                "ends after {{found `cmd/sluice/config.go` `SLUICE_SESSION_IDLE\" default:\"(\\d+)d`}} days unused (`SLUICE_SESSION_IDLE`), {{found `cmd/sluice/config.go` `SLUICE_SESSION_MAX\" default:\"(\\d+)d`}} days at most (`SLUICE_SESSION_MAX`)",
 	"Links":                    `{{span "flow" "InviteLife"}} to join, {{span "flow" "ResetLife"}} to set a password`,
-	"Invalid links":            `{{number "handlers/account" "freeLinks"}} from one address, then increasing waits`,
+	"Invalid links":            `{{number "handlers/account" "freeLinkTries"}} from one address, then increasing waits`,
 	"Wrong passwords":          `{{number "handlers/web" "FreeTriesPerAccount"}} for one account and {{number "handlers/web" "FreeTriesPerAddress"}} from one address, then increasing waits`,
 	"A password":               `{{number "handlers/passwords" "shortestPassword"}} to {{number "handlers/passwords" "longestPassword"}} characters`,
 	"An export of runs":        `{{number "handlers/console" "maxExport"}} runs`,
-	"A text search in the list of runs": `The first page reads as many of the newest matching runs as it can in {{span "handlers/console" "firstSearch"}}, ` +
+	"A text search in the list of runs": `The first page reads as many of the newest matching runs as it can in {{span "handlers/console" "firstSearchTime"}}, ` +
 		`and every later page continues for up to {{span "db" "searchTime"}} or {{number "db/lists" "SearchDepth"}} runs. The page says how far it got`,
 	"Runs counted for each version of a flow": `{{number "db" "maxCountedRuns"}} for each combination of key and result in the last 30 days`,
 }

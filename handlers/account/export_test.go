@@ -3,5 +3,5 @@ package account
 // What the tests of the room need of its insides.
 const (
 	RefusalTime = refusalTime
-	FreeLinks   = freeLinks
+	FreeLinks   = freeLinkTries
 )

@@ -21,15 +21,18 @@ func (s *Server) inviteRoutes() []route {
 	}
 }
 
-// invitation is a link with what is known of whoever opened it.
+// invitation is an invitation link with what is known about the user who opened
+// it.
 type invitation struct {
 	*flow.Invite
-	token   string
-	account *flow.User // of the invited address; nil when there is none yet
-	looks   *flow.User // who is signed in; nil when nobody is
+	token       string
+	account     *flow.User // with the invited address; nil if not yet created
+	currentUser *flow.User // who is signed in; nil if nobody is
 }
 
-// findInvitation is nil where the link works no more.
+// findInvitation returns the invitation for a token, or nil if the link is not
+// valid. Tokens are stored as hashes, and links for password resets are kept in
+// the same table.
 func (c *call) findInvitation(token string) (*invitation, error) {
 	i, err := c.s.Store.FindInvite(c.Ctx(), flow.Hash([]byte(token)))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && i.UserID != "" {
@@ -39,64 +42,67 @@ func (c *call) findInvitation(token string) (*invitation, error) {
 		return nil, err
 	}
 	v := &invitation{Invite: i, token: token}
-	if v.account, err = c.maybeUser(c.s.Store.FindUserByEmail(c.Ctx(), i.Email)); err != nil {
+	if v.account, err = c.orNil(c.s.Store.FindUserByEmail(c.Ctx(), i.Email)); err != nil {
 		return nil, err
 	}
 	if id := c.s.Sessions.GetString(c.Ctx(), web.SessionUser); id != "" {
-		v.looks, err = c.maybeUser(c.s.Store.FindUser(c.Ctx(), id))
+		v.currentUser, err = c.orNil(c.s.Store.FindUser(c.Ctx(), id))
 	}
 	return v, err
 }
 
-// maybeUser is nil for somebody who is not there.
-func (c *call) maybeUser(u *flow.User, err error) (*flow.User, error) {
+// orNil returns nil instead of an error for a user who does not exist.
+func (c *call) orNil(u *flow.User, err error) (*flow.User, error) {
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, nil
 	}
 	return u, err
 }
 
-// accepts tells that who is signed in is who was invited.
-func (v *invitation) accepts() bool {
-	return v.account != nil && v.looks != nil && v.account.ID == v.looks.ID
+// isInvited reports whether the signed-in user is the invited one.
+func (v *invitation) isInvited() bool {
+	return v.account != nil && v.currentUser != nil && v.account.ID == v.currentUser.ID
 }
 
+// renderInvite renders the page of an invitation: a form for a new account, or
+// a button for a user who has one.
 func (c *call) renderInvite(status int, v *invitation, name string, e components.Errors) error {
 	f := accountview.InviteForm{
 		Token: v.token, Workspace: v.Workspace, Role: string(v.Role), InvitedBy: v.InvitedBy, Name: name, Email: v.Email,
-		Account: v.account != nil, SignedIn: v.accepts(), Errors: e,
+		Account: v.account != nil, SignedIn: v.isInvited(), Errors: e,
 	}
 	if f.InvitedBy == "" {
 		f.InvitedBy = "An owner"
 	}
-	if v.looks != nil && !v.accepts() {
-		f.Other = v.looks.Email
+	if v.currentUser != nil && !v.isInvited() {
+		f.Other = v.currentUser.Email
 	}
 	return c.Render(status, accountview.AcceptInvite(c.Page("Join "+v.Workspace, ""), f))
 }
 
+// showInvite is GET /invite.
 func (s *Server) showInvite(c *call) error {
 	token := c.QueryParam("token")
 	v, err := c.findInvitation(token)
 	if err != nil {
-		return fmt.Errorf("look at an invitation: %w", err)
+		return fmt.Errorf("find invitation: %w", err)
 	}
 	if v == nil {
-		return c.refuseLink(token)
+		return c.respondInvalidLink(token)
 	}
 	return c.renderInvite(http.StatusOK, v, "", nil)
 }
 
-// acceptInvite makes whoever the link is for a member. Who has an account must
-// be signed in with it: the link alone is no password.
+// acceptInvite is POST /invite. A user with an account must be signed in to
+// accept: the link proves the invitation, not who uses it.
 func (s *Server) acceptInvite(c *call) error {
 	token := c.FormValue("token")
 	v, err := c.findInvitation(token)
 	if err != nil {
-		return fmt.Errorf("look at an invitation: %w", err)
+		return fmt.Errorf("find invitation: %w", err)
 	}
 	if v == nil {
-		return c.refuseLink(token)
+		return c.respondInvalidLink(token)
 	}
 	u := v.account
 	if u == nil {
@@ -109,31 +115,33 @@ func (s *Server) acceptInvite(c *call) error {
 			return err
 		}
 		u = &flow.User{Email: v.Email, Name: name, PasswordHash: hash}
-	} else if !v.accepts() {
+	} else if !v.isInvited() {
 		return c.renderInvite(http.StatusForbidden, v, "", nil)
 	}
 	return c.join(v, u)
 }
 
+// join accepts the invitation and signs the user in.
 func (c *call) join(v *invitation, u *flow.User) error {
 	_, err := c.s.Store.AcceptInvite(c.Ctx(), flow.Hash([]byte(v.token)), u)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeNotFound {
-			return c.renderLinkOver() // it was used meanwhile
+			return c.renderInvalidLink() // it was used meanwhile
 		}
 		return c.renderInvite(http.StatusUnprocessableEntity, v, u.Name, components.Errors{"": e.Message})
 	}
 	if err != nil {
 		return fmt.Errorf("accept an invitation: %w", err)
 	}
-	if err := c.welcome(u.ID, v.WorkspaceID); err != nil {
+	if err := c.signInUser(u.ID, v.WorkspaceID); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "You are now a member of "+v.Workspace+".")
 	return c.AuditAndRedirect("/flows", "member.join", u.Email, string(v.Role))
 }
 
-// createInvite makes a link and shows it, this once.
+// createInvite is POST /settings/members/invites. The link is shown in this
+// response only.
 func (s *Server) createInvite(c *call) error {
 	f := accountview.InviteMember{Email: c.Trimmed("email"), Role: c.FormValue("role")}
 	f.Errors = web.FieldErrors(map[string]string{"email": checkEmail(f.Email), "role": checkRole(f.Role)})
@@ -143,7 +151,7 @@ func (s *Server) createInvite(c *call) error {
 			return err
 		}
 		if member {
-			f.Errors["email"] = "This person is a member of the workspace already."
+			f.Errors["email"] = "This user is already a member of the workspace."
 		}
 	}
 	if len(f.Errors) > 0 {
@@ -160,8 +168,10 @@ func (s *Server) createInvite(c *call) error {
 	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: &accountview.Link{For: f.Email, URL: s.PublicURL + "/invite?token=" + token}})
 }
 
+// isMember reports whether a user with this address is a member of the
+// workspace.
 func (c *call) isMember(email string) (bool, error) {
-	u, err := c.maybeUser(c.s.Store.FindUserByEmail(c.Ctx(), email))
+	u, err := c.orNil(c.s.Store.FindUserByEmail(c.Ctx(), email))
 	if u == nil || err != nil {
 		return false, err
 	}
@@ -172,11 +182,12 @@ func (c *call) isMember(email string) (bool, error) {
 	return err == nil, err
 }
 
+// revokeInvite is POST /settings/members/invites/{invite}/revoke.
 func (s *Server) revokeInvite(c *call) error {
 	id := c.Param("invite")
 	if err := s.Store.RevokeInvite(c.Ctx(), c.WorkspaceID(), id); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "The invitation is revoked: its link no longer works.")
+	c.Toast(components.ToneOK, "The invitation was revoked. Its link no longer works.")
 	return c.AuditAndRedirect("/settings/members", "member.revoke", id, "")
 }

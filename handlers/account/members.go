@@ -18,17 +18,19 @@ func (s *Server) memberRoutes() []route {
 	return []route{
 		{"GET", "/settings/members", web.Viewer, s.showMembers},
 		{"POST", "/settings/members/leave", web.Viewer, web.Posted(s.leaveWorkspace)},
-		{"POST", "/settings/members/:user/role", web.Owner, web.Posted(web.With((*call).other, s.setRole))},
-		{"POST", "/settings/members/:user/remove", web.Owner, web.Posted(web.With((*call).other, s.removeMember))},
-		{"POST", "/settings/members/:user/password", web.Owner, web.With((*call).other, s.offerPassword)},
+		{"POST", "/settings/members/:user/role", web.Owner, web.Posted(web.With((*call).findMember, s.setRole))},
+		{"POST", "/settings/members/:user/remove", web.Owner, web.Posted(web.With((*call).findMember, s.removeMember))},
+		{"POST", "/settings/members/:user/password", web.Owner, web.With((*call).findMember, s.offerPassword)},
 	}
 }
 
+// showMembers is GET /settings/members.
 func (s *Server) showMembers(c *call) error {
 	return c.renderMembers(http.StatusOK, accountview.MembersPage{})
 }
 
-// renderMembers fills in the lists of a page that says something of its own.
+// renderMembers fills in the lists and renders the page. m has what the
+// response shows in addition, such as an error or a link.
 func (c *call) renderMembers(status int, m accountview.MembersPage) error {
 	m.Now, m.InviteLife, m.ResetLife = c.s.Now(), flow.InviteLife, flow.ResetLife
 	members, err := c.s.Store.ListMembers(c.Ctx(), c.WorkspaceID())
@@ -53,6 +55,8 @@ func (c *call) renderMembers(status int, m accountview.MembersPage) error {
 	return c.Render(status, accountview.Members(c.Page("Members", layout.SectionSettings), m))
 }
 
+// memberRows converts the members. The last owner cannot be removed or change
+// role.
 func (c *call) memberRows(members []flow.Member) (rows []accountview.MemberRow, err error) {
 	owners := 0
 	for _, m := range members {
@@ -94,9 +98,9 @@ func (c *call) addKeys(rows []accountview.MemberRow) error {
 	return nil
 }
 
-// keyFate reads from the form what happens to the keys of a member who loses
-// the right to create them. The default is to revoke them.
-func (c *call) keyFate() flow.KeyFate {
+// readKeyFate reads from the form what happens to the keys of a member who
+// loses the right to create them. The default is to revoke them.
+func (c *call) readKeyFate() flow.KeyFate {
 	fate := flow.KeyFate{By: c.Actor()}
 	if c.FormValue("keys") == "handover" {
 		fate.HeirID = cmp.Or(c.FormValue("heir"), "nobody")
@@ -104,9 +108,9 @@ func (c *call) keyFate() flow.KeyFate {
 	return fate
 }
 
-// mustAsk reports whether the form must still ask what happens to a member's
-// keys.
-func (c *call) mustAsk(userID string, role flow.MemberRole) (bool, error) {
+// mustAskAboutKeys reports whether the form must still ask what happens to a
+// member's keys.
+func (c *call) mustAskAboutKeys(userID string, role flow.MemberRole) (bool, error) {
 	if role != flow.MemberViewer || c.FormValue("keys") != "" {
 		return false, nil
 	}
@@ -114,7 +118,9 @@ func (c *call) mustAsk(userID string, role flow.MemberRole) (bool, error) {
 	return slices.ContainsFunc(keys, func(k flow.Key) bool { return k.CreatedBy == userID && k.RevokedAt.IsZero() }), err
 }
 
-// mayReset tells whether who asks may hand out a new password for another.
+// mayReset reports whether the current user may create a password reset link
+// for another user. A password opens all workspaces of that user, so the
+// current user must own all of them.
 func (c *call) mayReset(userID string) (bool, error) {
 	if c.Member.Role != flow.MemberOwner || userID == c.Member.UserID {
 		return false, nil
@@ -127,12 +133,12 @@ func (c *call) mayReset(userID string) (bool, error) {
 	return flow.MayResetPassword(own, theirs), err
 }
 
-// other is the member that the path names.
-func (c *call) other() (*flow.Member, error) {
+// findMember finds the member in the path.
+func (c *call) findMember() (*flow.Member, error) {
 	return c.s.Store.FindMember(c.Ctx(), c.WorkspaceID(), c.Param("user"))
 }
 
-// checkRole tells in a sentence that there is no such role, or nothing.
+// checkRole returns an error message if the role does not exist.
 func checkRole(role string) string {
 	switch flow.MemberRole(role) {
 	case flow.MemberViewer, flow.MemberEditor, flow.MemberOwner:
@@ -141,50 +147,56 @@ func checkRole(role string) string {
 	return "Choose viewer, editor or owner."
 }
 
+// setRole is POST /settings/members/{user}/role.
 func (s *Server) setRole(c *call, m *flow.Member) error {
 	role := c.FormValue("role")
 	if sentence := checkRole(role); sentence != "" {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Error: sentence})
 	}
-	ask, err := c.mustAsk(m.UserID, flow.MemberRole(role))
+	ask, err := c.mustAskAboutKeys(m.UserID, flow.MemberRole(role))
 	if err != nil {
 		return fmt.Errorf("list keys: %w", err)
 	}
 	if ask {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Ask: m.UserID})
 	}
-	if err := s.Store.SetRole(c.Ctx(), c.WorkspaceID(), m.UserID, flow.MemberRole(role), c.keyFate()); err != nil {
-		return c.refuseMember(err)
+	if err := s.Store.SetRole(c.Ctx(), c.WorkspaceID(), m.UserID, flow.MemberRole(role), c.readKeyFate()); err != nil {
+		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, m.Name+" is now "+role+".")
 	return c.AuditAndRedirect("/settings/members", "member.role", m.Email, string(m.Role)+" to "+role)
 }
 
-// refuseMember says on the page why a member stays as they are.
-func (c *call) refuseMember(err error) error {
+// renderMemberError renders the page with an error of the form. Other errors
+// are returned.
+func (c *call) renderMemberError(err error) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Error: e.Message})
 	}
 	return err
 }
 
+// removeMember is POST /settings/members/{user}/remove.
 func (s *Server) removeMember(c *call, m *flow.Member) error {
-	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.keyFate()); err != nil {
-		return c.refuseMember(err)
+	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.readKeyFate()); err != nil {
+		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, m.Name+" is no longer a member.")
 	return c.AuditAndRedirect("/settings/members", "member.remove", m.Email, "")
 }
 
+// leaveWorkspace is POST /settings/members/leave.
 func (s *Server) leaveWorkspace(c *call) error {
-	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.keyFate()); err != nil {
-		return c.refuseMember(err)
+	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.readKeyFate()); err != nil {
+		return c.renderMemberError(err)
 	}
 	c.Toast(components.ToneOK, "You have left "+c.Member.Workspace+".")
 	return c.AuditAndRedirect("/flows", "member.leave", c.Member.Email, "")
 }
 
-// offerPassword makes a link with which a member sets a new password.
+// offerPassword is POST /settings/members/{user}/password: a link with which
+// the member sets a new password. Sluice sends no e-mail; the owner passes the
+// link on.
 func (s *Server) offerPassword(c *call, m *flow.Member) error {
 	may, err := c.mayReset(m.UserID)
 	if err != nil {
@@ -192,13 +204,13 @@ func (s *Server) offerPassword(c *call, m *flow.Member) error {
 	}
 	if !may {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{
-			Error: m.Name + " is also in workspaces that you do not own, so you cannot set their password.",
+			Error: m.Name + " is also in workspaces that you do not own, so you cannot reset their password. Ask an owner of all of them.",
 		})
 	}
 	token := flow.NewLinkToken()
 	i := &flow.Invite{WorkspaceID: c.WorkspaceID(), Email: m.Email, UserID: m.UserID, CreatedBy: c.Member.UserID}
 	if err := s.Store.CreateInvite(c.Ctx(), flow.Hash([]byte(token)), i); err != nil {
-		return fmt.Errorf("make a link to a password: %w", err)
+		return fmt.Errorf("create password reset link: %w", err)
 	}
 	if err := c.Audit("password.offer", m.Email, ""); err != nil {
 		return err

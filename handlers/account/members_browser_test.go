@@ -32,7 +32,7 @@ func TestMemberKeysInABrowser(t *testing.T) {
 	p.Eval(`document.querySelector("dialog[open] [name=heir]").value = "` + max.ID + `"`)
 	p.Click("dialog[open] footer .btn:last-child")
 	p.Has("#toasts", "lin is no longer a member")
-	h.WantKey(k, flow.KeyActive, max)
+	wantKey(h, k, flow.KeyActive, max)
 
 	p.Eval(`document.querySelector("#role-` + max.ID + `").value = "viewer"`)
 	p.Click(`form[action="/settings/members/` + max.ID + `/role"] button`)
@@ -40,7 +40,7 @@ func TestMemberKeysInABrowser(t *testing.T) {
 	shoot(p, "member-viewer")
 	p.Click(`section[aria-labelledby="keys-title"] .btn.primary`)
 	p.Has("#toasts", "max is now viewer")
-	h.WantKey(ofMax, flow.KeyRevoked, max)
+	wantKey(h, ofMax, flow.KeyRevoked, max)
 }
 
 // shoot takes pictures of a page in both themes, wide and on a phone.

@@ -33,32 +33,32 @@ func TestMemberKeys(t *testing.T) {
 		u, path := join("max")
 		k := h.KeyOf(u, "Max")
 		ada.Post(path+"/remove", nil).RedirectsTo("/settings/members")
-		h.WantKey(k, flow.KeyRevoked, u)
+		wantKey(h, k, flow.KeyRevoked, u)
 	})
 	t.Run("are handed over", func(t *testing.T) {
 		u, path := join("kim")
 		k := h.KeyOf(u, "Kim")
 		ada.Post(path+"/remove", url.Values{"keys": {"handover"}}).Is(http.StatusUnprocessableEntity).Has("Choose an editor or owner")
 		ada.Post(path+"/remove", url.Values{"keys": {"handover"}, "heir": {founder.ID}}).RedirectsTo("/settings/members")
-		h.WantKey(k, flow.KeyActive, founder)
+		wantKey(h, k, flow.KeyActive, founder)
 	})
 	t.Run("are asked about when a member becomes a viewer", func(t *testing.T) {
 		u, path := join("lin")
 		k := h.KeyOf(u, "Lin")
 		role := url.Values{"role": {"viewer"}}
 		ada.Post(path+"/role", role).Is(http.StatusUnprocessableEntity).Has("Make lin a viewer?", "API keys lin created")
-		h.WantKey(k, flow.KeyActive, u)
+		wantKey(h, k, flow.KeyActive, u)
 		role.Set("keys", "revoke")
 		ada.Post(path+"/role", role).RedirectsTo("/settings/members")
-		h.WantKey(k, flow.KeyRevoked, u)
+		wantKey(h, k, flow.KeyRevoked, u)
 	})
 	t.Run("go with a member who leaves", func(t *testing.T) {
 		u, _ := join("eve")
 		k := h.KeyOf(u, "Eve")
 		h.SignIn(u.Email).Post("/settings/members/leave", url.Values{"keys": {"revoke"}}).RedirectsTo("/flows")
-		h.WantKey(k, flow.KeyRevoked, u)
+		wantKey(h, k, flow.KeyRevoked, u)
 	})
-	if log := h.Logged(flow.DefaultWorkspace); !slices.Contains(log, "key.revoke") || !slices.Contains(log, "key.handover") {
+	if log := logged(h, flow.DefaultWorkspace); !slices.Contains(log, "key.revoke") || !slices.Contains(log, "key.handover") {
 		t.Errorf("logged %v", log)
 	}
 }

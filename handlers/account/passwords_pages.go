@@ -21,14 +21,17 @@ func (s *Server) passwordRoutes() []route {
 	}
 }
 
+// showPassword is GET /password.
 func (s *Server) showPassword(c *call) error { return c.renderPassword(http.StatusOK, nil) }
 
+// renderPassword renders the form for a new password.
 func (c *call) renderPassword(status int, e components.Errors) error {
 	return c.Render(status, accountview.ChangePassword(c.Page("Change password", ""), accountview.PasswordForm{Email: c.Member.Email, Errors: e}))
 }
 
-// changePassword signs the person's other browsers out. Who guesses at the
-// present password from an open session waits as at sign-in.
+// changePassword is POST /password. It signs out the other browsers of the
+// user. Attempts at the current password are limited as at sign-in, in case the
+// session was stolen.
 func (s *Server) changePassword(c *call) error {
 	if e := web.FieldErrors(map[string]string{"new": passwords.Check(c.FormValue("new"), c.Member.Email)}); len(e) > 0 {
 		return c.renderPassword(http.StatusUnprocessableEntity, e)
@@ -39,9 +42,9 @@ func (s *Server) changePassword(c *call) error {
 		return err
 	case wait > 0:
 		c.RetryAfter(wait)
-		return c.renderPassword(http.StatusTooManyRequests, components.Errors{"": "Too many tries. The next one is possible in " + web.WaitText(wait) + "."})
+		return c.renderPassword(http.StatusTooManyRequests, components.Errors{"": "Too many attempts. Try again in " + web.WaitText(wait) + "."})
 	case u == nil:
-		return c.renderPassword(http.StatusUnprocessableEntity, components.Errors{"current": "This is not your current password."})
+		return c.renderPassword(http.StatusUnprocessableEntity, components.Errors{"current": "Wrong password. Enter your current password."})
 	}
 	hash, err := s.Hasher.Hash(c.Ctx(), c.FormValue("new"))
 	if err != nil {
@@ -54,13 +57,14 @@ func (s *Server) changePassword(c *call) error {
 		return fmt.Errorf("renew the session: %w", err)
 	}
 	u.PasswordHash = hash
-	c.knowBrowser(u)
-	c.Toast(components.ToneOK, "Your password is changed. All other browsers are signed out.")
+	c.markBrowser(u)
+	c.Toast(components.ToneOK, "Your password was changed. All other browsers were signed out.")
 	return c.AuditAndRedirect("/flows", "password.change", "", "")
 }
 
-// resetOf finds whose password a link sets; nil where it sets none.
-func (c *call) resetOf(token string) (*flow.Invite, error) {
+// findReset returns the password reset for a token, or nil if the link is not
+// valid.
+func (c *call) findReset(token string) (*flow.Invite, error) {
 	i, err := c.s.Store.FindInvite(c.Ctx(), flow.Hash([]byte(token)))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && i.UserID == "" {
 		return nil, nil
@@ -68,13 +72,15 @@ func (c *call) resetOf(token string) (*flow.Invite, error) {
 	return i, err
 }
 
-func (c *call) renderLinkOver() error {
+// renderInvalidLink renders the page for a link that is invalid, used or
+// expired. It is the same in all cases.
+func (c *call) renderInvalidLink() error {
 	return c.Render(http.StatusNotFound, accountview.LinkOver(c.Page("Link", ""), flow.InviteLife, flow.ResetLife))
 }
 
 // freeLinks is how many invalid links an address may open before it has to
 // wait.
-const freeLinks = 30
+const freeLinkTries = 30
 
 // countLink counts an invalid link for the client address, and refuses the
 // address after too many. Links are looked up first, so valid ones are never
@@ -83,44 +89,45 @@ func (c *call) countLink(token string) error {
 	if token == "" {
 		return nil
 	}
-	wait, err := c.s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.AttemptKey("link", web.RateLimitKey(c.IP())), Free: freeLinks})
+	wait, err := c.s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.AttemptKey("link", web.RateLimitKey(c.IP())), Free: freeLinkTries})
 	if err != nil || wait == 0 {
 		return err
 	}
 	c.RetryAfter(wait)
-	return web.NewError(http.StatusTooManyRequests, "Too many links that do not work were opened from your network. Try again in "+web.WaitText(wait)+".")
+	return web.NewError(http.StatusTooManyRequests, "Too many invalid links were opened from your network. Try again in "+web.WaitText(wait)+".")
 }
 
 // refuseLink responds to a link that is invalid or has expired.
-func (c *call) refuseLink(token string) error {
+func (c *call) respondInvalidLink(token string) error {
 	if err := c.countLink(token); err != nil {
 		return err
 	}
-	return c.renderLinkOver()
+	return c.renderInvalidLink()
 }
 
+// showReset is GET /password/reset.
 func (s *Server) showReset(c *call) error {
 	token := c.QueryParam("token")
-	i, err := c.resetOf(token)
+	i, err := c.findReset(token)
 	if err != nil {
 		return err
 	}
 	if i == nil {
-		return c.refuseLink(token)
+		return c.respondInvalidLink(token)
 	}
 	return c.Render(http.StatusOK, accountview.NewPassword(c.Page("New password", ""), accountview.NewPasswordForm{Token: token, Email: i.Email}))
 }
 
-// resetPassword sets the password that a link allows, and signs the person in
-// here alone.
+// resetPassword is POST /password/reset: it sets the password and signs the
+// user in with this browser. All other sessions end.
 func (s *Server) resetPassword(c *call) error {
 	token := c.FormValue("token")
-	i, err := c.resetOf(token)
+	i, err := c.findReset(token)
 	if err != nil {
 		return err
 	}
 	if i == nil {
-		return c.refuseLink(token)
+		return c.respondInvalidLink(token)
 	}
 	if e := web.FieldErrors(map[string]string{"password": passwords.Check(c.FormValue("password"), i.Email)}); len(e) > 0 {
 		f := accountview.NewPasswordForm{Token: token, Email: i.Email, Errors: e}
@@ -132,13 +139,13 @@ func (s *Server) resetPassword(c *call) error {
 	}
 	if _, err = s.Store.ResetPassword(c.Ctx(), flow.Hash([]byte(token)), hash); err != nil {
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-			return c.renderLinkOver()
+			return c.renderInvalidLink()
 		}
 		return fmt.Errorf("set the password of %s: %w", i.UserID, err)
 	}
-	if err := c.welcome(i.UserID, i.WorkspaceID); err != nil {
+	if err := c.signInUser(i.UserID, i.WorkspaceID); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "Your new password is set.")
+	c.Toast(components.ToneOK, "Your new password was set.")
 	return c.AuditAndRedirect("/flows", "password.reset", "", "")
 }

@@ -41,12 +41,12 @@ func TestPages_refuse_common_passwords(t *testing.T) {
 		h.Anonymous().Post("/sign-up", common(url.Values{"name": {"Kim"}, "email": {"kim@example.com"}, "workspace": {"Kim's"}})).Is(http.StatusUnprocessableEntity).Has(refusal)
 	})
 	t.Run("invitation", func(t *testing.T) {
-		link := h.Link(ada.Post("/settings/members/invites", url.Values{"email": {"max@example.com"}, "role": {"viewer"}}))
+		link := link(h, ada.Post("/settings/members/invites", url.Values{"email": {"max@example.com"}, "role": {"viewer"}}))
 		h.Anonymous().Get(link).Is(http.StatusOK).Has(hint)
 		h.Anonymous().Post("/invite", common(url.Values{"token": {token(link)}, "name": {"Max"}})).Is(http.StatusUnprocessableEntity).Has(refusal)
 	})
 	t.Run("new password", func(t *testing.T) {
-		link := h.Link(ada.Post("/settings/members/"+lin.ID+"/password", nil))
+		link := link(h, ada.Post("/settings/members/"+lin.ID+"/password", nil))
 		h.Anonymous().Get(link).Is(http.StatusOK).Has(hint)
 		h.Anonymous().Post("/password/reset", common(url.Values{"token": {token(link)}})).Is(http.StatusUnprocessableEntity).Has(refusal)
 	})

@@ -1,6 +1,11 @@
-// Package account is how people come in and what is theirs: set-up, sign-in and
-// sign-up, passwords, sessions, invitations, members and workspaces. It knows
-// nothing of flows.
+// Package account serves everything about users: set-up, sign-in and sign-up,
+// passwords, sessions, invitations, members and workspaces. It does not know
+// flows.
+//
+// Links for invitations, password resets and set-up contain a random token; only
+// its hash is stored. Attempts to guess passwords, links or accounts
+// are counted per account and per network, and slowed down; responses do not
+// disclose which accounts exist. Sessions belong to package web.
 package account
 
 import (
@@ -11,41 +16,42 @@ import (
 	"sluice/handlers/web"
 )
 
-// Config is what the room needs beside the site.
+// Config is what this package needs in addition to the site.
 type Config struct {
-	// Welcome gives a workspace its first flows, unless it had some, and returns
-	// the one to show first; "" when there is none.
+	// Welcome adds the first flows to a workspace unless it has some, and returns
+	// the one to show first, or "".
 	Welcome func(ctx context.Context, ws string) (flowID string, err error)
 }
 
-// Server is the room.
+// Server serves users and workspaces.
 type Server struct {
 	*web.Site
 	Config
-	owned atomic.Bool // somebody has an account
+	hasOwner atomic.Bool // caches that a user exists
 }
 
-// New returns the room of a site. Its routes still have to be mounted.
+// New returns the account pages of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
 	return &Server{Site: site, Config: cfg}
 }
 
-// call is one request to this room.
+// call is one request to this package.
 type call struct {
 	*web.Call
 	s *Server
 }
 
+// newCall returns a request of this package for one of the site.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the room's table of routes.
+// route is a line of the table of routes.
 type route struct {
 	method, path string
 	access       web.Access
 	handle       func(*call) error
 }
 
-// Routes returns the routes of the room.
+// Routes returns the routes of this package.
 func (s *Server) Routes() []web.Route {
 	table := slices.Concat(
 		s.setUpRoutes(),

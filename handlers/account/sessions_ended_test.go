@@ -27,7 +27,7 @@ func TestEndedSession(t *testing.T) {
 		t.Run("is not brought back "+name, func(t *testing.T) {
 			email := h.Person(flow.MemberOwner)
 			b := h.SignIn(email)
-			b.PostSlowly(r.path, r.form, func() {
+			postSlowly(b, r.path, r.form, func() {
 				u, err := h.Store.FindUserByEmail(t.Context(), email)
 				if err != nil {
 					t.Error(err)
@@ -69,7 +69,7 @@ func TestToasts(t *testing.T) {
 			b.Post("/settings/workspace", url.Values{"name": {"Renamed"}}).RedirectsTo("/settings/workspace")
 		}
 		page := b.Get("/settings/workspace").Is(http.StatusOK)
-		if n := strings.Count(page.Body, "The workspace is called Renamed now."); n != web.MaxToasts {
+		if n := strings.Count(page.Body, "The workspace was renamed to Renamed."); n != web.MaxToasts {
 			t.Errorf("%d messages wait, want %d", n, web.MaxToasts)
 		}
 	})

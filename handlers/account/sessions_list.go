@@ -10,6 +10,7 @@ import (
 	"sluice/views/layout"
 )
 
+// sessionRoutes are the routes of the user's sessions.
 func (s *Server) sessionRoutes() []route {
 	return []route{
 		{"GET", "/settings/sessions", web.SignedIn, s.showSessions},
@@ -18,6 +19,7 @@ func (s *Server) sessionRoutes() []route {
 	}
 }
 
+// showSessions is GET /settings/sessions.
 func (s *Server) showSessions(c *call) error {
 	list, err := s.Store.ListSessions(c.Ctx(), c.Member.UserID)
 	if err != nil {
@@ -32,16 +34,18 @@ func (s *Server) showSessions(c *call) error {
 	return c.Render(http.StatusOK, accountview.Sessions(c.Page("Sessions", layout.SectionSettings), accountview.SessionsPage{Rows: rows, Idle: s.SessionIdle, Max: s.SessionMax, Now: s.Now()}))
 }
 
+// endSession is POST /settings/sessions/{session}/end.
 func (s *Server) endSession(c *call) error {
 	id := c.Param("session")
 	if err := s.Store.EndSession(c.Ctx(), c.Member.UserID, id); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "That browser is signed out.")
+	c.Toast(components.ToneOK, "The browser was signed out.")
 	return c.AuditAndRedirect("/settings/sessions", "session.end", "", "in another browser")
 }
 
-// endSessions signs the person out everywhere, here too.
+// endSessions is POST /settings/sessions/end: it signs the user out everywhere,
+// including this browser.
 func (s *Server) endSessions(c *call) error {
 	if _, err := s.Store.EndSessions(c.Ctx(), c.Member.UserID, ""); err != nil {
 		return fmt.Errorf("end the sessions of %s: %w", c.Member.UserID, err)

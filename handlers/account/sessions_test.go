@@ -25,7 +25,7 @@ func TestSignIn(t *testing.T) {
 	})
 	t.Run("keeps the e-mail and tells nothing of a wrong password", func(t *testing.T) {
 		form := url.Values{"email": {"nobody@example.com"}, "password": {"wrong"}}
-		h.Anonymous().Post("/sign-in", form).Is(http.StatusUnprocessableEntity).Has("nobody@example.com", "do not fit together").Lacks("wrong")
+		h.Anonymous().Post("/sign-in", form).Is(http.StatusUnprocessableEntity).Has("nobody@example.com", "Wrong email or password").Lacks("wrong")
 	})
 }
 

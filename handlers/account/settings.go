@@ -13,6 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
+// settingsRoutes are the routes of the workspace settings.
 func (s *Server) settingsRoutes() []route {
 	return []route{
 		{"GET", "/settings", web.SignedIn, func(c *call) error { return c.Redirect("/settings/workspace") }},
@@ -21,32 +22,37 @@ func (s *Server) settingsRoutes() []route {
 	}
 }
 
+// showWorkspace is GET /settings/workspace.
 func (s *Server) showWorkspace(c *call) error {
 	return c.renderWorkspace(http.StatusOK, c.Member.Workspace, nil)
 }
 
+// renderWorkspace renders the settings with the name that was typed. The limits
+// are set by the operator.
 func (c *call) renderWorkspace(status int, name string, e components.Errors) error {
 	w, err := c.s.Store.FindWorkspace(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	may, err := c.mayFound()
+	may, err := c.mayCreateWorkspace()
 	if err != nil {
 		return err
 	}
 	page := consoleview.WorkspaceSettings{
-		ID: w.ID, Name: name, MaxRunning: limitInWords(w.MaxRunning), MaxQueued: limitInWords(w.MaxQueued), MayCreate: may, Errors: e,
+		ID: w.ID, Name: name, MaxRunning: limitText(w.MaxRunning), MaxQueued: limitText(w.MaxQueued), MayCreate: may, Errors: e,
 	}
 	return c.Render(status, consoleview.WorkspaceSettingsPage(c.Page("Workspace", layout.SectionSettings), page))
 }
 
-func limitInWords(n int64) string {
+// limitText formats a limit; 0 means unlimited.
+func limitText(n int64) string {
 	if n == 0 {
 		return "No limit"
 	}
 	return message.NewPrinter(language.English).Sprint(n)
 }
 
+// renameWorkspace is POST /settings/workspace.
 func (s *Server) renameWorkspace(c *call) error {
 	name := c.Trimmed("name")
 	if e := web.FieldErrors(map[string]string{"name": web.CheckName(name, "the workspace")}); len(e) > 0 {
@@ -55,6 +61,6 @@ func (s *Server) renameWorkspace(c *call) error {
 	if err := s.Store.RenameWorkspace(c.Ctx(), c.WorkspaceID(), name); err != nil {
 		return fmt.Errorf("rename %s: %w", c.WorkspaceID(), err)
 	}
-	c.Toast(components.ToneOK, "The workspace is called "+name+" now.")
+	c.Toast(components.ToneOK, "The workspace was renamed to "+name+".")
 	return c.AuditAndRedirect("/settings/workspace", "workspace.rename", name, "was "+c.Member.Workspace)
 }

@@ -13,6 +13,7 @@ import (
 	accountview "sluice/views/account"
 )
 
+// setUpRoutes are the routes of the first start.
 func (s *Server) setUpRoutes() []route {
 	return []route{
 		{"GET", "/setup", web.Open, s.showSetUp},
@@ -20,24 +21,26 @@ func (s *Server) setUpRoutes() []route {
 	}
 }
 
-// AwaitsOwner tells that nobody has an account yet. Once somebody has, that
-// stays so, and is not asked again.
+// AwaitsOwner reports whether no user exists yet. Users are never deleted
+// completely, so the answer is cached once there is one.
 func (s *Server) AwaitsOwner(ctx context.Context) (bool, error) {
-	if s.owned.Load() {
+	if s.hasOwner.Load() {
 		return false, nil
 	}
 	had, err := s.Store.HasUsers(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look for an owner: %w", err)
+		return false, fmt.Errorf("check for users: %w", err)
 	}
 	if had {
-		s.owned.Store(true)
+		s.hasOwner.Store(true)
 	}
 	return !had, nil
 }
 
-// Guard answers for everything but set-up while there is no owner. On this
-// machine a person is led to what to do; the network is told nothing more.
+// Guard blocks everything but set-up while there is no owner. On the local
+// machine, pages redirect to set-up and the documentation is available. From
+// the network, only the set-up page responds, and it discloses nothing without
+// the token.
 func (s *Server) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		awaits, err := s.AwaitsOwner(r.Context())
@@ -48,33 +51,35 @@ func (s *Server) Guard(next http.Handler) http.Handler {
 		case !awaits || r.URL.Path == "/setup" || !s.Exposed && isDocs(r.URL.Path):
 			next.ServeHTTP(w, r)
 		case s.Exposed || r.Method != http.MethodGet && r.Method != http.MethodHead:
-			s.answer(c, c.renderWaits(http.StatusServiceUnavailable))
+			s.finish(c, c.renderSetUpRequired(http.StatusServiceUnavailable))
 		default:
-			s.answer(c, c.Redirect("/setup"))
+			s.finish(c, c.Redirect("/setup"))
 		}
 	})
 }
 
-// isDocs tells that a path is documentation: the API works on this machine
-// before there is an owner, and its problems lead there.
+// isDocs reports whether a path belongs to the documentation. The API works on
+// the local machine before there is an owner, and its errors link to the
+// documentation.
 func isDocs(path string) bool { return path == "/docs" || strings.HasPrefix(path, "/docs/") }
 
-// answer is for what is answered before the router.
-func (s *Server) answer(c *call, err error) {
+// finish handles the error of a response that was sent without the router.
+func (s *Server) finish(c *call, err error) {
 	if err != nil {
 		s.Fail(err, c.Context)
 	}
 }
 
-func (c *call) renderWaits(status int) error {
+// renderSetUpRequired renders the page that says where to find the set-up link.
+func (c *call) renderSetUpRequired(status int) error {
 	if status == http.StatusServiceUnavailable {
 		c.Response().Header().Set("Retry-After", "60")
 	}
 	return c.Render(status, accountview.SetUpWaits(c.Page("Set-up required", "")))
 }
 
-// refuseSetUp says why a link does not set up: the work is done, or the link is
-// not the newest.
+// refuseSetUp responds to a link that cannot be used: the server is already set
+// up, or the link is not the latest.
 func (c *call) refuseSetUp(token string) error {
 	if err := c.countLink(token); err != nil {
 		return err
@@ -86,16 +91,17 @@ func (c *call) refuseSetUp(token string) error {
 	case !awaits:
 		return c.Render(http.StatusNotFound, accountview.SetUpDone(c.Page("Set up", "")))
 	case c.s.Exposed:
-		return c.renderWaits(http.StatusServiceUnavailable)
+		return c.renderSetUpRequired(http.StatusServiceUnavailable)
 	}
-	return c.renderWaits(http.StatusOK)
+	return c.renderSetUpRequired(http.StatusOK)
 }
 
+// showSetUp is GET /setup.
 func (s *Server) showSetUp(c *call) error {
 	token := c.QueryParam("token")
 	works, err := s.Store.IsSetUpToken(c.Ctx(), flow.Hash([]byte(token)))
 	if err != nil {
-		return fmt.Errorf("look at a set-up link: %w", err)
+		return fmt.Errorf("check set-up link: %w", err)
 	}
 	if !works {
 		return c.refuseSetUp(token)
@@ -103,12 +109,13 @@ func (s *Server) showSetUp(c *call) error {
 	return c.Render(http.StatusOK, accountview.SetUp(c.Page("Set up", ""), accountview.SetUpForm{Token: token}))
 }
 
-// setUp makes the owner and leads straight to a flow that runs.
+// setUp is POST /setup: it creates the owner and redirects to a flow that runs
+// without any configuration.
 func (s *Server) setUp(c *call) error {
 	f := accountview.SetUpForm{Token: c.FormValue("token"), Name: c.Trimmed("name"), Email: c.Trimmed("email"), Workspace: c.Trimmed("workspace")}
 	tokenHash := flow.Hash([]byte(f.Token))
 	if works, err := s.Store.IsSetUpToken(c.Ctx(), tokenHash); err != nil {
-		return fmt.Errorf("look at a set-up link: %w", err)
+		return fmt.Errorf("check set-up link: %w", err)
 	} else if !works {
 		return c.refuseSetUp(f.Token)
 	}
@@ -131,23 +138,23 @@ func (s *Server) setUp(c *call) error {
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
-	if err := c.welcome(u.ID, flow.DefaultWorkspace); err != nil {
+	if err := c.signInUser(u.ID, flow.DefaultWorkspace); err != nil {
 		return err
 	}
 	if err := c.Audit("workspace.setup", f.Workspace, ""); err != nil {
 		return err
 	}
-	return c.seeFirstFlow(flow.DefaultWorkspace)
+	return c.redirectToFirstFlow(flow.DefaultWorkspace)
 }
 
-// seeFirstFlow leads to the flow that a newcomer should see first.
-func (c *call) seeFirstFlow(ws string) error {
+// redirectToFirstFlow redirects to the flow that a new user sees first.
+func (c *call) redirectToFirstFlow(ws string) error {
 	if c.s.Welcome == nil {
 		return c.Redirect("/flows")
 	}
 	id, err := c.s.Welcome(c.Ctx(), ws)
 	if err != nil {
-		return fmt.Errorf("give %s its first flows: %w", ws, err)
+		return fmt.Errorf("add first flows to %s: %w", ws, err)
 	}
 	if id == "" {
 		return c.Redirect("/flows")

@@ -24,8 +24,10 @@ func (s *Server) signInRoutes() []route {
 	}
 }
 
+// home is GET /.
 func (s *Server) home(c *call) error { return c.Redirect("/flows") }
 
+// showSignIn is GET /sign-in. It redirects if the user is already signed in.
 func (s *Server) showSignIn(c *call) error {
 	if s.Sessions.GetString(c.Ctx(), web.SessionUser) != "" {
 		return c.Redirect(web.LocalPath(c.QueryParam("next")))
@@ -33,13 +35,14 @@ func (s *Server) showSignIn(c *call) error {
 	return c.renderSignIn(http.StatusOK, accountview.SignInForm{Next: c.QueryParam("next")})
 }
 
+// renderSignIn renders the sign-in form.
 func (c *call) renderSignIn(status int, f accountview.SignInForm) error {
 	f.SignUp = c.s.SignUp
 	return c.Render(status, accountview.SignIn(c.Page("Sign in", ""), f))
 }
 
-// signIn lets a person in. Whether the e-mail or the password is wrong, the
-// answer and the time it takes are the same.
+// signIn is POST /sign-in. The response and its timing do not disclose whether
+// the e-mail address or the password was wrong.
 func (s *Server) signIn(c *call) error {
 	began := time.Now()
 	f := accountview.SignInForm{Next: c.FormValue("next"), Email: c.FormValue("email")}
@@ -50,25 +53,26 @@ func (s *Server) signIn(c *call) error {
 	switch {
 	case wait > 0:
 		c.RetryAfter(wait)
-		f.Errors = components.Errors{"": "Too many tries. The next one is possible in " + web.WaitText(wait) + "."}
+		f.Errors = components.Errors{"": "Too many attempts. Try again in " + web.WaitText(wait) + "."}
 		return c.renderSignIn(http.StatusTooManyRequests, f)
 	case u == nil:
-		c.holdUntil(began.Add(refusalTime))
-		f.Errors = components.Errors{"": "E-mail and password do not fit together."}
+		c.waitUntil(began.Add(refusalTime))
+		f.Errors = components.Errors{"": "Wrong email or password."}
 		return c.renderSignIn(http.StatusUnprocessableEntity, f)
 	}
-	if err := c.welcome(u.ID, c.keptWorkspace()); err != nil {
+	if err := c.signInUser(u.ID, c.lastWorkspace()); err != nil {
 		return err
 	}
-	c.knowBrowser(u)
+	c.markBrowser(u)
 	return c.Redirect(web.LocalPath(f.Next))
 }
 
-// refusalTime is how long it takes to refuse somebody: more than hashing the
-// password and, of a known person only, writing it into logs.
+// refusalTime is how long a refused sign-in takes. It is longer than hashing a
+// password and writing the audit log, which is done for existing users only.
 const refusalTime = 250 * time.Millisecond
 
-func (c *call) holdUntil(t time.Time) {
+// waitUntil waits until t or the end of the request.
+func (c *call) waitUntil(t time.Time) {
 	left := time.NewTimer(time.Until(t))
 	defer left.Stop()
 	select {
@@ -77,23 +81,23 @@ func (c *call) holdUntil(t time.Time) {
 	}
 }
 
-// welcome signs a person in, to a workspace if it is one of theirs, or else the
-// first of those.
-func (c *call) welcome(userID, ws string) error {
+// signInUser starts a session in the workspace if the user is a member of it,
+// else in the user's first workspace.
+func (c *call) signInUser(userID, ws string) error {
 	if err := c.StartSession(userID, ws); err != nil {
 		return err
 	}
 	return c.Audit("session.begin", "", web.DeviceName(c.Request().UserAgent()))
 }
 
-// authenticate finds whose e-mail and password these are: nobody's, or with a
-// wait, not to be asked yet.
+// authenticate returns the user with this e-mail address and password. It
+// returns nil if they are wrong, and a wait if there were too many attempts.
 func (c *call) authenticate(email, password string) (*flow.User, time.Duration, error) {
-	u, err := c.maybeUser(c.s.Store.FindUserByEmail(c.Ctx(), email))
+	u, err := c.orNil(c.s.Store.FindUserByEmail(c.Ctx(), email))
 	if err != nil {
-		return nil, 0, fmt.Errorf("find who signs in: %w", err)
+		return nil, 0, fmt.Errorf("find user: %w", err)
 	}
-	account, address := c.tries(email, u)
+	account, address := c.countersFor(email, u)
 	wait, err := c.s.Store.TakeTry(c.Ctx(), account, address)
 	if wait > 0 || err != nil {
 		return nil, wait, err
@@ -112,21 +116,21 @@ func (c *call) authenticate(email, password string) (*flow.User, time.Duration, 
 	return u, 0, c.s.Store.ForgiveTry(c.Ctx(), account.Name, address.Name)
 }
 
-// tries are what an attempt counts under. A browser in which the person has
-// signed in before has counts of its own, or anybody could lock them out for
-// ever by guessing all the time.
-func (c *call) tries(email string, u *flow.User) (account, address flow.Try) {
+// countersFor returns the counters for an attempt to sign in. A browser in
+// which the user has signed in before has counters of its own; otherwise,
+// anyone could lock the user out by guessing all the time.
+func (c *call) countersFor(email string, u *flow.User) (account, address flow.Try) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	who, from := "account", "address"
 	where := web.RateLimitKey(c.IP())
-	if u != nil && c.knowsBrowser(u) {
+	if u != nil && c.isMarkedBrowser(u) {
 		who, from, where = "known account", "known address", where+" "+email
 	}
 	return flow.Try{Name: web.AttemptKey(who, email), Free: web.FreeTriesPerAccount}, flow.Try{Name: web.AttemptKey(from, where), Free: web.FreeTriesPerAddress}
 }
 
-// auditRefused tells every workspace of a person that somebody failed to sign
-// in as them. Of an unknown e-mail there is nobody to tell.
+// auditRefused writes a failed sign-in to the audit log of every workspace of
+// the user. Attempts with an unknown address are not logged.
 func (c *call) auditRefused(u *flow.User) error {
 	if u == nil {
 		return nil
@@ -144,6 +148,7 @@ func (c *call) auditRefused(u *flow.User) error {
 	return nil
 }
 
+// signOut is POST /sign-out. It also succeeds without a session.
 func (s *Server) signOut(c *call) error {
 	if err := c.Identify(); err == nil {
 		if err := c.Audit("session.end", "", ""); err != nil {
@@ -156,7 +161,7 @@ func (s *Server) signOut(c *call) error {
 	return c.Redirect("/sign-in")
 }
 
-// setTheme is for browsers without scripts; with them the page does it itself.
+// setTheme is POST /theme, for browsers without scripts.
 func (s *Server) setTheme(c *call) error {
 	cookie := &http.Cookie{Name: "theme", Value: string(layout.ParseTheme(c.FormValue("theme"))), Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode, Secure: s.Sessions.Cookie.Secure}
 	c.SetCookie(cookie)

@@ -48,7 +48,7 @@ func TestSignIn_waits_after_failures(t *testing.T) {
 	}
 	c.move(2 * time.Second)
 	b.Post("/sign-in", entry("ada@example.com", webtest.Password)).RedirectsTo("/flows")
-	if log := h.Logged(flow.DefaultWorkspace); log[0] != "session.begin" || log[1] != "session.refuse" {
+	if log := logged(h, flow.DefaultWorkspace); log[0] != "session.begin" || log[1] != "session.refuse" {
 		t.Errorf("logged %v", log)
 	}
 }
@@ -168,7 +168,7 @@ func TestSessions_page(t *testing.T) {
 	t.Parallel()
 	h, c := setupAt(t)
 	ada := h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
-	other := h.SignIn(ada.Email)
+	findMember := h.SignIn(ada.Email)
 	c.move(time.Second) // identifiers are in order of time
 	b := h.SignIn(ada.Email)
 	list, err := h.Store.ListSessions(t.Context(), ada.ID)
@@ -179,7 +179,7 @@ func TestSessions_page(t *testing.T) {
 	h.Add("eve@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	h.SignIn("eve@example.com").Post("/settings/sessions/"+list[1].ID+"/end", nil).Is(http.StatusNotFound)
 	b.Post("/settings/sessions/"+list[1].ID+"/end", nil).RedirectsTo("/settings/sessions")
-	other.Get("/settings/sessions").Is(http.StatusSeeOther)
+	findMember.Get("/settings/sessions").Is(http.StatusSeeOther)
 
 	seen := func() time.Time {
 		list, err := h.Store.ListSessions(t.Context(), ada.ID)
@@ -188,7 +188,7 @@ func TestSessions_page(t *testing.T) {
 		}
 		return list[0].SeenAt
 	}
-	b.Get("/settings/sessions").Has("is signed out") // what it was told is taken
+	b.Get("/settings/sessions").Has("was signed out") // what it was told is taken
 	before := seen()
 	c.move(59 * time.Second)
 	b.Get("/settings/audit").Is(http.StatusOK)
@@ -231,7 +231,7 @@ func TestMembers(t *testing.T) {
 		b.Get("/settings/audit").Is(http.StatusForbidden)
 	})
 	t.Run("get a new password by a link", func(t *testing.T) {
-		link := h.Link(ada.Post(path+"/password", nil).Is(http.StatusOK))
+		link := link(h, ada.Post(path+"/password", nil).Is(http.StatusOK))
 		fresh := "another fine password"
 		c := h.Anonymous()
 		c.Get(link).Is(http.StatusOK).Has(lin.Email)
@@ -241,15 +241,15 @@ func TestMembers(t *testing.T) {
 		c.Get(link).Is(http.StatusNotFound)
 		h.Anonymous().Post("/sign-in", entry(lin.Email, webtest.Password)).Is(http.StatusUnprocessableEntity)
 
-		other := h.Anonymous()
-		other.Post("/sign-in", entry(lin.Email, fresh)).RedirectsTo("/flows")
-		c.Post("/password", url.Values{"current": {"wrong"}, "new": {webtest.Password}}).Is(http.StatusUnprocessableEntity).Has("not your current")
+		findMember := h.Anonymous()
+		findMember.Post("/sign-in", entry(lin.Email, fresh)).RedirectsTo("/flows")
+		c.Post("/password", url.Values{"current": {"wrong"}, "new": {webtest.Password}}).Is(http.StatusUnprocessableEntity).Has("Enter your current password")
 		c.Post("/password", url.Values{"current": {fresh}, "new": {webtest.Password}}).RedirectsTo("/flows")
 		c.Get("/settings/sessions").Is(http.StatusOK)
-		other.Get("/settings/sessions").Is(http.StatusSeeOther)
+		findMember.Get("/settings/sessions").Is(http.StatusSeeOther)
 	})
 	t.Run("of other workspaces keep their password", func(t *testing.T) {
-		h.Found("Lin's", lin)
+		found(h, "Lin's", lin)
 		ada.Post(path+"/password", nil).Is(http.StatusUnprocessableEntity).Has("workspaces that you do not own")
 	})
 	t.Run("lose it at once", func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestMembers(t *testing.T) {
 		b.Get("/settings/workspace").Is(http.StatusOK).Has("Lin&#39;s").Lacks("Default")
 		ada.Post(path+"/remove", nil).Is(http.StatusNotFound)
 	})
-	if log := h.Logged(flow.DefaultWorkspace); !slices.Contains(log, "member.role") || !slices.Contains(log, "password.offer") || !slices.Contains(log, "member.remove") {
+	if log := logged(h, flow.DefaultWorkspace); !slices.Contains(log, "member.role") || !slices.Contains(log, "password.offer") || !slices.Contains(log, "member.remove") {
 		t.Errorf("logged %v", log)
 	}
 }
@@ -283,7 +283,7 @@ func TestWorkspaces(t *testing.T) {
 	b.Post("/sign-in", back).RedirectsTo("/flows")
 	b.Get("/settings/workspace").Has(`value="Default"`)
 	lin := h.Add("lin@example.com", flow.DefaultWorkspace, flow.MemberViewer)
-	foreign := h.Found("Foreign", lin)
+	foreign := found(h, "Foreign", lin)
 	missing := b.Post("/workspaces/switch", url.Values{"workspace": {"ws_none"}}).Is(http.StatusNotFound)
 	if got := b.Post("/workspaces/switch", url.Values{"workspace": {foreign}}); got.Body != missing.Body || got.Status != missing.Status {
 		t.Error("a foreign workspace answers unlike a missing one")
@@ -339,7 +339,7 @@ func TestPasswordLink_works_for_an_hour(t *testing.T) {
 	lin := h.Add("lin@example.com", flow.DefaultWorkspace, flow.MemberEditor)
 	ada := h.SignIn("ada@example.com")
 	offer := func() string {
-		return h.Link(ada.Post("/settings/members/"+lin.ID+"/password", nil).Is(http.StatusOK).Has("works once, for 1 hour"))
+		return link(h, ada.Post("/settings/members/"+lin.ID+"/password", nil).Is(http.StatusOK).Has("works once, for 1 hour"))
 	}
 	link := offer()
 	c.move(flow.ResetLife - time.Second)
@@ -357,8 +357,8 @@ func TestLinks_are_not_guessed(t *testing.T) {
 	h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	lin := h.Add("lin@example.com", flow.DefaultWorkspace, flow.MemberEditor)
 	ada, eve := h.SignIn("ada@example.com"), h.Anonymous()
-	invite := h.Link(ada.Post("/settings/members/invites", url.Values{"email": {"kim@example.com"}, "role": {"viewer"}}))
-	reset := h.Link(ada.Post("/settings/members/"+lin.ID+"/password", nil))
+	invite := link(h, ada.Post("/settings/members/invites", url.Values{"email": {"kim@example.com"}, "role": {"viewer"}}))
+	reset := link(h, ada.Post("/settings/members/"+lin.ID+"/password", nil))
 	guesses := []func() *webtest.Answer{
 		func() *webtest.Answer { return eve.Get("/invite?token=guess") },
 		func() *webtest.Answer { return eve.Post("/invite", url.Values{"token": {"guess"}}) },
@@ -375,7 +375,7 @@ func TestLinks_are_not_guessed(t *testing.T) {
 		}
 	}
 	for _, guess := range guesses {
-		if a := guess().Is(http.StatusTooManyRequests).Has("Too many links that do not work"); a.Header.Get("Retry-After") != "1" {
+		if a := guess().Is(http.StatusTooManyRequests).Has("Too many invalid links"); a.Header.Get("Retry-After") != "1" {
 			t.Errorf("Retry-After %q", a.Header.Get("Retry-After"))
 		}
 	}

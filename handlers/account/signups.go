@@ -12,6 +12,8 @@ import (
 	accountview "sluice/views/account"
 )
 
+// signUpRoutes are the routes for new users, which exist only if sign-up is
+// open.
 func (s *Server) signUpRoutes() []route {
 	return []route{
 		{"GET", "/sign-up", web.Open, s.showSignUp},
@@ -19,6 +21,7 @@ func (s *Server) signUpRoutes() []route {
 	}
 }
 
+// showSignUp is GET /sign-up.
 func (s *Server) showSignUp(c *call) error {
 	if !s.SignUp {
 		return web.ErrNotFound
@@ -26,11 +29,10 @@ func (s *Server) showSignUp(c *call) error {
 	return c.Render(http.StatusOK, accountview.SignUp(c.Page("Sign up", ""), accountview.SignUpForm{}))
 }
 
-// freeSignUps from one address cost no waiting.
+// freeSignUps is how many accounts an address may create before it has to wait.
 const freeSignUps = 10
 
-// signUp makes a person with a workspace of their own, where that is open to
-// strangers.
+// signUp is POST /sign-up: it creates a user with a workspace.
 func (s *Server) signUp(c *call) error {
 	if !s.SignUp {
 		return web.ErrNotFound
@@ -51,7 +53,7 @@ func (s *Server) signUp(c *call) error {
 		}
 		if wait > 0 {
 			c.RetryAfter(wait)
-			status, f.Errors[""] = http.StatusTooManyRequests, "Too many accounts were made from your address. The next one is possible in "+web.WaitText(wait)+"."
+			status, f.Errors[""] = http.StatusTooManyRequests, "Too many accounts were created from your address. Try again in "+web.WaitText(wait)+"."
 		}
 	}
 	if len(f.Errors) > 0 {
@@ -65,23 +67,24 @@ func (s *Server) signUp(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.welcome(ws.owner, ws.id); err != nil {
+	if err := c.signInUser(ws.owner, ws.id); err != nil {
 		return err
 	}
-	return c.seeFirstFlow(ws.id)
+	return c.redirectToFirstFlow(ws.id)
 }
 
-// ownWorkspace is a workspace that was just made for somebody.
-type ownWorkspace struct{ id, owner string }
+// newAccount is the IDs of a new user and their workspace.
+type newAccount struct{ id, owner string }
 
-func (s *Server) addAccount(ctx context.Context, f accountview.SignUpForm, password string) (ownWorkspace, error) {
+// addAccount creates a user and their workspace in one transaction.
+func (s *Server) addAccount(ctx context.Context, f accountview.SignUpForm, password string) (newAccount, error) {
 	hash, err := s.Hasher.Hash(ctx, password)
 	if err != nil {
-		return ownWorkspace{}, err
+		return newAccount{}, err
 	}
 	u, w := &flow.User{Email: f.Email, Name: f.Name, PasswordHash: hash}, &flow.Workspace{Name: f.Workspace}
 	if err := s.Store.SignUp(ctx, u, w); err != nil {
-		return ownWorkspace{}, fmt.Errorf("sign up: %w", err)
+		return newAccount{}, fmt.Errorf("sign up: %w", err)
 	}
-	return ownWorkspace{w.ID, u.ID}, nil
+	return newAccount{w.ID, u.ID}, nil
 }

@@ -11,6 +11,7 @@ import (
 	accountview "sluice/views/account"
 )
 
+// workspaceRoutes are the routes for users with several workspaces.
 func (s *Server) workspaceRoutes() []route {
 	return []route{
 		{"GET", "/workspaces/new", web.SignedIn, s.newWorkspace},
@@ -19,10 +20,10 @@ func (s *Server) workspaceRoutes() []route {
 	}
 }
 
-// mayFound tells whether who asks may make a workspace. Its maker owns it, and
-// owners let flows call out and spend: where strangers may not sign up, that is
-// for those who own a workspace already.
-func (c *call) mayFound() (bool, error) {
+// mayCreateWorkspace reports whether the user may create a workspace. Its owner
+// can make outgoing requests and spend money, so without open sign-up only
+// owners of another workspace may.
+func (c *call) mayCreateWorkspace() (bool, error) {
 	if c.s.SignUp || c.Member.Role == flow.MemberOwner {
 		return true, nil
 	}
@@ -30,26 +31,30 @@ func (c *call) mayFound() (bool, error) {
 	return slices.ContainsFunc(list, func(m flow.Member) bool { return m.Role == flow.MemberOwner }), err
 }
 
+// newWorkspace is GET /workspaces/new.
 func (s *Server) newWorkspace(c *call) error {
-	if err := c.needFounder(); err != nil {
+	if err := c.checkMayCreate(); err != nil {
 		return err
 	}
 	return c.Render(http.StatusOK, accountview.NewWorkspace(c.Page("New workspace", ""), accountview.WorkspaceForm{}))
 }
 
-func (c *call) needFounder() error {
-	may, err := c.mayFound()
+// checkMayCreate returns an error if the user may not create a workspace.
+func (c *call) checkMayCreate() error {
+	may, err := c.mayCreateWorkspace()
 	if err != nil {
 		return err
 	}
 	if !may {
-		return web.NewError(http.StatusForbidden, "Only an owner of a workspace can make another one here.")
+		return web.NewError(http.StatusForbidden, "Only owners of a workspace can create another one. Ask an owner.")
 	}
 	return nil
 }
 
+// createWorkspace is POST /workspaces. The user is switched to the new
+// workspace.
 func (s *Server) createWorkspace(c *call) error {
-	if err := c.needFounder(); err != nil {
+	if err := c.checkMayCreate(); err != nil {
 		return err
 	}
 	name := c.Trimmed("name")
@@ -58,20 +63,20 @@ func (s *Server) createWorkspace(c *call) error {
 	}
 	w := &flow.Workspace{Name: name}
 	if err := s.Store.FoundWorkspace(c.Ctx(), w, c.Member.UserID); err != nil {
-		return fmt.Errorf("make a workspace: %w", err)
+		return fmt.Errorf("create workspace: %w", err)
 	}
-	if err := c.enter(w.ID); err != nil {
+	if err := c.switchTo(w.ID); err != nil {
 		return err
 	}
 	if err := c.Audit("workspace.create", name, ""); err != nil {
 		return err
 	}
-	return c.seeFirstFlow(w.ID)
+	return c.redirectToFirstFlow(w.ID)
 }
 
-// enter goes on in another workspace, under a fresh token: the rights there are
-// others.
-func (c *call) enter(ws string) error {
+// switchTo changes the workspace of the session. The token is renewed, because
+// the role may be a higher one.
+func (c *call) switchTo(ws string) error {
 	m := c.s.Sessions
 	if err := c.RenewToken(); err != nil {
 		return err
@@ -86,6 +91,7 @@ func (c *call) enter(ws string) error {
 	return nil
 }
 
+// switchWorkspace is POST /workspaces/switch.
 func (s *Server) switchWorkspace(c *call) error {
 	m, err := s.Store.FindMember(c.Ctx(), c.FormValue("workspace"), c.Member.UserID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -94,7 +100,7 @@ func (s *Server) switchWorkspace(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.enter(m.WorkspaceID); err != nil {
+	if err := c.switchTo(m.WorkspaceID); err != nil {
 		return err
 	}
 	return c.Redirect("/flows")

@@ -16,26 +16,29 @@ func (s *Server) auditRoutes() []route {
 	return []route{{"GET", "/settings/audit", web.Owner, s.showAudit}}
 }
 
-// auditPage is how many lines of the log are on a page.
-const auditPage = 50
+// auditPerPage is the number of entries on a page of the log.
+const auditPerPage = 50
 
-// showAudit pages through the log by the IDs of its lines. One more than is
-// shown tells whether there is a page beyond.
+// showAudit is GET /settings/audit. Pages are found by the ID of their first or
+// last entry. It reads one entry more than a page has, to know whether another
+// page follows.
 func (s *Server) showAudit(c *call) error {
 	newer, older := c.QueryParam("before"), c.QueryParam("after")
 	var list []flow.AuditEntry
 	var err error
 	pages := components.Pages{Path: "/settings/audit"}
 	if newer != "" {
-		if list, err = s.Store.ListAuditAfter(c.Ctx(), c.WorkspaceID(), newer, auditPage+1); len(list) > auditPage {
+		if list, err = s.Store.ListAuditAfter(c.Ctx(), c.WorkspaceID(), newer, auditPerPage+1); len(list) > auditPerPage {
 			list = list[1:]
 			pages.Before = list[0].ID
 		}
-		pages.After = newerOrNothing(list)
+		if len(list) > 0 { // there are always older entries: the user came from there
+			pages.After = list[len(list)-1].ID
+		}
 	} else {
-		if list, err = s.Store.ListAudit(c.Ctx(), c.WorkspaceID(), older, auditPage+1); len(list) > auditPage {
-			list = list[:auditPage]
-			pages.After = list[auditPage-1].ID
+		if list, err = s.Store.ListAudit(c.Ctx(), c.WorkspaceID(), older, auditPerPage+1); len(list) > auditPerPage {
+			list = list[:auditPerPage]
+			pages.After = list[auditPerPage-1].ID
 		}
 		if older != "" && len(list) > 0 {
 			pages.Before = list[0].ID
@@ -51,35 +54,29 @@ func (s *Server) showAudit(c *call) error {
 	return c.Render(http.StatusOK, consoleview.Audit(c.Page("Audit log", layout.SectionSettings), rows, pages))
 }
 
-// newerOrNothing is where the older lines go on: there is always one, since we
-// come from there.
-func newerOrNothing(list []flow.AuditEntry) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[len(list)-1].ID
-}
-
-// auditWords say what was done; the target follows.
-var auditWords = map[string]string{
+// auditText describes each action; the target follows. Actions that are missing
+// here are shown by name.
+var auditText = map[string]string{
 	"session.begin": "signed in", "session.end": "signed out", "session.refuse": "failed to sign in as",
-	"password.change": "changed their password", "password.offer": "made a link to a new password for", "password.reset": "set a new password by a link",
+	"password.change": "changed their password", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
 	"member.add": "added the member", "member.invite": "invited", "member.revoke": "revoked the invitation", "member.join": "joined as",
 	"member.role": "changed the role of", "member.remove": "removed the member", "member.leave": "left the workspace",
 	"workspace.setup": "set up the workspace", "workspace.create": "created the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed the quotas of",
-	"key.create": "created the key", "key.change": "changed the key", "key.roll": "rolled the key", "key.revoke": "revoked the key", "key.handover": "handed over the key",
+	"key.create": "created the key", "key.change": "changed the key", "key.roll": "rotated the key", "key.revoke": "revoked the key", "key.handover": "handed over the key",
 	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential",
-	"flow.publish": "published", "flow.live": "made live a version of", "flow.restore": "restored a version of", "flow.archive": "archived", "flow.limits": "changed the limits of",
-	"flow.create": "made the flow", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
-	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "replaced the signing secret of", "flow.secret.end": "ended the old signing secret of",
-	"delivery.redeliver": "sent again", "delivery.redeliver_failed": "sent failed messages again of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
+	"flow.publish": "published", "flow.live": "changed the live version of", "flow.restore": "restored a version of", "flow.archive": "archived", "flow.limits": "changed the limits of",
+	"flow.create": "created the flow", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
+	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
+	"delivery.redeliver": "resent", "delivery.redeliver_failed": "resent failed messages of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
 	"form.on": "opened the form of", "form.off": "closed the form of", "form.change": "changed the form of",
 	"run.erase": "erased the run", "run.cancel": "canceled the run",
 }
 
+// auditRow converts a log entry. For keys, the name comes first and then the
+// ID.
 func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 	row := consoleview.AuditRow{
-		At: e.CreatedAt, Who: auditWho(e), What: auditWords[e.Action], Target: e.Target, Detail: e.Detail, From: e.IP,
+		At: e.CreatedAt, Who: auditActor(e), What: auditText[e.Action], Target: e.Target, Detail: e.Detail, From: e.IP,
 		Alarm: e.Action == "session.refuse",
 	}
 	if row.What == "" {
@@ -91,14 +88,16 @@ func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 	return row
 }
 
-func auditWho(e *flow.AuditEntry) string {
+// auditActor returns who did something. Entries without an actor are failed
+// sign-ins.
+func auditActor(e *flow.AuditEntry) string {
 	switch {
 	case e.Person != "":
 		return e.Person
 	case e.Actor == "cli":
 		return "Command line"
 	case e.Actor == "":
-		return "Somebody"
+		return "Someone"
 	}
 	return e.Actor
 }

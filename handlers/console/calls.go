@@ -1,8 +1,10 @@
 package console
 
-// keyCall is a request about keys.
+// keyCall is a request about API keys. The methods are on types of their own to
+// keep call small.
 type keyCall struct{ *call }
 
+// onKey wraps a handler of keyCall.
 func onKey(handle func(*keyCall) error) func(*call) error {
 	return func(c *call) error { return handle(&keyCall{c}) }
 }
@@ -10,6 +12,7 @@ func onKey(handle func(*keyCall) error) func(*call) error {
 // webhookCall is a request about webhooks and their deliveries.
 type webhookCall struct{ *call }
 
+// onWebhook wraps a handler of webhookCall.
 func onWebhook(handle func(*webhookCall) error) func(*call) error {
 	return func(c *call) error { return handle(&webhookCall{c}) }
 }
@@ -17,6 +20,7 @@ func onWebhook(handle func(*webhookCall) error) func(*call) error {
 // credentialCall is a request about credentials.
 type credentialCall struct{ *call }
 
+// onCredential wraps a handler of credentialCall.
 func onCredential(handle func(*credentialCall) error) func(*call) error {
 	return func(c *call) error { return handle(&credentialCall{c}) }
 }

@@ -30,8 +30,8 @@ func (s *Server) credentialRoutes() []route {
 	}
 }
 
-// listCredentials is GET /credentials; with ?add= it is the way to a new one,
-// which needs an address that no credential can have.
+// listCredentials is GET /credentials. With ?add=, it is the page for a new
+// credential: a path such as /credentials/new could be the name of one.
 func (c *credentialCall) listCredentials() error {
 	if c.QueryParams().Has("add") && c.MayEdit() {
 		return c.newCredentialPage()
@@ -64,6 +64,8 @@ func (c *credentialCall) listCredentials() error {
 	return c.Render(http.StatusOK, consoleview.Credentials(c.Page("Credentials", layout.SectionCredentials), page))
 }
 
+// credentialRow converts a credential, with the nodes that use it. The secret
+// never leaves the store.
 func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]library.CredentialUse) consoleview.CredentialRow {
 	access := flow.Access{Provider: k.Provider}
 	row := consoleview.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
@@ -76,7 +78,7 @@ func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]lib
 	return row
 }
 
-// addUse gathers the nodes of a flow.
+// addUse adds a use to the list, grouped by flow.
 func addUse(list []consoleview.CredentialUse, u library.CredentialUse) []consoleview.CredentialUse {
 	i := slices.IndexFunc(list, func(known consoleview.CredentialUse) bool { return known.FlowID == u.FlowID })
 	if i < 0 {
@@ -89,10 +91,12 @@ func addUse(list []consoleview.CredentialUse, u library.CredentialUse) []console
 	return list
 }
 
-// plainSecret is the choice of a credential for no provider.
+// plainSecret stands for a credential without a provider, whose hosts the user
+// enters.
 const plainSecret = "plain"
 
-// newCredentialPage asks whom a credential is for, and then shows its form.
+// newCredentialPage renders the choice of providers, or the form for the chosen
+// one.
 func (c *credentialCall) newCredentialPage() error {
 	name := c.QueryParam("add")
 	if form, ok := c.addForm(name); ok {
@@ -106,15 +110,15 @@ func (c *credentialCall) newCredentialPage() error {
 	for _, p := range c.s.Providers.List() {
 		text := strings.Join(p.Can, ", ")
 		if p.Local {
-			text = "A server of your own: " + text
+			text = "Your own server: " + text
 		}
 		cards = append(cards, consoleview.ProviderCard{Name: p.Name, Title: p.Title, Text: text})
 	}
-	cards = append(cards, consoleview.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A plain secret for headers and signatures"})
+	cards = append(cards, consoleview.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A secret for headers and signatures"})
 	return c.Render(http.StatusOK, consoleview.ChooseProvider(c.Page("Add a credential", layout.SectionCredentials), cards))
 }
 
-// addForm is the form for a provider.
+// addForm returns the form for a provider; false if there is no such provider.
 func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) {
 	if name == plainSecret {
 		return consoleview.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: components.Errors{}}, true
@@ -129,12 +133,13 @@ func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) 
 	return consoleview.AddCredential{}, false
 }
 
-// createCredential is POST /credentials. The provider is asked at once whether
-// it accepts the secret; it is kept either way, since a provider may be down.
+// createCredential is POST /credentials. The secret is tested with its
+// provider, but saved whatever the result is, because the provider may be
+// unavailable.
 func (c *credentialCall) createCredential() error {
 	form, ok := c.addForm(c.FormValue("provider"))
 	if !ok {
-		return flow.Errorf(flow.CodeInputInvalid, "There is no such provider. Load the page again and choose another.")
+		return flow.Errorf(flow.CodeInputInvalid, "This provider does not exist. Reload the page and choose another.")
 	}
 	form.Name, form.BaseURL, form.Hosts = strings.TrimSpace(c.FormValue("name")), strings.TrimSpace(c.FormValue("base_url")), c.FormValue("hosts")
 	form.AnyHost = c.FormValue("any_host") != ""
@@ -145,32 +150,32 @@ func (c *credentialCall) createCredential() error {
 	if len(form.Errors) > 0 {
 		return c.Render(http.StatusUnprocessableEntity, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
 	}
-	if err := c.keepCredential(made); err != nil {
+	if err := c.saveCredential(made); err != nil {
 		return err
 	}
 	if !form.Plain {
-		c.tellTest(made.Name, "“"+made.Name+"” is kept. ")
+		c.toastTest(made.Name, "“"+made.Name+"” was saved. ")
 	} else {
-		c.Toast(components.ToneOK, "“"+made.Name+"” is kept.")
+		c.Toast(components.ToneOK, "“"+made.Name+"” was saved.")
 	}
 	return c.Redirect("/credentials")
 }
 
-// checkCredential puts what is wrong into the form. A name that is taken is
-// refused: what uses it would be paid for by somebody else all at once.
+// checkCredential validates the form and sets its errors. A name that exists is
+// refused: flows that use it would suddenly run on another account.
 func (c *credentialCall) checkCredential(form *consoleview.AddCredential) (flow.Credential, error) {
-	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: c.mayTrust()}
+	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: c.mayUsePrivateAddress()}
 	if !form.Plain {
 		wanted.Provider = form.Provider
 	}
 	if form.Plain {
 		wanted.Hosts = splitHosts(form.Hosts)
-		why, err := c.checkHosts(form.Name, wanted.Hosts, form.AnyHost)
+		problem, err := c.checkHosts(form.Name, wanted.Hosts, form.AnyHost)
 		if err != nil {
 			return wanted, err
 		}
-		if why != "" {
-			form.Errors["hosts"] = why
+		if problem != "" {
+			form.Errors["hosts"] = problem
 		}
 	}
 	made, err := c.s.Providers.Credential(wanted, strings.TrimSpace(c.FormValue("secret")))
@@ -185,28 +190,33 @@ func (c *credentialCall) checkCredential(form *consoleview.AddCredential) (flow.
 	}
 	switch _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name); {
 	case err == nil:
-		form.Errors["name"] = "There is a credential of this name. Open it to replace its secret, or choose another name."
+		form.Errors["name"] = "A credential with this name exists. Open it to replace its secret, or choose another name."
 	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
 		return made, err
 	}
 	return made, nil
 }
 
-// mayTrust tells whether a base URL that this person enters may be a private
-// address: the operator's own people may, others who got a workspace may not.
-func (c *credentialCall) mayTrust() bool {
+// mayUsePrivateAddress reports whether the base URL that this user enters may
+// be in a private network. Only owners of the default workspace may, who
+// operate the server; on a server with open sign-up, others could use it to
+// reach internal services.
+func (c *credentialCall) mayUsePrivateAddress() bool {
 	return c.WorkspaceID() == flow.DefaultWorkspace && c.Member.Role.AtLeast(flow.MemberOwner)
 }
 
-func (c *credentialCall) keepCredential(made flow.Credential) error {
+// saveCredential stores the credential with the secret of the form and writes
+// the audit log.
+func (c *credentialCall) saveCredential(made flow.Credential) error {
 	if err := c.s.Store.SaveCredential(c.Ctx(), made, strings.TrimSpace(c.FormValue("secret"))); err != nil {
 		return err
 	}
 	return c.Audit("credential.save", made.Name, made.Provider)
 }
 
-// tellTest asks the provider and says on the next page how it answered.
-func (c *credentialCall) tellTest(name, before string) {
+// toastTest asks the provider whether it accepts the secret and shows the
+// result on the next page. Internal errors are logged, not shown.
+func (c *credentialCall) toastTest(name, before string) {
 	told, err := c.s.Providers.Test(c.Ctx(), c.WorkspaceID(), name)
 	if err != nil {
 		e := flow.AsError(err)
@@ -219,6 +229,7 @@ func (c *credentialCall) tellTest(name, before string) {
 	c.Toast(components.ToneOK, before+told)
 }
 
+// findCredential finds the credential of the path.
 func (c *credentialCall) findCredential() (flow.Credential, error) {
 	return c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), c.Param("name"))
 }
@@ -228,6 +239,8 @@ func (c *credentialCall) showCredential(k flow.Credential) error {
 	return c.credentialPage(http.StatusOK, &k, nil)
 }
 
+// credentialPage renders the page of a credential. For an unbound one it
+// proposes the hosts that its flows use.
 func (c *credentialCall) credentialPage(status int, k *flow.Credential, errors components.Errors) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -252,24 +265,25 @@ func (c *credentialCall) credentialPage(status int, k *flow.Credential, errors c
 
 // testCredential is POST /credentials/{name}/test.
 func (c *credentialCall) testCredential(k flow.Credential) error {
-	c.tellTest(k.Name, "")
+	c.toastTest(k.Name, "")
 	return c.Redirect("/credentials/" + k.Name)
 }
 
-// setCredentialHosts is POST /credentials/{name}/hosts.
+// setCredentialHosts is POST /credentials/{name}/hosts. Only plain credentials
+// have hosts of their own; others follow their provider.
 func (c *credentialCall) setCredentialHosts(k flow.Credential) error {
 	if !k.Plain() {
-		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential follow from its provider. Add it again to change them.")
+		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential are those of its provider. To change them, add the credential again.")
 	}
 	hosts, err := flow.ParseHosts(splitHosts(c.FormValue("hosts")))
-	why := ""
+	problem := ""
 	if err != nil {
-		why = web.Sentence(err.Error())
-	} else if why, err = c.checkHosts(k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
+		problem = web.Sentence(err.Error())
+	} else if problem, err = c.checkHosts(k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
 		return err
 	}
-	if why != "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"hosts": why})
+	if problem != "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"hosts": problem})
 	}
 	if err := c.s.Store.SetCredentialHosts(c.Ctx(), c.WorkspaceID(), k.Name, hosts); err != nil {
 		return err
@@ -289,9 +303,9 @@ func splitHosts(text string) []string {
 // checkHosts returns a message if the hosts of a plain credential cannot be
 // saved: they are missing, or a published flow would send the secret to a host
 // of its caller's choice.
-func (c *credentialCall) checkHosts(name string, hosts []string, anyHost bool) (why string, err error) {
-	if why = missingHosts(hosts, anyHost); why != "" || !anyHost {
-		return why, nil
+func (c *credentialCall) checkHosts(name string, hosts []string, anyHost bool) (problem string, err error) {
+	if problem = missingHosts(hosts, anyHost); problem != "" || !anyHost {
+		return problem, nil
 	}
 	err = library.CheckAnyHost(c.Ctx(), c.s.Store, c.WorkspaceID(), name, c.s.Kinds)
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
@@ -319,36 +333,36 @@ func (c *credentialCall) isSealed(name string) bool {
 	return errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth})
 }
 
-// replaceSecret is POST /credentials/{name}/secret. Where the secret may go
-// stays as it is.
+// replaceSecret is POST /credentials/{name}/secret. The hosts stay the same.
+// The old secret keeps verifying webhooks for the chosen overlap.
 func (c *credentialCall) replaceSecret(k flow.Credential) error {
-	if why := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); why != "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"secret": why})
+	if problem := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); problem != "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"secret": problem})
 	}
 	k.Overlap = flow.SigningOverlap
 	if overlap, ok := readOverlap(c.FormValue("overlap")); ok {
 		k.Overlap = overlap
 	}
-	if err := c.keepCredential(k); err != nil {
+	if err := c.saveCredential(k); err != nil {
 		return err
 	}
 	if access := (flow.Access{Provider: k.Provider}); access.Plain() {
-		c.Toast(components.ToneOK, "The secret is replaced.")
+		c.Toast(components.ToneOK, "The secret was replaced.")
 	} else {
-		c.tellTest(k.Name, "The secret is replaced. ")
+		c.toastTest(k.Name, "The secret was replaced. ")
 	}
 	return c.Redirect("/credentials/" + k.Name)
 }
 
-// removeCredential is POST /credentials/{name}/remove. Flows that use it fail
-// from then on, so the person says that they know.
+// removeCredential is POST /credentials/{name}/remove. Flows that use it will
+// fail, so the user has to confirm that first.
 func (c *credentialCall) removeCredential(k flow.Credential) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
 	if len(uses[k.Name]) > 0 && c.FormValue("sure") == "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"sure": "Tick this to remove it all the same."})
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"sure": "Tick the box to remove it anyway."})
 	}
 	if err := c.s.Store.RemoveCredential(c.Ctx(), c.WorkspaceID(), k.Name); err != nil {
 		return err
@@ -356,6 +370,6 @@ func (c *credentialCall) removeCredential(k flow.Credential) error {
 	if err := c.Audit("credential.remove", k.Name, k.Provider); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "“"+k.Name+"” is removed.")
+	c.Toast(components.ToneOK, "“"+k.Name+"” was removed.")
 	return c.Redirect("/credentials")
 }

@@ -36,17 +36,17 @@ func TestCredentials(t *testing.T) {
 		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {" sk-right "}}).RedirectsTo("/credentials")
 		b.Get("/credentials").Is(http.StatusOK).Has("OpenAI accepts it.", "api.openai.com", `href="/credentials/good"`).Lacks("sk-right")
 		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"bad"}, "secret": {"sk-wrong"}}).RedirectsTo("/credentials")
-		b.Get("/credentials").Is(http.StatusOK).Has("is kept. OpenAI refuses").Lacks("sk-wrong")
+		b.Get("/credentials").Is(http.StatusOK).Has("was saved. OpenAI refuses").Lacks("sk-wrong")
 		b.Post("/credentials/good/test", nil).RedirectsTo("/credentials/good")
 		b.Get("/credentials/good").Is(http.StatusOK).Has("OpenAI accepts it.", "No flow uses it.").Lacks("sk-right")
 	})
 	t.Run("does not replace by adding", func(t *testing.T) {
-		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {"x"}}).Is(http.StatusUnprocessableEntity).Has("There is a credential of this name.")
+		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {"x"}}).Is(http.StatusUnprocessableEntity).Has("A credential with this name exists.")
 	})
 	t.Run("replaces the secret alone", func(t *testing.T) {
 		b.Post("/credentials/bad/secret", url.Values{"secret": {""}}).Is(http.StatusUnprocessableEntity).Has("Paste the secret here.")
 		b.Post("/credentials/bad/secret", url.Values{"secret": {"sk-right"}}).RedirectsTo("/credentials/bad")
-		b.Get("/credentials/bad").Is(http.StatusOK).Has("The secret is replaced. OpenAI accepts it.", "api.openai.com")
+		b.Get("/credentials/bad").Is(http.StatusOK).Has("The secret was replaced. OpenAI accepts it.", "api.openai.com")
 	})
 	t.Run("keeps a plain secret to its hosts", func(t *testing.T) {
 		b.Post("/credentials", url.Values{"provider": {"plain"}, "name": {"crm"}, "secret": {"s"}, "hosts": {"a.example.com, b.example.com"}}).RedirectsTo("/credentials")
@@ -59,7 +59,7 @@ func TestCredentials(t *testing.T) {
 	t.Run("warns before removing what is used", func(t *testing.T) {
 		h.Flow(`{"schema": "sluice.flow/v1", "name": "Caller", "nodes": [{"id": "call", "kind": "http_request", "config": {"url": "https://a.example.com", "headers": {"Authorization": {"credential": "crm"}}}}]}`)
 		b.Get("/credentials/crm").Is(http.StatusOK).Has("Caller", "Flows use it.")
-		b.Post("/credentials/crm/remove", nil).Is(http.StatusUnprocessableEntity).Has("Tick this to remove it all the same.")
+		b.Post("/credentials/crm/remove", nil).Is(http.StatusUnprocessableEntity).Has("Tick the box to remove it anyway.")
 		b.Post("/credentials/crm/remove", url.Values{"sure": {"on"}}).RedirectsTo("/credentials")
 		b.Get("/credentials/crm").Is(http.StatusNotFound)
 		b.Post("/credentials/bad/remove", nil).RedirectsTo("/credentials")

@@ -16,24 +16,26 @@ import (
 
 const (
 	deliveriesPerPage = 50
-	endpointsShown    = 50
-	notesShown        = 3 // endpoints in trouble above the log
-	hostsOffered      = 200
+	maxEndpoints      = 50
+	maxNotices        = 3 // endpoints in trouble above the log
+	maxHosts          = 200
 )
 
+// deliveryRoutes are the routes of webhook deliveries and of the endpoints that
+// receive them.
 func (s *Server) deliveryRoutes() []route {
 	return []route{
 		{http.MethodGet, "/deliveries", web.Viewer, onWebhook((*webhookCall).listDeliveries)},
 		{http.MethodGet, "/deliveries/endpoints", web.Viewer, onWebhook((*webhookCall).listEndpoints)},
-		{http.MethodGet, "/deliveries/again", web.Editor, onWebhook((*webhookCall).askAgain)},
-		{http.MethodPost, "/deliveries/again", web.Editor, onWebhook(web.Posted((*webhookCall).sendAgain))},
+		{http.MethodGet, "/deliveries/again", web.Editor, onWebhook((*webhookCall).confirmResend)},
+		{http.MethodPost, "/deliveries/again", web.Editor, onWebhook(web.Posted((*webhookCall).resendFailed))},
 		{http.MethodGet, "/deliveries/:delivery", web.Viewer, onWebhook(web.With((*webhookCall).findDelivery, (*webhookCall).showDelivery))},
 		{http.MethodPost, "/deliveries/:delivery/redeliver", web.Editor, onWebhook(web.With((*webhookCall).findDelivery, (*webhookCall).redeliver))},
 	}
 }
 
-// listDeliveries is GET /deliveries. A log that is open asks for its rows alone,
-// and hears nothing when they are as it has them.
+// listDeliveries is GET /deliveries. An open list polls with the mark of its
+// rows and gets 204 if nothing has changed, or the rows only.
 func (c *webhookCall) listDeliveries() error {
 	filter, choice := c.readDeliveriesFilter()
 	page := consoleview.DeliveriesPage{Filter: filter, MayEdit: c.MayEdit(), Now: c.s.Now()}
@@ -49,12 +51,13 @@ func (c *webhookCall) listDeliveries() error {
 		}
 		return c.Render(http.StatusOK, consoleview.DeliveryRows(page))
 	}
-	if err := c.aroundDeliveries(&page); err != nil {
+	if err := c.fillDeliveriesPage(&page); err != nil {
 		return err
 	}
 	return c.Render(status, consoleview.Deliveries(c.Page("Deliveries", layout.SectionDeliveries), page))
 }
 
+// findDeliveries fills in the rows of a page.
 func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice flow.DeliveryChoice) error {
 	found, err := c.s.Store.ListDeliveryRows(c.Ctx(), choice)
 	if err != nil {
@@ -71,10 +74,10 @@ func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice fl
 	return nil
 }
 
-// aroundDeliveries fills in what stands around the rows: what can be chosen, and
-// the endpoints that need somebody.
-func (c *webhookCall) aroundDeliveries(page *consoleview.DeliveriesPage) (err error) {
-	if page.Hosts, err = c.s.Store.ListHosts(c.Ctx(), c.WorkspaceID(), hostsOffered); err != nil {
+// fillDeliveriesPage fills in what surrounds the rows: the hosts to filter by,
+// and up to maxNotices endpoints that fail.
+func (c *webhookCall) fillDeliveriesPage(page *consoleview.DeliveriesPage) (err error) {
+	if page.Hosts, err = c.s.Store.ListHosts(c.Ctx(), c.WorkspaceID(), maxHosts); err != nil {
 		return err
 	}
 	failing, err := c.endpoints("", true)
@@ -82,11 +85,11 @@ func (c *webhookCall) aroundDeliveries(page *consoleview.DeliveriesPage) (err er
 		return err
 	}
 	failing = slices.DeleteFunc(failing, func(e consoleview.EndpointView) bool { return e.Trouble == "" })
-	page.Endpoints = failing[:min(len(failing), notesShown)]
+	page.Endpoints = failing[:min(len(failing), maxNotices)]
 	return nil
 }
 
-// flowOptions are the flows of the workspace, by name.
+// flowOptions returns the flows of the workspace as options, by name.
 func (c *webhookCall) flowOptions() (list []components.Option, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	for i := range flows {
@@ -98,7 +101,8 @@ func (c *webhookCall) flowOptions() (list []components.Option, err error) {
 	return list, err
 }
 
-// optionLabel is the name of a choice, or its value when there is none.
+// optionLabel returns the label of a value, or the value if there is no such
+// option, for example because the flow was deleted.
 func optionLabel(list []components.Option, value string) string {
 	for _, o := range list {
 		if o.Value == value {
@@ -108,32 +112,35 @@ func optionLabel(list []components.Option, value string) string {
 	return value
 }
 
+// deliveryRow converts a row of the list. Query strings of URLs are not shown,
+// because they may contain secrets.
 func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.DeliveryRow {
 	row := consoleview.DeliveryRow{
 		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: optionLabel(flows, r.FlowID), Node: r.Node, URL: flow.ShownURL(r.URL), Test: r.RunID == "",
 		At: r.CreatedAt, NextAt: r.NextAt, Tries: int(r.Tries),
 	}
 	if r.Last != nil {
-		row.Tried, row.Status, row.Took, row.Failure = true, r.Last.Status, r.Last.Latency, causeWords[r.Last.Cause]
+		row.Tried, row.Status, row.Took, row.Failure = true, r.Last.Status, r.Last.Latency, causeText[r.Last.Cause]
 	}
 	return row
 }
 
-// readDeliveriesFilter reads what the address asks for. What it does not know
-// narrows nothing.
+// readDeliveriesFilter reads the filter from the query. Unknown values are
+// ignored, so that old links keep working; dates that cannot be read become
+// errors.
 func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow.DeliveryChoice) {
 	q := c.Request().URL.Query()
 	span, runs := consoleview.RunsFilter{Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{}}, flow.RunChoice{}
 	c.readSpan(&span, &runs)
 	f := consoleview.DeliveriesFilter{
-		Flow: validOr(flow.PrefixFlow, q.Get("flow")), Endpoint: validOr(flow.PrefixEndpoint, q.Get("endpoint")), To: strings.TrimSpace(q.Get("to")),
+		Flow: validID(flow.PrefixFlow, q.Get("flow")), Endpoint: validID(flow.PrefixEndpoint, q.Get("endpoint")), To: strings.TrimSpace(q.Get("to")),
 		Time: span.Time, From: span.From, Until: span.Until, Errors: span.Errors,
 	}
 	choice := flow.DeliveryChoice{
 		WorkspaceID: c.WorkspaceID(), FlowID: f.Flow, EndpointID: f.Endpoint, From: runs.From, Until: runs.Until, Limit: deliveriesPerPage,
-		Before: validOr(flow.PrefixDelivery, q.Get("after")), After: validOr(flow.PrefixDelivery, q.Get("before")),
+		Before: validID(flow.PrefixDelivery, q.Get("after")), After: validID(flow.PrefixDelivery, q.Get("before")),
 	}
-	choice.Host, choice.URL = receiverOf(f.To)
+	choice.Host, choice.URL = parseReceiver(f.To)
 	for _, s := range q["state"] {
 		state := flow.DeliveryState(s)
 		if slices.Contains([]flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}, state) && !slices.Contains(choice.States, state) {
@@ -143,14 +150,14 @@ func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow
 	return f, choice
 }
 
-// receiverOf reads a URL or a host. Only a URL with a path narrows further than
-// its host.
-func receiverOf(text string) (host, address string) {
+// parseReceiver reads a URL or a host. Only a URL with a path filters by more
+// than its host.
+func parseReceiver(text string) (host, address string) {
 	if !strings.Contains(text, "://") {
 		return strings.ToLower(strings.TrimSuffix(text, "/")), ""
 	}
 	if host = flow.HostOf(text); host == "" {
-		return text, "" // no host is called that, so nothing fits
+		return text, "" // not a valid host, so nothing matches
 	}
 	_, rest, _ := strings.Cut(text, "://")
 	if _, path, has := strings.Cut(rest, "/"); has && path != "" {
@@ -169,6 +176,7 @@ func (c *webhookCall) showDelivery(d *flow.DeliveryRecord) error {
 	return c.Render(http.StatusOK, consoleview.Delivery(c.Page("Delivery of "+page.Flow, layout.SectionDeliveries), page))
 }
 
+// findDelivery finds the delivery of the path, with all attempts.
 func (c *webhookCall) findDelivery() (*flow.DeliveryRecord, error) {
 	if !flow.ValidID(flow.PrefixDelivery, c.Param("delivery")) {
 		return nil, web.ErrNotFound
@@ -176,6 +184,8 @@ func (c *webhookCall) findDelivery() (*flow.DeliveryRecord, error) {
 	return c.s.Store.ReadDelivery(c.Ctx(), c.WorkspaceID(), c.Param("delivery"))
 }
 
+// deliveryPage converts a delivery. While it is pending, the page reloads
+// itself: every second near the next attempt, else every 30 seconds.
 func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Option) consoleview.DeliveryPage {
 	now := c.s.Now()
 	page := consoleview.DeliveryPage{
@@ -191,7 +201,7 @@ func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Op
 			page.Poll = "load delay:1s"
 		}
 	}
-	page.Next = nextWords(d, now)
+	page.Next = nextText(d, now)
 	if d.Erased != "" {
 		page.Erased = "The content was erased with its run."
 	} else {
@@ -203,6 +213,7 @@ func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Op
 	return page
 }
 
+// attemptView converts one attempt.
 func attemptView(a *flow.DeliveryAttempt, open bool) consoleview.AttemptView {
 	v := consoleview.AttemptView{
 		Number: int(a.Number), At: a.StartedAt, Took: a.Latency, Status: a.Status, Reason: http.StatusText(a.Status), Error: a.Error, Response: a.Response, Open: open,
@@ -215,28 +226,30 @@ func attemptView(a *flow.DeliveryAttempt, open bool) consoleview.AttemptView {
 	return v
 }
 
-// nextWords say what happens next.
-func nextWords(d *flow.DeliveryRecord, now time.Time) string {
+// nextText returns what happens next with a delivery and, if it failed, what
+// the user can do.
+func nextText(d *flow.DeliveryRecord, now time.Time) string {
 	switch {
 	case d.State == flow.DeliveryDelivered:
-		return "The receiver has it. Nothing more is sent."
+		return "Delivered."
 	case d.State == flow.DeliveryFailed && d.Test():
-		return "A test is sent once. Mend the receiver, then send it again."
+		return "A test is sent once. Fix the receiver, then resend it."
 	case d.State == flow.DeliveryFailed && len(d.Attempts) > 0 && d.Attempts[len(d.Attempts)-1].Cause == flow.CauseGone:
-		return "The receiver asked for no more, so this message was given up. Send it again once the receiver takes messages."
+		return "The receiver responded 410 Gone, so this message is not retried. Resend it when the receiver accepts messages again."
 	case d.State == flow.DeliveryFailed:
-		return "All attempts were used up, and nothing more is sent by itself. Mend the receiver, then send it again."
+		return "All attempts failed. Fix the receiver, then resend the message."
 	case !d.NextAt.After(now):
-		return "It is being sent now."
+		return "Sending now."
 	}
-	return fmt.Sprintf("The next attempt is on %s.", d.NextAt.UTC().Format("2 Jan 2006, 15:04:05 UTC"))
+	return fmt.Sprintf("Next attempt on %s.", d.NextAt.UTC().Format("2 Jan 2006, 15:04:05 UTC"))
 }
 
-// redeliver is POST redeliver: a new series of attempts under the same ID.
+// redeliver is POST redeliver. It starts a new series of attempts with the same
+// message ID, so that receivers can deduplicate.
 func (c *webhookCall) redeliver(d *flow.DeliveryRecord) error {
 	if _, err := c.s.Store.Redeliver(c.Ctx(), c.WorkspaceID(), d.ID); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "It is sent again.")
+	c.Toast(components.ToneOK, "The message is being resent.")
 	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.redeliver", d.ID, flow.ShownURL(d.URL))
 }

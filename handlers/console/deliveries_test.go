@@ -40,7 +40,7 @@ func TestDeliveries(t *testing.T) {
 	b.Fragment().Get("/deliveries?mark=old").Is(http.StatusOK).Has(id).Lacks("<html")
 	b.Get("/deliveries/endpoints").Is(http.StatusOK).Has(host, "100 %")
 
-	page := b.Get("/deliveries/"+id).Is(http.StatusOK).Has("The receiver has it.", "Webhook-Signature", "v1,", "Webhook-Timestamp", "204 No Content", "&#34;answer&#34;: &#34;Hello&#34;").Lacks("Resend", "whsec_")
+	page := b.Get("/deliveries/"+id).Is(http.StatusOK).Has("Delivered.", "Webhook-Signature", "v1,", "Webhook-Timestamp", "204 No Content", "&#34;answer&#34;: &#34;Hello&#34;").Lacks("Resend", "whsec_")
 	run := regexp.MustCompile(`/runs/(run_[0-9a-z]+)\?step=hook`).FindStringSubmatch(page.Body)
 	if run == nil {
 		t.Fatalf("no link to the step: %s", page.Body)
@@ -77,13 +77,13 @@ func TestRedeliver(t *testing.T) {
 	b, flowID := h.As(flow.MemberEditor), h.Flow(webtest.Telling(to.URL))
 	id := h.Told(flowID, "failed")
 	b.Get("/deliveries").Has("was disabled by its owner", "Remove the webhook", "Retry all failed")
-	b.Get("/deliveries/"+id).Has("410 Gone", "The receiver asked for no more", "said &lt;b&gt;so&lt;/b&gt;")
+	b.Get("/deliveries/"+id).Has("410 Gone", "The receiver responded 410 Gone", "said &lt;b&gt;so&lt;/b&gt;")
 	to.Status.Store(200)
 	b.Post("/deliveries/"+id+"/redeliver", nil).RedirectsTo("/deliveries/" + id)
 	h.DeliveryIs(flowID, "delivered")
 	b.Get("/deliveries").Lacks("was disabled by its owner")
 	b.Get("/deliveries/"+id).Has("Attempt 1", "Attempt 2")
-	h.As(flow.MemberOwner).Get("/settings/audit").Has("sent again")
+	h.As(flow.MemberOwner).Get("/settings/audit").Has("resent")
 }
 
 func TestRedeliverFailed(t *testing.T) {
@@ -99,12 +99,12 @@ func TestRedeliverFailed(t *testing.T) {
 	to.Status.Store(200)
 	b.Post("/deliveries/again", url.Values{"flow": {"flow_x"}}).Is(http.StatusNotFound) // not taken for all flows
 	b.Post("/deliveries/again", form).RedirectsTo("/deliveries")
-	b.Get("/deliveries").Has("1 message is sent again.")
+	b.Get("/deliveries").Has("1 message is being resent.")
 	h.DeliveryIs(flowID, "delivered")
 	b.Post("/deliveries/again", form).RedirectsTo("/deliveries")
-	b.Get("/deliveries").Has("There was nothing left to send again.")
+	b.Get("/deliveries").Has("There are no failed messages left to resend.")
 	b.Get("/deliveries/again?endpoint=end_01jd6v0q8zzzzzzzzzzzzzzzzz").Is(http.StatusNotFound)
-	h.As(flow.MemberOwner).Get("/settings/audit").Has("sent failed messages again of", "1 messages")
+	h.As(flow.MemberOwner).Get("/settings/audit").Has("resent failed messages of", "1 messages")
 }
 
 func TestWebhooks_secret(t *testing.T) {
@@ -139,7 +139,7 @@ func TestWebhooks_secret(t *testing.T) {
 	}
 	b.Get(at).Lacks(old)
 	b.Post(at+"/secret", url.Values{"node": {"gone"}, "from": {"draft"}}).Is(http.StatusUnprocessableEntity)
-	b.Post(at+"/rotate", node("overlap", "forever")).Is(http.StatusUnprocessableEntity).Has("Choose one of these.")
+	b.Post(at+"/rotate", node("overlap", "forever")).Is(http.StatusUnprocessableEntity).Has("Choose one of the options.")
 	b.Post(at+"/rotate", node("overlap", "24h")).RedirectsTo(at)
 	b.Get(at).Has("The previous secret signs too", "End the old secret now").Lacks(old, secret())
 	h.Told(flowID, "delivered")
@@ -155,7 +155,7 @@ func TestWebhooks_secret(t *testing.T) {
 	}
 	b.Post(at+"/end", node()).RedirectsTo(at)
 	b.Get(at).Lacks("The previous secret signs too")
-	h.As(flow.MemberOwner).Get("/settings/audit").Has("read the signing secret of", "replaced the signing secret of", "webhook hook", "overlap 24h", "ended the old signing secret of").Lacks(old)
+	h.As(flow.MemberOwner).Get("/settings/audit").Has("read the signing secret of", "rotated the signing secret of", "webhook hook", "overlap 24h", "ended the old signing secret of").Lacks(old)
 }
 
 // TestWebhooks_with_a_secret_in_the_URL shows the secret nowhere, whether it is
@@ -201,7 +201,7 @@ func TestWebhooks_test(t *testing.T) {
 	b, at := h.As(flow.MemberEditor), "/flows/"+flowID+"/webhooks"
 	b.Get(at).Has("Send a test", "Sends answer.")
 	for typed, says := range map[string]string{
-		"": "Write it like https://example.com/hooks.", "https://a.test/{{x}}": "Write it like https://example.com/hooks.",
+		"": "Enter a URL such as https://example.com/hooks.", "https://a.test/{{x}}": "Enter a URL such as https://example.com/hooks.",
 		"ftp://kept.test": "must begin with http", "https://user:pw@kept.test/in": "must not contain a user name or password",
 		"https://kept.test/a b": "must be percent-encoded", "https://kept.test:0/": "The port", "http://0x7f000001/": "",
 		"https://kept.test/" + strings.Repeat("a", 9000): "longer than 8192",
@@ -216,7 +216,7 @@ func TestWebhooks_test(t *testing.T) {
 		t.Errorf("sent %s", body)
 	}
 	h.DeliveryIs(flowID, "delivered")
-	b.Get(a.Header.Get("Location")).Is(http.StatusOK).Has("none, a test", "The receiver has it.")
+	b.Get(a.Header.Get("Location")).Is(http.StatusOK).Has("none, a test", "Delivered.")
 	b.Get("/deliveries").Has(">test<")
 	if !deliveryID.MatchString(a.Header.Get("Location")) {
 		t.Errorf("it leads to %s", a.Header.Get("Location"))

@@ -20,13 +20,14 @@ import (
 	"sluice/views/layout"
 )
 
-// What a search shows: on a page of its own, and under the field.
+// How many results a search shows on its page, and in the list under the field.
 const (
-	mostHits      = 30
-	mostHitsTyped = 8
+	maxHits      = 30
+	maxHitsTyped = 8
 )
 
-// docs are the same for everybody: nothing in them is private.
+// docsRoutes are the routes of the documentation. It is public, because nothing
+// in it is private.
 func (s *Server) docsRoutes() []route {
 	return []route{
 		{"GET", "/docs", web.Open, s.showDocs},
@@ -34,31 +35,33 @@ func (s *Server) docsRoutes() []route {
 	}
 }
 
-// shelf holds the documentation: read once, and each page made once.
-type shelf struct {
+// docsBook is the documentation. It is read once, and each page is rendered
+// once, when it is first requested.
+type docsBook struct {
 	*docs.Book
 	bodies map[string]func() ([]byte, error)
 }
 
-// newShelf reads the documentation as this server's. The reference of the API
-// is written from the document that the API itself gives.
-func (s *Server) newShelf() (*shelf, error) {
-	book, err := docs.Read(docs.Options{BaseURL: s.PublicURL, Highlight: highlight, Instead: s.docsInstead()})
+// newDocsBook reads the documentation with the URL of this server in its
+// examples. The API reference is generated from the OpenAPI document that the
+// server itself returns.
+func (s *Server) newDocsBook() (*docsBook, error) {
+	book, err := docs.Read(docs.Options{BaseURL: s.PublicURL, Highlight: highlight, Instead: s.generatedPages()})
 	if err != nil {
 		return nil, fmt.Errorf("read the documentation: %w", err)
 	}
-	shelf := &shelf{Book: book, bodies: map[string]func() ([]byte, error){}}
+	b := &docsBook{Book: book, bodies: map[string]func() ([]byte, error){}}
 	for p := range book.Pages() {
-		shelf.bodies[p.Name] = sync.OnceValues(func() ([]byte, error) {
+		b.bodies[p.Name] = sync.OnceValues(func() ([]byte, error) {
 			var b bytes.Buffer
 			err := docsview.DocBlocks(p.Blocks).Render(context.Background(), &b)
 			return b.Bytes(), err
 		})
 	}
-	return shelf, nil
+	return b, nil
 }
 
-// highlight colours a sample.
+// highlight splits a code sample into tokens for syntax highlighting.
 func highlight(language, code string) []docs.Token {
 	tokens := snippets.Highlight(language, code)
 	list := make([]docs.Token, len(tokens))
@@ -68,8 +71,8 @@ func highlight(language, code string) []docs.Token {
 	return list
 }
 
-// body is the content of a page, made when it is first asked for.
-func (s *shelf) body(name string) templ.Component {
+// body returns the rendered content of a page.
+func (s *docsBook) body(name string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		text, err := s.bodies[name]()
 		if err == nil {
@@ -79,67 +82,72 @@ func (s *shelf) body(name string) templ.Component {
 	})
 }
 
-// showDocs is the first page, or a search.
+// showDocs is GET /docs: the first page, or with ?q= the results of a search.
+// As a fragment, it is the list under the search field.
 func (s *Server) showDocs(c *call) error {
 	query := strings.TrimSpace(c.QueryParam("q"))
 	switch {
 	case c.IsFragment():
-		shelf, err := s.docs()
+		book, err := s.docs()
 		if err != nil {
 			return err
 		}
-		return c.Render(http.StatusOK, docsview.DocsFound(docsview.DocsPage{Query: query, Hits: shelf.Find(query, mostHitsTyped)}))
+		return c.Render(http.StatusOK, docsview.DocsFound(docsview.DocsPage{Query: query, Hits: book.Find(query, maxHitsTyped)}))
 	case query != "":
 		return c.searchDocs(query)
 	}
 	return c.showDocsPage(docs.Home)
 }
 
+// showDocsPage is GET /docs/{page}. The home page has only the address without
+// a name.
 func (s *Server) showDocsPage(c *call) error {
 	if name := c.Param("page"); name != docs.Home {
 		return c.showDocsPage(name)
 	}
-	return web.ErrNotFound // it has the address without a name
+	return web.ErrNotFound // its address is /docs
 }
 
+// searchDocs renders the results of a search.
 func (c *call) searchDocs(query string) error {
-	shelf, err := c.s.docs()
+	book, err := c.s.docs()
 	if err != nil {
 		return err
 	}
-	c.greet()
+	c.identifyVisitor()
 	return c.Render(http.StatusOK, docsview.DocsSearch(c.Page("Search the docs", layout.SectionDocs), docsview.DocsPage{
-		Sections: shelf.Sections, Query: query, Hits: shelf.Find(query, mostHits),
+		Sections: book.Sections, Query: query, Hits: book.Find(query, maxHits),
 	}))
 }
 
 func (c *call) showDocsPage(name string) error {
-	shelf, err := c.s.docs()
+	book, err := c.s.docs()
 	if err != nil {
 		return err
 	}
-	page := shelf.Page(name)
+	page := book.Page(name)
 	if page == nil {
 		return web.ErrNotFound
 	}
-	c.greet()
-	d := docsview.DocsPage{Sections: shelf.Sections, Page: page, Body: shelf.body(name)}
-	d.Before, d.After = shelf.Around(name)
-	return c.renderKept(docsview.Docs(c.Page(docsTitle(page), layout.SectionDocs), d))
+	c.identifyVisitor()
+	d := docsview.DocsPage{Sections: book.Sections, Page: page, Body: book.body(name)}
+	d.Before, d.After = book.Around(name)
+	return c.renderCached(docsview.Docs(c.Page(docsTitle(page), layout.SectionDocs), d))
 }
 
-// greet keeps the navigation of who is signed in; nobody needs to be.
-func (c *call) greet() { _ = c.Identify() }
+// identifyVisitor finds out who is signed in, for the navigation. Errors are
+// ignored, because the documentation is open to everyone.
+func (c *call) identifyVisitor() { _ = c.Identify() }
 
-// renderKept answers with a page that the browser may keep, asking each time
-// whether it still holds: who is signed in stands on it.
-func (c *call) renderKept(component templ.Component) error {
+// renderCached responds with a page that browsers may cache. They revalidate it
+// each time by its ETag, because it shows who is signed in.
+func (c *call) renderCached(component templ.Component) error {
 	var b bytes.Buffer
 	if err := component.Render(c.Ctx(), &b); err != nil {
 		return fmt.Errorf("render %s: %w", c.Path(), err)
 	}
 	sum := sha256.Sum256(b.Bytes())
-	tag := `W/"` + hex.EncodeToString(sum[:8]) + `"` // weak, as it is the same packed and plain
+	tag := `W/"` + hex.EncodeToString(sum[:8]) + `"` // weak: the same for compressed and plain responses
 	h := c.Response().Header()
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("ETag", tag)
@@ -153,7 +161,7 @@ func (c *call) renderKept(component templ.Component) error {
 	}))
 }
 
-// docsTitle is what the browser shows of a page.
+// docsTitle returns the title of a page in the browser.
 func docsTitle(p *docs.Page) string {
 	if p.Name == docs.Home {
 		return p.Title

@@ -32,11 +32,11 @@ func TestDocs(t *testing.T) {
 	})
 	t.Run("shows every page", func(t *testing.T) {
 		t.Parallel()
-		shelf, err := h.Server.Console.Docs()
+		book, err := h.Server.Console.Docs()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for p := range shelf.Pages() {
+		for p := range book.Pages() {
 			a := anybody.On(t).Get(p.Path()).Is(http.StatusOK).Has("<h1>" + p.Title + "</h1>")
 			if p.Name != "deploy" { // which has the address behind a proxy
 				a.Lacks("http://127.0.0.1:8080")

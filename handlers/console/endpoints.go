@@ -18,9 +18,10 @@ func (c *webhookCall) listEndpoints() error {
 	return c.Render(http.StatusOK, consoleview.Endpoints(c.Page("Endpoints", layout.SectionDeliveries), page))
 }
 
-// endpoints are where webhooks of a flow, or of the workspace, were sent last.
+// endpoints returns the receivers of a flow, or of the whole workspace if
+// flowID is empty. failing selects those whose last attempt failed.
 func (c *webhookCall) endpoints(flowID string, failing bool) (views []consoleview.EndpointView, err error) {
-	list, err := c.s.Store.ListEndpoints(c.Ctx(), c.WorkspaceID(), flowID, failing, endpointsShown)
+	list, err := c.s.Store.ListEndpoints(c.Ctx(), c.WorkspaceID(), flowID, failing, maxEndpoints)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -31,38 +32,41 @@ func (c *webhookCall) endpoints(flowID string, failing bool) (views []consolevie
 	return views, err
 }
 
-// barsShown is how many attempts the picture of an endpoint has.
-const barsShown = 40
+// maxBars is the number of attempts in the chart of an endpoint.
+const maxBars = 40
 
+// endpointView converts an endpoint with its success rate, its latency and, if
+// it fails for a known reason, advice.
 func (c *webhookCall) endpointView(e *flow.Endpoint, name string) consoleview.EndpointView {
 	v := consoleview.EndpointView{
 		ID: e.ID, FlowID: e.FlowID, Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
 		Attempts: len(e.Attempts), Succeeded: e.Succeeded(), P95: e.P95(),
 	}
-	for _, a := range e.Attempts[max(0, len(e.Attempts)-barsShown):] {
+	for _, a := range e.Attempts[max(0, len(e.Attempts)-maxBars):] {
 		v.Bars = append(v.Bars, a.Error == "")
 	}
 	if last := e.Last(); last != nil {
-		v.Status, v.Failure = last.Status, causeWords[last.Cause]
-		if words, ok := troubleWords[e.Trouble(c.s.Now())]; ok {
+		v.Status, v.Failure = last.Status, causeText[last.Cause]
+		if words, ok := endpointTrouble[e.Trouble(c.s.Now())]; ok {
 			v.Trouble, v.Advice = e.Host+words.trouble, last.Error+" "+words.advice
 		}
 	}
 	return v
 }
 
-// causeWords are a word each for why no answer came.
-var causeWords = map[flow.Cause]string{
+// causeText is a word for each reason why there was no response.
+var causeText = map[flow.Cause]string{
 	flow.CauseTimeout: "timeout", flow.CauseTLS: "TLS", flow.CauseConnection: "no connection", flow.CauseOwn: "not sent",
 }
 
-// troubleWords say what is wrong with an endpoint, and what to do.
-var troubleWords = map[flow.Trouble]struct{ trouble, advice string }{
-	flow.TroubleRedirect: {" redirects.", "What failed meanwhile can be sent again."},
-	flow.TroubleGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to take messages again. Each new message is tried once and kept."},
-	flow.TroubleTLS:      {" cannot be reached over HTTPS.", "Its owner has to mend the certificate; Sluice sends nothing without checking it."},
-	flow.TroubleTimeout:  {" answers too late.", "A receiver has 15 seconds: let it store the message, answer at once and work on it afterwards."},
-	flow.TroubleRefuses:  {" refuses messages.", "Check the address, and that the receiver verifies with the secret that the messages are signed with."},
-	flow.TroubleOwn:      {" is not sent to.", "Check the webhook node: its address and its secrets."},
-	flow.TroubleLong:     {" has been failing for a while.", "Messages are tried for three days, then they wait here as failed and can be sent again."},
+// endpointTrouble has, for each kind of trouble, what is wrong with an endpoint
+// and what to do about it.
+var endpointTrouble = map[flow.Trouble]struct{ trouble, advice string }{
+	flow.TroubleRedirect: {" redirects.", "Enter its new address; failed messages can be resent."},
+	flow.TroubleGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to accept messages again. Each new message is tried once and kept."},
+	flow.TroubleTLS:      {" cannot be reached over HTTPS.", "Its owner has to fix the certificate; Sluice always verifies it."},
+	flow.TroubleTimeout:  {" responds too late.", "A receiver has 15 seconds to respond: store the message, respond, and process it afterwards."},
+	flow.TroubleRefuses:  {" refuses messages.", "Check the address, and that the receiver verifies signatures with the current secret."},
+	flow.TroubleOwn:      {" gets no messages.", "Check the address and the secrets of the webhook node."},
+	flow.TroubleLong:     {" has been failing for a while.", "Messages are retried for three days. After that they are listed here as failed and can be resent."},
 }

@@ -8,13 +8,13 @@ const (
 	MaxCURL   = maxCURL
 )
 
-type Exported = exported
+type Exported = exportedRun
 
 var (
 	Advice    = advice
-	ExportCut = exportCut
+	ExportCut = truncationNote
 )
 
-func (s *Server) Docs() (*shelf, error)              { return s.docs() }
-func (s *Server) GeneratedDocs() map[string]string   { return s.docsInstead() }
+func (s *Server) Docs() (*docsBook, error)           { return s.docs() }
+func (s *Server) GeneratedDocs() map[string]string   { return s.generatedPages() }
 func (s *Server) Curl(run *flow.Run) (string, error) { return s.curl(run) }

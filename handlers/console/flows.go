@@ -29,27 +29,28 @@ func (s *Server) flowRoutes() []route {
 	}, s.newFlowRoutes())
 }
 
-// flowsPage is how many flows a page of the list has.
+// flowsPage is the number of flows on a page of the list.
 const flowsPage = 24
 
-// listFlows is GET /flows.
+// listFlows is GET /flows. A workspace has at most some thousand flows, so it
+// filters, sorts and pages them in memory; drafts are read for one page only.
 func (c *call) listFlows() error {
 	filter := flowFilter(c.QueryParams())
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	page := consoleview.FlowsPage{Filter: filter, Tags: tagsOf(heads), Now: c.s.Now(), MayEdit: c.MayEdit(), Starters: c.s.starters(true)}
+	page := consoleview.FlowsPage{Filter: filter, Tags: allTags(heads), Now: c.s.Now(), MayEdit: c.MayEdit(), Starters: c.s.starters(true)}
 	for i := range heads {
 		if !heads[i].ArchivedAt.IsZero() {
 			page.Archived++
 		}
 	}
-	heads = slices.DeleteFunc(heads, func(f flow.Flow) bool { return !shows(filter, &f) })
+	heads = slices.DeleteFunc(heads, func(f flow.Flow) bool { return !matches(filter, &f) })
 	if err := c.sortFlows(heads, filter.Sort); err != nil {
 		return err
 	}
-	heads, page.Pages = pageOf(heads, c.QueryParam("after"), c.QueryParam("before"))
+	heads, page.Pages = paginate(heads, c.QueryParam("after"), c.QueryParam("before"))
 	page.Pages.Path, page.Pages.Query, page.Pages.Previous, page.Pages.Next = "/flows", filter.Values(), "Previous", "Next"
 	if page.Flows, err = c.flowCards(heads); err != nil {
 		return err
@@ -60,6 +61,8 @@ func (c *call) listFlows() error {
 	return c.Render(http.StatusOK, consoleview.Flows(c.Page("Flows", layout.SectionFlows), page))
 }
 
+// flowFilter reads the filter of the query. An unknown order is the default:
+// last changed first.
 func flowFilter(q url.Values) consoleview.FlowFilter {
 	f := consoleview.FlowFilter{
 		Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Sort: consoleview.FlowSort(q.Get("sort")),
@@ -73,9 +76,9 @@ func flowFilter(q url.Values) consoleview.FlowFilter {
 	return f
 }
 
-// shows tells whether a filter lets a flow through: every word must be in its
+// matches reports whether a flow matches the filter: each word must be in its
 // name, description or tags.
-func shows(filter consoleview.FlowFilter, f *flow.Flow) bool {
+func matches(filter consoleview.FlowFilter, f *flow.Flow) bool {
 	if f.ArchivedAt.IsZero() == filter.Archived {
 		return false
 	}
@@ -91,8 +94,8 @@ func shows(filter consoleview.FlowFilter, f *flow.Flow) bool {
 	return true
 }
 
-// tagsOf are all tags of the flows that are not archived, by name.
-func tagsOf(list []flow.Flow) []string {
+// allTags returns the tags of all flows that are not archived, by name.
+func allTags(list []flow.Flow) []string {
 	var tags []string
 	for i := range list {
 		if list[i].ArchivedAt.IsZero() {
@@ -105,7 +108,7 @@ func tagsOf(list []flow.Flow) []string {
 	return slices.Compact(tags)
 }
 
-// sortFlows orders the list; what is equal stands by name.
+// sortFlows sorts the list. Equal flows are sorted by name.
 func (c *call) sortFlows(list []flow.Flow, by consoleview.FlowSort) error {
 	byName := func(a, b *flow.Flow) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.ID, b.ID))
@@ -131,6 +134,7 @@ func (c *call) sortFlows(list []flow.Flow, by consoleview.FlowSort) error {
 	return nil
 }
 
+// flowIDs returns the IDs of flows.
 func flowIDs(list []flow.Flow) []string {
 	ids := make([]string, len(list))
 	for i := range list {
@@ -139,9 +143,9 @@ func flowIDs(list []flow.Flow) []string {
 	return ids
 }
 
-// pageOf cuts a page out of a list. The cursors are places in it: what is
-// sorted by how much it ran has no better ones.
-func pageOf(list []flow.Flow, after, before string) ([]flow.Flow, components.Pages) {
+// paginate returns one page of a list. The cursors are positions, because flows
+// sorted by runs or cost have no stable key.
+func paginate(list []flow.Flow, after, before string) ([]flow.Flow, components.Pages) {
 	start := 0
 	if n, err := strconv.Atoi(after); err == nil && n > 0 {
 		start = min(n, max(0, len(list)-1)/flowsPage*flowsPage)
@@ -159,7 +163,7 @@ func pageOf(list []flow.Flow, after, before string) ([]flow.Flow, components.Pag
 	return list[start:end], p
 }
 
-// flowCards reads the drafts of one page of flows, for their pictures.
+// flowCards reads the drafts of one page of flows, for their thumbnails.
 func (c *call) flowCards(heads []flow.Flow) ([]consoleview.FlowCard, error) {
 	days, err := c.s.Store.FlowStats(c.Ctx(), c.WorkspaceID(), flowIDs(heads), c.s.Now())
 	if err != nil {
@@ -176,17 +180,19 @@ func (c *call) flowCards(heads []flow.Flow) ([]consoleview.FlowCard, error) {
 	return cards, nil
 }
 
+// flowCard converts a flow and what it did today.
 func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 	card := consoleview.FlowCard{
 		ID: f.ID, Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
 		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
 	}
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
-		card.Graph = graphOf(d, c.s.Kinds)
+		card.Graph = thumbnail(d, c.s.Kinds)
 	}
 	return card
 }
 
+// flowDay converts the figures of a day.
 func flowDay(d *flow.Day) consoleview.FlowDay {
 	day := consoleview.FlowDay{Runs: int(d.Runs), Succeeded: d.Success(), P95: d.P95, Micros: d.CostNanoUSD / 1000}
 	for _, h := range d.Hours {

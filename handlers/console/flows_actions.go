@@ -14,12 +14,13 @@ import (
 	"sluice/views/layout"
 )
 
-// findAnyFlow finds the flow of the address, archived or not.
+// findAnyFlow finds the flow of the path, archived or not.
 func (c *call) findAnyFlow() (*flow.Flow, error) {
 	return c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
 }
 
-// backToFlows leads to the list as the person had it.
+// backToFlows redirects to the list of flows, with the filter that the user
+// had.
 func (c *call) backToFlows() error {
 	if from := web.LocalPath(web.Referrer(c.Request())); strings.HasPrefix(from, "/flows?") {
 		return c.Redirect(from)
@@ -27,15 +28,17 @@ func (c *call) backToFlows() error {
 	return c.Redirect("/flows")
 }
 
-// toastUndo shows on the next page what was done, with a button that takes it
-// back.
+// toastUndo shows a message on the next page with a button that reverts the
+// action.
 func (c *call) toastUndo(text, undo string) {
 	c.Flash(layout.Toast{Tone: components.ToneOK, Text: text, Undo: undo})
 }
 
+// notFileName matches everything that does not belong in a file name.
 var notFileName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// exportFlow is GET /flows/{id}/export: the draft, or a version, as a file.
+// exportFlow is GET /flows/{id}/export: the draft or, with ?version=, a
+// published version as a file.
 func (c *call) exportFlow(f *flow.Flow) error {
 	n, suffix := int64(0), ""
 	if text := c.QueryParam("version"); text != "" {
@@ -73,11 +76,12 @@ func (c *call) duplicateFlow() error {
 	if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "“"+f.Name+"” is here. It is a draft until you publish it.")
+	c.Toast(components.ToneOK, "“"+f.Name+"” was created. It is a draft until you publish it.")
 	return c.Redirect("/flows/" + f.ID)
 }
 
-// archiveFlow is POST /flows/{id}/archive.
+// archiveFlow is POST /flows/{id}/archive. Its API responds with not_found from
+// then on.
 func (c *call) archiveFlow(f *flow.Flow) error {
 	if err := c.s.Store.ArchiveFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
 		return err
@@ -85,15 +89,16 @@ func (c *call) archiveFlow(f *flow.Flow) error {
 	if err := c.Audit("flow.archive", f.ID, f.Name); err != nil {
 		return err
 	}
-	text := "“" + f.Name + "” is archived."
+	text := "“" + f.Name + "” was archived."
 	if f.LiveVersion > 0 {
-		text = "“" + f.Name + "” is archived. Its API answers not_found from now on."
+		text = "“" + f.Name + "” was archived. Its API now responds with not_found."
 	}
 	c.toastUndo(text, "/flows/"+f.ID+"/restore")
 	return c.backToFlows()
 }
 
-// restoreFlow is POST /flows/{id}/restore.
+// restoreFlow is POST /flows/{id}/restore. Restoring a flow that is not
+// archived does nothing.
 func (c *call) restoreFlow(f *flow.Flow) error {
 	if f.ArchivedAt.IsZero() {
 		return c.Redirect("/flows")
@@ -104,9 +109,9 @@ func (c *call) restoreFlow(f *flow.Flow) error {
 	if err := c.Audit("flow.restore", f.ID, f.Name); err != nil {
 		return err
 	}
-	text := "“" + f.Name + "” is back."
+	text := "“" + f.Name + "” was restored."
 	if f.LiveVersion > 0 {
-		text = fmt.Sprintf("“%s” is back, and v%d can be called again.", f.Name, f.LiveVersion)
+		text = fmt.Sprintf("“%s” was restored. v%d can be called again.", f.Name, f.LiveVersion)
 	}
 	c.Toast(components.ToneOK, text)
 	return c.Redirect("/flows")
@@ -117,6 +122,8 @@ func (c *call) showTags(f *flow.Flow) error {
 	return c.tagsForm(http.StatusOK, f, strings.Join(f.Tags, ", "), nil)
 }
 
+// tagsForm renders the tags of a flow, with the other tags of the workspace to
+// choose from.
 func (c *call) tagsForm(status int, f *flow.Flow, text string, errors components.Errors) error {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -124,15 +131,16 @@ func (c *call) tagsForm(status int, f *flow.Flow, text string, errors components
 	}
 	form := consoleview.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
 	has, _ := flow.ParseTags(text)
-	for _, tag := range tagsOf(heads) {
-		if !contains(has, tag) {
+	for _, tag := range allTags(heads) {
+		if !hasTag(has, tag) {
 			form.Known = append(form.Known, tag)
 		}
 	}
 	return c.Render(status, consoleview.FlowTags(c.Page("Tags", layout.SectionFlows), form))
 }
 
-func contains(tags []string, tag string) bool {
+// hasTag reports whether a tag is in the list, ignoring case.
+func hasTag(tags []string, tag string) bool {
 	for _, t := range tags {
 		if strings.EqualFold(t, tag) {
 			return true
@@ -151,6 +159,6 @@ func (c *call) saveTags(f *flow.Flow) error {
 	if err := c.s.Store.TagFlow(c.Ctx(), c.WorkspaceID(), f.ID, tags); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "The tags of “"+f.Name+"” are saved.")
+	c.Toast(components.ToneOK, "The tags of “"+f.Name+"” were saved.")
 	return c.Redirect("/flows")
 }

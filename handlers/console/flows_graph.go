@@ -7,9 +7,9 @@ import (
 	"sluice/views/components"
 )
 
-// graphOf returns the thumbnail of a document. Nodes without a position are put in
-// a row.
-func graphOf(d *flow.Document, kinds *flow.Registry) components.Graph {
+// thumbnail returns the small picture of a document. Nodes without a position
+// are put in a row.
+func thumbnail(d *flow.Document, kinds *flow.Registry) components.Graph {
 	g, index := components.Graph{}, map[string]int{}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]

@@ -19,24 +19,27 @@ import (
 )
 
 const (
-	// maxImport is how many bytes the form may have: a document twice, as a file
-	// and pasted, and what the form adds.
+	// maxImport bounds the form in bytes: a document twice, as a file and pasted,
+	// and the overhead of the form.
 	maxImport = 2*flow.MaxDocumentBytes + 64<<10
-	// shownAgain is up to which size a refused file is put into the field, so
-	// that it can be mended there.
-	shownAgain = 256 << 10
+	// maxEchoed is the size in bytes up to which a refused file is put into the
+	// text field, so that it can be fixed there.
+	maxEchoed = 256 << 10
+
+	errTooLarge = "This is larger than 4 MiB, the limit for a flow. Split the flow into several."
 )
 
 // showImport is GET /flows/import.
 func (c *call) showImport() error { return c.importForm(http.StatusOK, consoleview.ImportForm{}) }
 
+// importForm renders the form with what was pasted and what is wrong with it.
 func (c *call) importForm(status int, f consoleview.ImportForm) error {
 	return c.Render(status, consoleview.ImportFlow(c.Page("Import", layout.SectionFlows), f))
 }
 
-// importFlow is POST /flows/import: a document of ours, or a file of AI-Flow.
+// importFlow is POST /flows/import: a flow document, or an export of AI-Flow.
 func (c *call) importFlow() error {
-	data, name, form, err := c.imported()
+	data, name, form, err := c.readImport()
 	if err != nil {
 		return err
 	}
@@ -57,13 +60,13 @@ func (c *call) importFlow() error {
 	if err := c.Audit("flow.import", f.ID, f.Name); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "“"+f.Name+"” is imported.")
+	c.Toast(components.ToneOK, "“"+f.Name+"” was imported.")
 	return c.Redirect("/flows/" + f.ID)
 }
 
-// imported reads what the person chose or pasted; the form says what is wrong
-// with it, and keeps what was typed.
-func (c *call) imported() (data []byte, name string, form consoleview.ImportForm, err error) {
+// readImport reads the uploaded or pasted document. If something is wrong, the
+// form has errors and keeps what was typed.
+func (c *call) readImport() (data []byte, name string, form consoleview.ImportForm, err error) {
 	var file []byte
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxImport)
@@ -76,7 +79,7 @@ func (c *call) imported() (data []byte, name string, form consoleview.ImportForm
 	})
 	_, large := errors.AsType[*http.MaxBytesError](err)
 	if _, long := errors.AsType[web.FormTooLarge](err); large || long {
-		form.Errors = components.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
+		form.Errors = components.Errors{"file": errTooLarge}
 		return nil, "", form, nil
 	}
 	if err != nil {
@@ -85,7 +88,7 @@ func (c *call) imported() (data []byte, name string, form consoleview.ImportForm
 	form.Text = values.Get("text")
 	data = []byte(form.Text)
 	if name != "" {
-		if data = file; len(data) <= shownAgain && utf8.Valid(data) {
+		if data = file; len(data) <= maxEchoed && utf8.Valid(data) {
 			form.Text = string(data)
 		}
 	}
@@ -96,28 +99,29 @@ func (c *call) imported() (data []byte, name string, form consoleview.ImportForm
 	case len(bytes.TrimSpace(data)) == 0:
 		form.Errors = components.Errors{"": "Choose a file, or paste a flow."}
 	case len(data) > flow.MaxDocumentBytes:
-		form.Errors = components.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
+		form.Errors = components.Errors{"file": errTooLarge}
 	}
 	return data, name, form, nil
 }
 
-// importProblems are the problems of a document, each with its place.
+// importProblems returns the problems of a document, each with its place.
 func importProblems(e *flow.Error, data []byte) []consoleview.ImportProblem {
 	if len(e.Fields) == 0 {
 		return []consoleview.ImportProblem{{Place: "document", Text: e.Message}}
 	}
 	list := make([]consoleview.ImportProblem, len(e.Fields))
 	for i, p := range e.Fields {
-		list[i] = consoleview.ImportProblem{Place: placeIn(p), Text: sentenceOf(p)}
+		list[i] = consoleview.ImportProblem{Place: problemPath(p), Text: problemText(p)}
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		list = append(list, consoleview.ImportProblem{Place: "document", Text: "An AI-Flow export is a list too, but each of its nodes has a processorType; none of these has."})
+		list = append(list, consoleview.ImportProblem{Place: "document", Text: "If this is an AI-Flow export: each of its nodes needs a processorType, which is missing here."})
 	}
 	return list
 }
 
-// placeIn writes a pointer as people write paths: nodes[2].config.model.
-func placeIn(p flow.Problem) string {
+// problemPath converts a JSON pointer to the notation that people use:
+// nodes[2].config.model.
+func problemPath(p flow.Problem) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(strings.TrimPrefix(p.Pointer, "/"), "/") {
 		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
@@ -139,9 +143,9 @@ func placeIn(p flow.Problem) string {
 	return b.String()
 }
 
-// sentenceOf makes a sentence of a problem's detail. One that begins with the ID
-// of a node keeps it as it is.
-func sentenceOf(p flow.Problem) string {
+// problemText makes a sentence of a problem. A text that begins with the ID of
+// a node is not capitalized.
+func problemText(p flow.Problem) string {
 	s := p.Detail
 	if p.Node == "" || !strings.HasPrefix(s, p.Node) {
 		_, size := utf8.DecodeRuneInString(s)
@@ -153,14 +157,15 @@ func sentenceOf(p flow.Problem) string {
 	return s
 }
 
-// importAIFlow makes a draft of a file of AI-Flow and says what became of it.
+// importAIFlow converts a file of AI-Flow to a draft and reports what was
+// converted, changed and lost.
 func (c *call) importAIFlow(data []byte, file string) error {
 	d, report, err := aiflow.Convert(data, c.s.Kinds)
 	if err != nil {
 		form := consoleview.ImportForm{Errors: components.Errors{"file": flow.AsError(err).Message}}
 		return c.importForm(http.StatusUnprocessableEntity, form)
 	}
-	if name := nameOfFile(file); name != "" {
+	if name := flowNameFromFile(file); name != "" {
 		d.Name = name
 	}
 	shown := c.importReport(d, report)
@@ -172,14 +177,15 @@ func (c *call) importAIFlow(data []byte, file string) error {
 		return err
 	}
 	shown.FlowID = f.ID
-	if err := c.haveCredentials(shown.Needed); err != nil {
+	if err := c.markConfigured(shown.Needed); err != nil {
 		return err
 	}
 	return c.Render(http.StatusOK, consoleview.ImportDone(c.Page("Imported", layout.SectionFlows), shown))
 }
 
-// nameOfFile is a name for a flow: that of its file, without what computers add.
-func nameOfFile(file string) string {
+// flowNameFromFile returns a name for a flow: the file name without directory
+// and extension, with spaces for underscores.
+func flowNameFromFile(file string) string {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), ".json")
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == '_' || r == 0x7f {
@@ -190,11 +196,12 @@ func nameOfFile(file string) string {
 	if name == "." || name == "/" || !utf8.ValidString(name) {
 		return ""
 	}
-	return cutName(name)
+	return truncateName(name)
 }
 
+// importReport groups the notes of a conversion for its page.
 func (c *call) importReport(d *flow.Document, report []aiflow.Note) consoleview.ImportReport {
-	r := consoleview.ImportReport{Name: d.Name, Graph: graphOf(d, c.s.Kinds), Edges: len(d.Edges)}
+	r := consoleview.ImportReport{Name: d.Name, Graph: thumbnail(d, c.s.Kinds), Edges: len(d.Edges)}
 	places := map[aiflow.Sort]*[]string{
 		aiflow.Todo: &r.Todo, aiflow.Noted: &r.Noted, aiflow.Lost: &r.Lost, aiflow.Changed: &r.Changed,
 		aiflow.Left: &r.Left, aiflow.Mapped: &r.Mapped, aiflow.Passed: &r.Passed,
@@ -210,8 +217,9 @@ func (c *call) importReport(d *flow.Document, report []aiflow.Note) consoleview.
 	return r
 }
 
-// haveCredentials marks the providers that the workspace can reach already.
-func (c *call) haveCredentials(needed []consoleview.NeededCredential) error {
+// markConfigured marks the providers that already have a credential in the
+// workspace.
+func (c *call) markConfigured(needed []consoleview.NeededCredential) error {
 	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err

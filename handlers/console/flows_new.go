@@ -12,6 +12,7 @@ import (
 	"sluice/views/layout"
 )
 
+// newFlowRoutes are the routes that create flows.
 func (s *Server) newFlowRoutes() []route {
 	return []route{
 		{http.MethodPost, "/flows", web.Editor, web.Posted((*call).createFlow)},
@@ -27,7 +28,8 @@ func (c *call) showTemplates() error {
 	return c.Render(http.StatusOK, consoleview.Templates(c.Page("Templates", layout.SectionFlows), page))
 }
 
-// createFlow is POST /flows: blank, from a template, or around a model.
+// createFlow is POST /flows: an empty flow, a template, or a flow around a
+// hosted model.
 func (c *call) createFlow() error {
 	d, err := c.newDocument()
 	if err != nil {
@@ -43,9 +45,10 @@ func (c *call) createFlow() error {
 	return c.Redirect("/flows/" + f.ID)
 }
 
+// newDocument returns the document that the form asks for.
 func (c *call) newDocument() (*flow.Document, error) {
 	if model := c.FormValue("model"); model != "" {
-		return c.aroundModel(model)
+		return c.documentForModel(model)
 	}
 	id := c.FormValue("template")
 	if id == "" {
@@ -53,13 +56,13 @@ func (c *call) newDocument() (*flow.Document, error) {
 	}
 	st := c.s.findStarter(id)
 	if st == nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "There is no such template any more. Load the page again and choose another.")
+		return nil, flow.Errorf(flow.CodeInputInvalid, "This template no longer exists. Reload the page and choose another.")
 	}
-	d, _ := document.ParseDocument(st.Document.Canonical()) // a copy: what becomes of it is nobody else's
+	d, _ := document.ParseDocument(st.Document.Canonical()) // a copy, as the starter is shared
 	return d, nil
 }
 
-// blankDocument is the least that runs: what goes in comes out.
+// blankDocument returns the smallest flow that runs: its output is its input.
 func blankDocument() *flow.Document {
 	return &flow.Document{
 		Schema: flow.Schema, Name: "Untitled flow",
@@ -71,23 +74,23 @@ func blankDocument() *flow.Document {
 	}
 }
 
-// aroundModel makes a flow of one hosted model: an input for each field that
-// must be set, and an output.
-func (c *call) aroundModel(model string) (*flow.Document, error) {
+// documentForModel returns a flow of one hosted model, with an input for each
+// required field and one output.
+func (c *call) documentForModel(model string) (*flow.Document, error) {
 	n := &flow.Node{ID: "model", Kind: "hosted_model", Position: &flow.Position{X: 360, Y: 0}, Config: map[string]any{}}
 	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
 	if err != nil {
 		return nil, err
 	}
 	n.Config = config
-	d := &flow.Document{Schema: flow.Schema, Name: cutName(flow.Text(config["model"])), Edges: []flow.Edge{}}
+	d := &flow.Document{Schema: flow.Schema, Name: truncateName(flow.Text(config["model"])), Edges: []flow.Edge{}}
 	k := c.s.Kinds.For(n)
 	taken := map[string]bool{"model": true, "result": true}
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		name, isInput := strings.CutPrefix(f.Name, "input.")
 		if isInput && (f.Required || name == "prompt") && f.Type != flow.FieldSecret {
-			d.Nodes = append(d.Nodes, inputFor(f, name, len(d.Nodes), taken))
+			d.Nodes = append(d.Nodes, inputForField(f, name, len(d.Nodes), taken))
 			d.Edges = append(d.Edges, flow.Edge{From: d.Nodes[len(d.Nodes)-1].ID + ".value", To: "model." + f.Name})
 		}
 	}
@@ -96,8 +99,9 @@ func (c *call) aroundModel(model string) (*flow.Document, error) {
 	return d, nil
 }
 
-// inputFor is an input of the flow that feeds a field of a model.
-func inputFor(f *flow.Field, name string, row int, taken map[string]bool) flow.Node {
+// inputForField returns an input node that feeds a field of a model. taken has
+// the IDs in use.
+func inputForField(f *flow.Field, name string, row int, taken map[string]bool) flow.Node {
 	id := strings.Trim(notFileName.ReplaceAllString(strings.ToLower(name), "_"), "_")
 	for id == "" || taken[id] {
 		id += fmt.Sprintf("input_%d", row+1)
@@ -113,7 +117,7 @@ func inputFor(f *flow.Field, name string, row int, taken map[string]bool) flow.N
 	return flow.Node{ID: id, Kind: "input", Label: f.Title, Position: &flow.Position{X: 0, Y: float64(row * 140)}, Config: config}
 }
 
-// inputType is the type of an input that feeds a field.
+// inputType returns the type of an input that feeds a field.
 func inputType(f *flow.Field) flow.Type {
 	if f.Type == flow.FieldFile {
 		return flow.TypeFile
@@ -125,7 +129,8 @@ func inputType(f *flow.Field) flow.Type {
 	return flow.TypeJSON
 }
 
-func cutName(title string) string {
+// truncateName shortens a name to the 100 characters that a flow may have.
+func truncateName(title string) string {
 	if runes := []rune(title); len(runes) > 100 {
 		return string(runes[:100])
 	}

@@ -101,7 +101,7 @@ func TestArchiveFlow(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(lineFlow)
 	b.Post("/flows/"+id+"/archive", nil).RedirectsTo("/flows")
-	b.Get("/flows").Is(http.StatusOK).Has("“A line” is archived.", `action="/flows/`+id+`/restore"`, "1 flow in the archive")
+	b.Get("/flows").Is(http.StatusOK).Has("“A line” was archived.", `action="/flows/`+id+`/restore"`, "1 flow in the archive")
 	b.Get("/flows?archived=1").Is(http.StatusOK).Has("A line", "Restore").Lacks("Duplicate")
 	for _, path := range []string{"", "/versions", "/api", "/tags"} { // pages of its runs still lead there
 		b.Get("/flows/"+id+path).Is(http.StatusGone).Has("“A line” is in the archive", "This flow is archived", `href="/flows?archived=1"`)
@@ -110,7 +110,7 @@ func TestArchiveFlow(t *testing.T) {
 	b.Post("/flows/"+id+"/duplicate", nil).Is(http.StatusGone)
 	b.Get("/flows/" + id + "/export").Is(http.StatusOK)
 	b.Post("/flows/"+id+"/restore", nil).RedirectsTo("/flows")
-	b.Get("/flows").Is(http.StatusOK).Has("“A line” is back.").Lacks("in the archive")
+	b.Get("/flows").Is(http.StatusOK).Has("“A line” was restored.").Lacks("in the archive")
 	b.Post("/flows/"+id+"/restore", nil).RedirectsTo("/flows") // twice does no harm
 }
 
@@ -177,7 +177,7 @@ func TestCreateFlow(t *testing.T) {
 			b.Get("/flows/" + id).Is(http.StatusOK)
 		})
 	}
-	b.Post("/flows", url.Values{"template": {"gone"}}).Is(http.StatusUnprocessableEntity).Has("There is no such template")
+	b.Post("/flows", url.Values{"template": {"gone"}}).Is(http.StatusUnprocessableEntity).Has("This template no longer exists")
 	b.Post("/flows", url.Values{"model": {"acme/none"}}).Is(http.StatusUnprocessableEntity).Has("There is no model acme/none.")
 	b.Get("/flows/templates").Is(http.StatusOK).Has("A start", "Needs Replicate", `value="start"`)
 	h.As(flow.MemberViewer).Get("/flows/templates").Is(http.StatusOK).Has("A start").Lacks(`value="start"`)
@@ -189,26 +189,26 @@ func TestImportFlow(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	b.Get("/flows/import").Is(http.StatusOK).Has(`enctype="multipart/form-data"`)
 
-	t.Run("takes a file", func(t *testing.T) { b.Get("/flows/" + b.Upload("a.json", lineFlow, "").Made()).Is(http.StatusOK) })
-	t.Run("takes a text", func(t *testing.T) { b.Upload("", "", "\ufeff"+lineFlow).Made() })
+	t.Run("takes a file", func(t *testing.T) { b.Get("/flows/" + upload(b, "a.json", lineFlow, "").Made()).Is(http.StatusOK) })
+	t.Run("takes a text", func(t *testing.T) { upload(b, "", "", "\ufeff"+lineFlow).Made() })
 	t.Run("shows all problems with their places", func(t *testing.T) {
 		broken := strings.NewReplacer(`"kind": "input"`, `"kind": "imput"`, "b.value", "b.valeu").Replace(lineFlow)
-		b.Upload("a.json", broken, "").Is(http.StatusUnprocessableEntity).
+		upload(b, "a.json", broken, "").Is(http.StatusUnprocessableEntity).
 			Has("3 problems in the document", "nodes[0].kind (a)", "edges[0].to (b)", "imput", "<textarea")
 	})
 	t.Run("says what is no JSON", func(t *testing.T) {
-		b.Upload("", "", `{"schema": `).Is(http.StatusUnprocessableEntity).Has("Nothing was imported", "{&#34;schema&#34;: ")
+		upload(b, "", "", `{"schema": `).Is(http.StatusUnprocessableEntity).Has("Nothing was imported", "{&#34;schema&#34;: ")
 	})
 	t.Run("asks for something", func(t *testing.T) {
-		b.Upload("", "", " ").Is(http.StatusUnprocessableEntity).Has("Choose a file, or paste a flow.")
-		b.Upload("a.json", "", "").Is(http.StatusUnprocessableEntity).Has("This file is empty.")
+		upload(b, "", "", " ").Is(http.StatusUnprocessableEntity).Has("Choose a file, or paste a flow.")
+		upload(b, "a.json", "", "").Is(http.StatusUnprocessableEntity).Has("This file is empty.")
 	})
 	t.Run("bounds the size", func(t *testing.T) {
-		b.Upload("a.json", strings.Repeat(" ", flow.MaxDocumentBytes)+lineFlow, "").Is(http.StatusUnprocessableEntity).Has("larger than 4 MiB")
+		upload(b, "a.json", strings.Repeat(" ", flow.MaxDocumentBytes)+lineFlow, "").Is(http.StatusUnprocessableEntity).Has("larger than 4 MiB")
 	})
 	t.Run("moves secrets away", func(t *testing.T) {
 		secret := `{"schema": "sluice.flow/v1", "name": "S", "nodes": [{"id": "a", "kind": "http_request", "config": {"url": "https://example.com", "headers": {"Authorization": "Bearer hunter2"}}}]}`
-		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, b.Upload("", "", secret).Made())
+		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, upload(b, "", "", secret).Made())
 		if err != nil || strings.Contains(string(f.Draft), "hunter2") {
 			t.Errorf("the draft is %s, %v", f.Draft, err)
 		}
@@ -224,7 +224,7 @@ func TestImportAIFlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := b.Upload("my_"+file+".json", string(data), "").Is(http.StatusOK).Has("“my "+file+"” is imported", "Open the flow", "Edges that are missing", "Credentials", "openai")
+		a := upload(b, "my_"+file+".json", string(data), "").Is(http.StatusOK).Has("“my "+file+"” is imported", "Open the flow", "Edges that are missing", "Credentials", "openai")
 		_, rest, _ := strings.Cut(a.Body, `href="/flows/flow_`)
 		id, _, _ := strings.Cut(rest, `"`)
 		b.Get("/flows/flow_" + id).Is(http.StatusOK)

@@ -14,6 +14,8 @@ import (
 	"sluice/views/layout"
 )
 
+// keyRoutes are the routes of keys. The path of rotation is still /roll,
+// because URLs do not change.
 func (s *Server) keyRoutes() []route {
 	return slices.Concat([]route{
 		{http.MethodGet, "/keys", web.Viewer, onKey((*keyCall).listKeys)},
@@ -21,18 +23,18 @@ func (s *Server) keyRoutes() []route {
 		{http.MethodGet, "/keys/new", web.Editor, onKey((*keyCall).newKey)},
 		{http.MethodGet, "/keys/:key", web.Viewer, onKey(web.With((*keyCall).findKey, (*keyCall).showKey))},
 		{http.MethodPost, "/keys/:key", web.Editor, onKey(web.Posted(web.With((*keyCall).findKey, (*keyCall).changeKey)))},
-		{http.MethodPost, "/keys/:key/roll", web.Editor, onKey((*keyCall).rollKey)},
+		{http.MethodPost, "/keys/:key/roll", web.Editor, onKey((*keyCall).rotateKey)},
 		{http.MethodPost, "/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousKey)},
 		{http.MethodPost, "/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeKey)},
 	}, s.flowKeyRoutes())
 }
 
-// keyring makes and changes keys in the name of whoever asks.
+// keyring returns what creates and changes keys, with the rules of the domain.
 func (c *keyCall) keyring() *library.Keyring {
 	return &library.Keyring{Store: c.s.Store, IDs: c.s.IDs, Now: c.s.Now}
 }
 
-// keyNames are what rows of keys name by ID.
+// keyNames has the names that rows of keys show for IDs.
 type keyNames struct {
 	heads  []flow.Flow
 	makers map[string]flow.KeyMaker
@@ -40,6 +42,7 @@ type keyNames struct {
 	now    time.Time
 }
 
+// keyNames reads the creators of keys and the flows of the workspace.
 func (c *keyCall) keyNames() (n keyNames, err error) {
 	if n.makers, err = c.s.Store.ListKeyMakers(c.Ctx(), c.WorkspaceID()); err != nil {
 		return n, err
@@ -54,6 +57,8 @@ func (c *keyCall) keyNames() (n keyNames, err error) {
 	return n, nil
 }
 
+// row converts a key. The creator may have left the workspace or be the command
+// line.
 func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
 	row := consoleview.KeyRow{KeyFacts: *keyFacts(k, n.now), Now: n.now}
 	for _, id := range k.Flows {
@@ -67,17 +72,17 @@ func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
 	case k.CreatedBy == "cli":
 		row.MadeBy = "the command line"
 	default:
-		row.MadeBy = "somebody"
+		row.MadeBy = "someone"
 	}
 	return row
 }
 
-// listKeys is GET /keys: those that work, or all.
+// listKeys is GET /keys: the active keys or, with ?show=all, all of them.
 func (c *keyCall) listKeys() error {
 	return c.keysPage(http.StatusOK, consoleview.KeysPage{All: c.QueryParam("show") == "all"})
 }
 
-// keysPage fills in the list; what works and ends soonest stands first.
+// keysPage fills in and renders the list, newest first.
 func (c *keyCall) keysPage(status int, page consoleview.KeysPage) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -110,37 +115,39 @@ func (c *keyCall) newKey() error {
 	return c.newKeyPage(http.StatusOK, form)
 }
 
+// newKeyPage renders the form for a new key.
 func (c *keyCall) newKeyPage(status int, form consoleview.KeyForm) error {
 	return c.Render(status, consoleview.NewKey(c.Page("New key", layout.SectionKeys), form))
 }
 
-// createKey is POST /keys. The answer itself has the key's text: it is kept
-// nowhere that another page could show it from.
+// createKey is POST /keys. The secret is in this response only; the store has
+// just its hash. That is why it does not redirect.
 func (c *keyCall) createKey() error {
 	form, err := c.keyForm(nil)
 	if err != nil {
 		return err
 	}
-	c.typedKey(&form)
-	k, text, err := c.makeKey(&form)
+	c.readKeyFields(&form)
+	k, text, err := c.createKeyFrom(&form)
 	switch {
-	case errors.Is(err, errKeyRefused):
+	case errors.Is(err, errKeyInvalid):
 		return c.newKeyPage(http.StatusUnprocessableEntity, form)
-	case errors.Is(err, errKeyMade):
-		c.Toast(components.ToneWait, errKeyMade.Error())
+	case errors.Is(err, errKeyExists):
+		c.Toast(components.ToneWait, errKeyExists.Error())
 		return c.Redirect(consoleview.KeyPath(k.ID))
 	case err != nil:
 		return err
 	}
-	made, err := c.madeKey(k, text, "/keys")
+	made, err := c.createdKey(k, text, "/keys")
 	if err != nil {
 		return err
 	}
 	return c.keysPage(http.StatusOK, consoleview.KeysPage{Made: made})
 }
 
-// madeKey is a key for the one page that shows its text.
-func (c *keyCall) madeKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
+// createdKey returns what the one page with the secret of a key shows. done is
+// where its button leads.
+func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
 	names, err := c.keyNames()
 	if err != nil {
 		return nil, err
@@ -152,6 +159,7 @@ func (c *keyCall) madeKey(k *flow.Key, text, done string) (*consoleview.MadeKey,
 	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
 }
 
+// findKey finds the key of the path.
 func (c *keyCall) findKey() (*flow.Key, error) {
 	return c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), c.Param("key"))
 }
@@ -161,7 +169,7 @@ func (c *keyCall) showKey(k *flow.Key) error {
 	return c.keyPage(http.StatusOK, k, consoleview.KeyPage{})
 }
 
-// keyPage fills in the key, and its form unless that has something to say.
+// keyPage fills in and renders the page of a key. A form with errors is kept.
 func (c *keyCall) keyPage(status int, k *flow.Key, page consoleview.KeyPage) error {
 	names, err := c.keyNames()
 	if err != nil {
@@ -174,47 +182,48 @@ func (c *keyCall) keyPage(status int, k *flow.Key, page consoleview.KeyPage) err
 	return c.Render(status, consoleview.Key(c.Page(k.Name, layout.SectionKeys), page))
 }
 
-// changeKey is POST /keys/{key}: name, flows, expiry and limits.
+// changeKey is POST /keys/{key}: its name, flows, expiry and limits. The secret
+// and the scopes cannot be changed.
 func (c *keyCall) changeKey(k *flow.Key) error {
 	form, err := c.keyForm(k)
 	if err != nil {
 		return err
 	}
-	c.typedKey(&form)
-	wanted := c.readKey(&form)
+	c.readKeyFields(&form)
+	wanted := c.parseKey(&form)
 	if len(form.Errors) == 0 {
 		_, err = c.keyring().Change(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, wanted)
-		if err = refuseKey(&form, err); err != nil && !errors.Is(err, errKeyRefused) {
+		if err = assignKeyErrors(&form, err); err != nil && !errors.Is(err, errKeyInvalid) {
 			return err
 		}
 	}
 	if len(form.Errors) > 0 {
 		return c.keyPage(http.StatusUnprocessableEntity, k, consoleview.KeyPage{Form: form})
 	}
-	c.Toast(components.ToneOK, "“"+wanted.Name+"” is saved. It holds from the next call on.")
+	c.Toast(components.ToneOK, "“"+wanted.Name+"” was saved.")
 	return c.Redirect(consoleview.KeyPath(k.ID))
 }
 
-// rollKey is POST /keys/{key}/roll. Like a new key, the new text is in the
-// answer alone.
-func (c *keyCall) rollKey() error {
-	k, text, err := c.roll()
+// rotateKey is POST /keys/{key}/roll. Like the secret of a new key, the new
+// secret is in this response only.
+func (c *keyCall) rotateKey() error {
+	k, text, err := c.rotate()
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid && k != nil {
 		return c.keyPage(http.StatusUnprocessableEntity, k, consoleview.KeyPage{Error: e.Message})
 	}
 	if err != nil {
 		return err
 	}
-	made, err := c.madeKey(k, text, consoleview.KeyPath(k.ID))
+	made, err := c.createdKey(k, text, consoleview.KeyPath(k.ID))
 	if err != nil {
 		return err
 	}
 	return c.keyPage(http.StatusOK, k, consoleview.KeyPage{Made: made})
 }
 
-// roll gives the key of the path a new text. With an error of the person's the
-// key comes back as it is.
-func (c *keyCall) roll() (*flow.Key, string, error) {
+// rotate gives the key of the path a new secret. If the form is invalid, it
+// returns the unchanged key with the error.
+func (c *keyCall) rotate() (*flow.Key, string, error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, "", err
 	}
@@ -223,8 +232,8 @@ func (c *keyCall) roll() (*flow.Key, string, error) {
 		return nil, "", err
 	}
 	overlap, ok := readOverlap(c.FormValue("overlap"))
-	if !ok && c.FormValue("overlap") != "" { // a key that has stopped is not asked
-		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key works on.")
+	if !ok && c.FormValue("overlap") != "" { // the form for an expired key has no such field
+		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key keeps working.")
 	}
 	rolled, text, err := c.keyring().Roll(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, c.FormValue("prefix"), overlap)
 	if err != nil {
@@ -233,13 +242,14 @@ func (c *keyCall) roll() (*flow.Key, string, error) {
 	return rolled, text, nil
 }
 
-// endPreviousKey is POST /keys/{key}/end: the text before stops now.
+// endPreviousKey is POST /keys/{key}/end: the previous secret stops working
+// immediately.
 func (c *keyCall) endPreviousKey() error {
 	k, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
 	if err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "The old key has stopped.")
+	c.Toast(components.ToneOK, "The old key no longer works.")
 	return c.Redirect(consoleview.KeyPath(k.ID))
 }
 
@@ -249,12 +259,12 @@ func (c *keyCall) revokeKey() error {
 	if err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "“"+k.Name+"” is revoked.")
+	c.Toast(components.ToneOK, "“"+k.Name+"” was revoked.")
 	return c.Redirect("/keys")
 }
 
-// keyWarnings are the keys in use that will stop soon, for owners: somebody has
-// to roll them before their callers are refused.
+// keyWarnings returns the keys in use that expire soon, soonest first. Only
+// owners see them, who can rotate them in time.
 func (c *keyCall) keyWarnings() ([]consoleview.KeyWarning, error) {
 	if !c.Member.Role.AtLeast(flow.MemberOwner) {
 		return nil, nil

@@ -38,5 +38,5 @@ func TestKeysInABrowser(t *testing.T) {
 	p.Shot("flow-key-revoke")
 	p.Click("dialog[open] .btn.danger")
 	p.Has("#flow-keys", "No key may call this flow yet")
-	p.Has("#toasts", "is revoked")
+	p.Has("#toasts", "was revoked")
 }

@@ -20,21 +20,21 @@ func (s *Server) flowKeyRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/keys", web.Viewer, onKey(web.OnFlow((*keyCall).showFlowKeys))},
 		{http.MethodPost, "/flows/:flow/keys", web.Editor, onKey(web.Posted(web.OnFlow((*keyCall).createFlowKey)))},
-		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, onKey((*keyCall).rollFlowKey)},
+		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, onKey((*keyCall).rotateFlowKey)},
 		{http.MethodPost, "/flows/:flow/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousFlowKey)},
 		{http.MethodPost, "/flows/:flow/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeFlowKey)},
 	}
 }
 
-// flowKeys is the part of the pane that shows the keys of a flow.
+// flowKeys renders the keys of a flow for the API pane of the editor.
 func (c *keyCall) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) {
 	panel := consoleview.FlowKeysPanel{}
 	err := c.fillFlowKeys(f, keys, &panel)
 	return consoleview.FlowKeys(panel), err
 }
 
-// fillFlowKeys fills in those of the workspace's keys that may call the flow, and
-// a form for another unless the panel has one.
+// fillFlowKeys fills in the active keys that may call the flow, and a form for
+// a new key unless the panel has one.
 func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
 	names, err := c.keyNames()
 	if err != nil {
@@ -52,17 +52,18 @@ func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview
 	return nil
 }
 
-// flowKeyForm proposes a key, named after the flow, that one click makes.
+// flowKeyForm returns a filled form for a key of this flow, so that one click
+// creates it.
 func (c *keyCall) flowKeyForm(f *flow.Flow, keys []flow.Key) consoleview.KeyForm {
 	return consoleview.KeyForm{
-		ID: c.s.IDs.New(flow.PrefixKey), Name: freeKeyName(f.Name, keys), Scopes: []string{string(flow.ScopeRun), string(flow.ScopeRead)},
+		ID: c.s.IDs.New(flow.PrefixKey), Name: unusedKeyName(f.Name, keys), Scopes: []string{string(flow.ScopeRun), string(flow.ScopeRead)},
 		Within: "flow-", Now: c.s.Now(), Errors: components.Errors{},
 	}
 }
 
-// freeKeyName is a name that no key of the workspace has: the flow's, or the
-// flow's and a number.
-func freeKeyName(name string, keys []flow.Key) string {
+// unusedKeyName returns a name that no key of the workspace has: the name of
+// the flow, with a number if needed.
+func unusedKeyName(name string, keys []flow.Key) string {
 	if runes := []rune(name); len(runes) > 90 {
 		name = strings.TrimSpace(string(runes[:90]))
 	}
@@ -81,6 +82,8 @@ func (c *keyCall) showFlowKeys(f *flow.Flow) error {
 	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 }
 
+// answerFlowKeys renders the keys of a flow: as a fragment for the editor,
+// otherwise as a page.
 func (c *keyCall) answerFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -95,30 +98,31 @@ func (c *keyCall) answerFlowKeys(status int, f *flow.Flow, panel consoleview.Flo
 	return c.Render(status, consoleview.FlowKeysPage(c.Page("Keys of "+f.Name, layout.SectionKeys), panel))
 }
 
-// createFlowKey is POST /flows/{flow}/keys: a key for this flow alone.
+// createFlowKey is POST /flows/{flow}/keys: a key that may call this flow only.
 func (c *keyCall) createFlowKey(f *flow.Flow) error {
 	form := consoleview.KeyForm{Within: "flow-", Now: c.s.Now(), Errors: components.Errors{}}
-	c.typedKey(&form)
+	c.readKeyFields(&form)
 	form.Only, form.Flows = true, []string{f.ID}
-	k, text, err := c.makeKey(&form)
+	k, text, err := c.createKeyFrom(&form)
 	switch {
-	case errors.Is(err, errKeyRefused):
+	case errors.Is(err, errKeyInvalid):
 		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Form: form})
-	case errors.Is(err, errKeyMade):
-		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: errKeyMade.Error()})
+	case errors.Is(err, errKeyExists):
+		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: errKeyExists.Error()})
 	case err != nil:
 		return err
 	}
 	return c.showFlowKey(f, k, text)
 }
 
-// showFlowKey shows a key's text, and tells the snippets of it.
+// showFlowKey responds with the secret of a key. An event passes it to the code
+// samples on the page, so that they can be copied ready to run.
 func (c *keyCall) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
 	done := ""
 	if !c.IsFragment() {
 		done = "/flows/" + f.ID + "/keys"
 	}
-	made, err := c.madeKey(k, text, done)
+	made, err := c.createdKey(k, text, done)
 	if err != nil {
 		return err
 	}
@@ -126,7 +130,8 @@ func (c *keyCall) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
 	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{Made: made})
 }
 
-// findFlowKey finds the flow of the path, and holds that the key may call it.
+// findFlowKey finds the flow of the path, and checks that the key of the path
+// may call it.
 func (c *keyCall) findFlowKey() (*flow.Flow, error) {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -142,12 +147,13 @@ func (c *keyCall) findFlowKey() (*flow.Flow, error) {
 	return f, nil
 }
 
-func (c *keyCall) rollFlowKey() error {
+// rotateFlowKey is POST /flows/{flow}/keys/{key}/roll.
+func (c *keyCall) rotateFlowKey() error {
 	f, err := c.findFlowKey()
 	if err != nil {
 		return err
 	}
-	k, text, err := c.roll()
+	k, text, err := c.rotate()
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
 		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: e.Message})
 	}
@@ -157,6 +163,7 @@ func (c *keyCall) rollFlowKey() error {
 	return c.showFlowKey(f, k, text)
 }
 
+// endPreviousFlowKey is POST /flows/{flow}/keys/{key}/end.
 func (c *keyCall) endPreviousFlowKey() error {
 	f, err := c.findFlowKey()
 	if err != nil {
@@ -165,9 +172,10 @@ func (c *keyCall) endPreviousFlowKey() error {
 	if _, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key")); err != nil {
 		return err
 	}
-	return c.afterFlowKey(f, "The old key has stopped.")
+	return c.afterFlowKey(f, "The old key no longer works.")
 }
 
+// revokeFlowKey is POST /flows/{flow}/keys/{key}/revoke.
 func (c *keyCall) revokeFlowKey() error {
 	f, err := c.findFlowKey()
 	if err != nil {
@@ -177,10 +185,10 @@ func (c *keyCall) revokeFlowKey() error {
 	if err != nil {
 		return err
 	}
-	return c.afterFlowKey(f, "“"+k.Name+"” is revoked.")
+	return c.afterFlowKey(f, "“"+k.Name+"” was revoked.")
 }
 
-// afterFlowKey shows the keys of now and says what was done.
+// afterFlowKey renders the keys after a change, with a message about it.
 func (c *keyCall) afterFlowKey(f *flow.Flow, said string) error {
 	c.Toast(components.ToneOK, said)
 	if c.IsFragment() {

@@ -13,19 +13,20 @@ import (
 )
 
 var (
-	// errKeyRefused tells that the form says what is wrong.
-	errKeyRefused = errors.New("pages: the settings of a key are refused")
-	// errKeyMade answers a form that is sent twice, as reloading its answer does.
-	errKeyMade = flow.Errorf(flow.CodeInputInvalid, "This key is made already, and its text was shown then. If nobody copied it, roll the key.")
+	// errKeyInvalid is returned when the form has errors.
+	errKeyInvalid = errors.New("console: the settings of the key are invalid")
+	// errKeyExists is the response to a form that is sent twice, for example when
+	// its response is reloaded.
+	errKeyExists = flow.Errorf(flow.CodeInputInvalid, "This key was already created and its secret was shown once. If you did not copy it, rotate the key.")
 )
 
-// keyForm is the form for a key as it is; nil is one that is not made yet.
+// keyForm returns the form for an existing key, or for a new one if k is nil.
 func (c *keyCall) keyForm(k *flow.Key) (consoleview.KeyForm, error) {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	return c.keyFormOf(k, heads), err
 }
 
-// keyFormOf is keyForm where the flows of the workspace are at hand.
+// keyFormOf is keyForm for callers that have the flows of the workspace.
 func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
 	form := consoleview.KeyForm{Existing: keyFacts(k, c.s.Now()), Now: c.s.Now(), Errors: components.Errors{}}
 	for i := range heads {
@@ -37,15 +38,16 @@ func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm 
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	if k != nil {
-		writeKey(&form, k)
+		fillKeyForm(&form, k)
 	} else {
 		form.ID, form.Scopes = c.s.IDs.New(flow.PrefixKey), []string{string(flow.ScopeRun), string(flow.ScopeRead)}
 	}
 	return form
 }
 
-// typedKey puts what a person sent into the form.
-func (c *keyCall) typedKey(form *consoleview.KeyForm) {
+// readKeyFields copies the submitted values to the form, so that it can be
+// shown again.
+func (c *keyCall) readKeyFields(form *consoleview.KeyForm) {
 	sent := c.Request().PostForm
 	form.ID, form.Name = sent.Get("key"), strings.TrimSpace(sent.Get("name"))
 	form.Scopes = slices.Clone(sent["scope"])
@@ -55,23 +57,23 @@ func (c *keyCall) typedKey(form *consoleview.KeyForm) {
 	form.RunsPerDay, form.USDPerDay = c.Trimmed("runs_per_day"), c.Trimmed("usd_per_day")
 }
 
-// writeKey shows a key as it is.
-func writeKey(form *consoleview.KeyForm, k *flow.Key) {
+// fillKeyForm copies the settings of a key to the form.
+func fillKeyForm(form *consoleview.KeyForm, k *flow.Key) {
 	form.Name, form.Only, form.Flows = k.Name, len(k.Flows) > 0, k.Flows
 	if !k.ExpiresAt.IsZero() {
 		form.Expiry = consoleview.ExpiryKeep
 	}
-	form.RPM, form.Concurrency, form.RunsPerDay = typedCount(k.RPM), typedCount(k.Concurrency), typedCount(k.RunsPerDay)
-	form.USDPerDay = typedDollars(k.USDPerDay)
+	form.RPM, form.Concurrency, form.RunsPerDay = countText(k.RPM), countText(k.Concurrency), countText(k.RunsPerDay)
+	form.USDPerDay = dollarsText(k.USDPerDay)
 }
 
-// readKey is the key that a form describes. What cannot be read is said in the
-// form.
-func (c *keyCall) readKey(form *consoleview.KeyForm) *flow.Key {
+// parseKey returns the key that a form describes. Values that cannot be read
+// become errors of the form.
+func (c *keyCall) parseKey(form *consoleview.KeyForm) *flow.Key {
 	k := &flow.Key{ID: form.ID, WorkspaceID: c.WorkspaceID(), Name: form.Name, Scopes: scopesOf(form.Scopes)}
 	if form.Only {
 		if k.Flows = slices.Clone(form.Flows); len(k.Flows) == 0 {
-			form.Errors["flows"] = "Choose at least one, or let it call all."
+			form.Errors["flows"] = "Choose at least one flow, or allow all."
 		}
 	}
 	k.ExpiresAt = readExpiry(form)
@@ -80,10 +82,11 @@ func (c *keyCall) readKey(form *consoleview.KeyForm) *flow.Key {
 	return k
 }
 
-// readExpiry is the moment that was chosen; a day counts to its end, UTC.
+// readExpiry returns the chosen expiry. A day counts to its last second, UTC.
+// The form for a key with one click has no expiry.
 func readExpiry(form *consoleview.KeyForm) time.Time {
 	switch form.Expiry {
-	case "", consoleview.ExpiryNever: // a form of one click says nothing
+	case "", consoleview.ExpiryNever:
 		return time.Time{}
 	case consoleview.ExpiryKeep:
 		if form.Existing != nil {
@@ -93,9 +96,9 @@ func readExpiry(form *consoleview.KeyForm) time.Time {
 		at, err := time.Parse(time.DateOnly, form.Date)
 		switch end := at.Add(24*time.Hour - time.Second); {
 		case err != nil:
-			form.Errors["date"] = "Choose the last day on which it works."
+			form.Errors["date"] = "Choose the last day on which the key works."
 		case !end.After(form.Now):
-			form.Errors["date"] = "This day is past. Choose a later one."
+			form.Errors["date"] = "This day is in the past. Choose a later one."
 		default:
 			return end
 		}
@@ -103,66 +106,69 @@ func readExpiry(form *consoleview.KeyForm) time.Time {
 	}
 	days, err := strconv.Atoi(form.Expiry)
 	if err != nil || days < 1 || days > 3650 {
-		form.Errors["expires"] = "Choose one of these."
+		form.Errors["expires"] = "Choose one of the options."
 		return time.Time{}
 	}
 	return form.Now.AddDate(0, 0, days)
 }
 
-// readLimit reads a whole number; nothing is no limit, and so is not said as 0.
+// readLimit reads a limit. An empty field means no limit; 0 is not accepted,
+// because it could be read as either.
 func readLimit(form *consoleview.KeyForm, name, typed string) int64 {
 	if typed == "" {
 		return 0
 	}
 	n, ok := flow.ParseCount(typed)
 	if !ok || n < 1 {
-		form.Errors[name] = "A whole number from 1 on. Leave it empty for no limit."
+		form.Errors[name] = "Enter a whole number, at least 1, or leave it empty for no limit."
 		return 0
 	}
 	return n
 }
 
-// readDollars reads an amount as nano-dollars.
+// readDollars reads an amount of dollars in billionths of a dollar.
 func readDollars(form *consoleview.KeyForm) int64 {
 	if form.USDPerDay == "" {
 		return 0
 	}
 	nano, ok := flow.ParseUSD(form.USDPerDay)
 	if !ok || nano == 0 {
-		form.Errors["usd_per_day"] = "An amount such as 5 or 0.50. Leave it empty for no limit."
+		form.Errors["usd_per_day"] = "Enter an amount such as 5 or 0.50, or leave it empty for no limit."
 		return 0
 	}
 	return nano
 }
 
-// makeKey makes the key of a form; errKeyRefused means that the form says why
-// not, and errKeyMade that it was sent before.
-func (c *keyCall) makeKey(form *consoleview.KeyForm) (*flow.Key, string, error) {
+// createKeyFrom creates the key that a form describes and returns its secret.
+// The error is errKeyInvalid if the form has errors, and errKeyExists if the
+// form was sent before: the ID of the key is in the form, so that a second
+// submission is recognized.
+func (c *keyCall) createKeyFrom(form *consoleview.KeyForm) (*flow.Key, string, error) {
 	if form.ID == "" || !flow.ValidID(flow.PrefixKey, form.ID) {
-		form.ID = c.s.IDs.New(flow.PrefixKey) // somebody wrote a form of their own
+		form.ID = c.s.IDs.New(flow.PrefixKey) // not sent by our form
 	}
-	k := c.readKey(form)
-	if err := c.unmade(k.ID); err != nil {
+	k := c.parseKey(form)
+	if err := c.checkNewKey(k.ID); err != nil {
 		return k, "", err
 	}
-	if len(form.Errors) > 0 { // what else is wrong is said at the same time
-		if err := refuseKey(form, c.keyring().Check(c.Ctx(), k)); err != nil && !errors.Is(err, errKeyRefused) {
+	if len(form.Errors) > 0 { // report all errors at once
+		if err := assignKeyErrors(form, c.keyring().Check(c.Ctx(), k)); err != nil && !errors.Is(err, errKeyInvalid) {
 			return nil, "", err
 		}
-		return nil, "", errKeyRefused
+		return nil, "", errKeyInvalid
 	}
 	text, err := c.keyring().Create(c.Ctx(), c.Actor(), k)
 	if errors.Is(err, flow.ErrKeyTaken) {
-		return c.makeTakenKey(k)
+		return c.createKeyWithNewID(k)
 	}
-	return k, text, refuseKey(form, err)
+	return k, text, assignKeyErrors(form, err)
 }
 
-// makeTakenKey is for an ID that is not free any more. It is the other half of a
-// double click, or is another workspace's, of which nothing may be learned: then
-// the key gets an ID of its own.
-func (c *keyCall) makeTakenKey(k *flow.Key) (*flow.Key, string, error) {
-	if err := c.unmade(k.ID); err != nil {
+// createKeyWithNewID is called when the ID of a key is in use. Either the same
+// form was sent twice at once, or the ID belongs to another workspace. The
+// second case must not be disclosed, so the key gets a new ID.
+func (c *keyCall) createKeyWithNewID(k *flow.Key) (*flow.Key, string, error) {
+	if err := c.checkNewKey(k.ID); err != nil {
 		return k, "", err
 	}
 	k.ID = c.s.IDs.New(flow.PrefixKey)
@@ -170,20 +176,21 @@ func (c *keyCall) makeTakenKey(k *flow.Key) (*flow.Key, string, error) {
 	return k, text, err
 }
 
-// unmade is errKeyMade for a key that the workspace has.
-func (c *keyCall) unmade(id string) error {
+// checkNewKey returns errKeyExists if the workspace has a key with this ID.
+func (c *keyCall) checkNewKey(id string) error {
 	_, err := c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), id)
 	switch {
 	case err == nil:
-		return errKeyMade
+		return errKeyExists
 	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
 		return nil
 	}
 	return err
 }
 
-// refuseKey puts what is wrong beside the fields.
-func refuseKey(form *consoleview.KeyForm, err error) error {
+// assignKeyErrors sets the errors of the fields and returns errKeyInvalid.
+// Other errors are returned unchanged.
+func assignKeyErrors(form *consoleview.KeyForm, err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || e.Code != flow.CodeInputInvalid {
 		return err
@@ -196,5 +203,5 @@ func refuseKey(form *consoleview.KeyForm, err error) error {
 			form.Errors[name] = p.Detail
 		}
 	}
-	return errKeyRefused
+	return errKeyInvalid
 }

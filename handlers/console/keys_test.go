@@ -24,7 +24,7 @@ func TestFlowKeys(t *testing.T) {
 	if !strings.Contains(a.Header.Get("HX-Trigger"), `"key:made":{"text":"`+text+`"}`) {
 		t.Errorf("HX-Trigger: %s", a.Header.Get("HX-Trigger"))
 	}
-	k := h.OnlyKey()
+	k := onlyKey(h)
 	if k.Name != "staging" || !k.Allows(id) || len(k.Flows) != 1 || k.Hash != flow.Hash([]byte(text)) {
 		t.Errorf("the key is %+v", k)
 	}
@@ -42,7 +42,7 @@ func TestKeys(t *testing.T) {
 	if a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("Cache-Control: %q", a.Header.Get("Cache-Control"))
 	}
-	k := h.OnlyKey()
+	k := onlyKey(h)
 	if want := "run · all flows · 600 requests a minute · 3 runs at once · 1000 runs a day · $0.5 a day · expires "; !strings.HasPrefix(k.Terms(), want) || k.Hash != flow.Hash([]byte(text)) {
 		t.Errorf("the key is %s", k.Terms())
 	}
@@ -51,10 +51,10 @@ func TestKeys(t *testing.T) {
 	page := "/keys/" + k.ID
 	b.Get(page).Is(http.StatusOK).Has("600", "As it is:", "Rotate key").Lacks(text)
 	b.Post(page, url.Values{"name": {"Shop"}, "reach": {"all"}, "expires": {"keep"}, "runs_per_day": {"5"}}).RedirectsTo(page)
-	if k = h.OnlyKey(); k.Name != "Shop" || k.RPM != 0 || k.RunsPerDay != 5 || k.ExpiresAt.IsZero() || !k.Has(flow.ScopeRun) {
+	if k = onlyKey(h); k.Name != "Shop" || k.RPM != 0 || k.RunsPerDay != 5 || k.ExpiresAt.IsZero() || !k.Has(flow.ScopeRun) {
 		t.Errorf("changed, the key is %q %s", k.Name, k.Terms())
 	}
-	b.Get(page).Has("It holds from the next call on")
+	b.Get(page).Has("was saved")
 
 	second := b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusOK).Has("works until").NewKey()
 	b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusUnprocessableEntity).Has("rolled meanwhile").Lacks("data-new-key")
@@ -62,10 +62,10 @@ func TestKeys(t *testing.T) {
 	b.Post(page+"/end", nil).RedirectsTo(page)
 	b.Get(page).Lacks("was replaced by")
 	b.Post(page+"/revoke", nil).RedirectsTo("/keys")
-	b.Get("/keys").Has("is revoked", "No key works at present")
+	b.Get("/keys").Has("was revoked", "No key works at present")
 	b.Get("/keys?show=all").Has("Shop", "revoked")
 	b.Get(page).Is(http.StatusOK).Has("Revoked on").Lacks("Rotate key")
-	h.As(flow.MemberOwner).Get("/settings/audit").Has("created the key", "changed the key", "rolled the key", "revoked the key", "Shop", "1000 runs a day")
+	h.As(flow.MemberOwner).Get("/settings/audit").Has("created the key", "changed the key", "rotated the key", "revoked the key", "Shop", "1000 runs a day")
 }
 
 func TestKeys_refuses(t *testing.T) {
@@ -79,17 +79,17 @@ func TestKeys_refuses(t *testing.T) {
 	}{
 		"no name":        {url.Values{"scope": {"run"}}, "Say what the key is for."},
 		"no scope":       {url.Values{"name": {"kept name"}}, "Choose at least one."},
-		"no flow":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one, or let it call all."},
+		"no flow":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one flow, or allow all."},
 		"strange flow":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"flow_nothing"}}, "There is no flow"},
 		"no flow at all": {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"'"}}, "There is no flow"},
 		"hidden name":    {url.Values{"name": {"kept\u202ename"}, "scope": {"run"}}, "does not show (U+202E)"},
 		"strange scope":  {url.Values{"name": {"kept name"}, "scope": {strings.Repeat("admin", 100)}}, "There is no scope"},
-		"no decimal":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0x1p4"}}, "An amount such as 5"},
-		"no number":      {url.Values{"name": {"kept name"}, "scope": {"run"}, "rpm": {"many"}}, "A whole number"},
-		"nothing a day":  {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0"}}, "An amount such as 5"},
+		"no decimal":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0x1p4"}}, "Enter an amount such as 5"},
+		"no number":      {url.Values{"name": {"kept name"}, "scope": {"run"}, "rpm": {"many"}}, "Enter a whole number"},
+		"nothing a day":  {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0"}}, "Enter an amount such as 5"},
 		"no day":         {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}}, "Choose the last day"},
-		"past":           {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}, "date": {"2020-01-01"}}, "This day is past"},
-		"strange time":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"-3"}}, "Choose one of these"},
+		"past":           {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}, "date": {"2020-01-01"}}, "This day is in the past"},
+		"strange time":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"-3"}}, "Choose one of the options"},
 	} {
 		a := b.Post("/keys", c.form)
 		if a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Body, c.says) || !strings.Contains(a.Body, c.form.Get("name")) {
@@ -98,14 +98,14 @@ func TestKeys_refuses(t *testing.T) {
 	}
 	b.Post("/keys", url.Values{"name": {strings.Repeat("x", web.MaxForm)}}).Is(http.StatusRequestEntityTooLarge).Has("larger than 1 MiB")
 	all := b.Post("/keys", url.Values{"rpm": {"many"}}).Is(http.StatusUnprocessableEntity)
-	all.Has("Say what the key is for.", "Choose at least one.", "A whole number", `value="many"`)
+	all.Has("Say what the key is for.", "Choose at least one.", "Enter a whole number", `value="many"`)
 	if list, err := h.Store.ListKeys(t.Context(), flow.DefaultWorkspace); err != nil || len(list) > 0 {
 		t.Errorf("%d keys, %v", len(list), err)
 	}
 	sent := url.Values{"key": {flow.NewIDs().New(flow.PrefixKey)}, "name": {"once"}, "scope": {"run"}}
 	b.Post("/keys", sent).Is(http.StatusOK).NewKey()
 	b.Post("/keys", sent).RedirectsTo("/keys/" + sent.Get("key"))
-	h.OnlyKey()
+	onlyKey(h)
 }
 
 // TestKeys_of_others holds that another workspace's key is what is not there,
@@ -114,8 +114,8 @@ func TestKeys_of_others(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.PublishGreeting)
-	h.As(flow.MemberEditor).MakeKey()
-	k := h.OnlyKey()
+	makeKey(h.As(flow.MemberEditor))
+	k := onlyKey(h)
 	stranger := h.Fresh("stranger")
 	for _, path := range []string{"/keys/" + k.ID, "/flows/" + id + "/keys"} {
 		if a, none := stranger.Get(path), stranger.Get(strings.Replace(path, k.ID, "key_nothing", 1)); a.Status != http.StatusNotFound || none.Status != http.StatusNotFound {
@@ -132,7 +132,7 @@ func TestKeys_of_others(t *testing.T) {
 	viewer.Get("/keys/"+k.ID).Is(http.StatusOK).Has("600 requests a minute at most").Lacks("<form class=\"body", "Revoke")
 	viewer.Get("/flows/"+id+"/keys").Is(http.StatusOK).Has("Website").Lacks("New key", "Rotate")
 	viewer.Get("/keys/new").Is(http.StatusForbidden)
-	if now := h.OnlyKey(); now.Prefix != k.Prefix || !now.RevokedAt.IsZero() {
+	if now := onlyKey(h); now.Prefix != k.Prefix || !now.RevokedAt.IsZero() {
 		t.Errorf("the key is %+v", now)
 	}
 }
@@ -147,13 +147,13 @@ func TestFlowKeys_without_script(t *testing.T) {
 	b.Get(at).Is(http.StatusOK).Has("<html", `value="Greet"`)
 	b.Post(at, url.Values{"name": {""}, "scope": {"run"}}).Is(http.StatusUnprocessableEntity).Has("Say what the key is for.")
 	text := b.Post(at, url.Values{"name": {"Greet"}, "scope": {"run", "read"}}).Is(http.StatusOK).Has("<html", "Done").NewKey()
-	k := h.OnlyKey()
+	k := onlyKey(h)
 	b.Get(at).Has(`value="Greet 2"`, k.Prefix).Lacks(text)
 	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusOK).Has("works until").NewKey()
 	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusUnprocessableEntity).Has("rolled meanwhile")
 	b.Post(at+"/"+k.ID+"/end", nil).RedirectsTo(at)
 	b.Post(at+"/"+k.ID+"/revoke", nil).RedirectsTo(at)
-	b.Get(at).Has("is revoked", "No key may call this flow yet")
+	b.Get(at).Has("was revoked", "No key may call this flow yet")
 	b.Post("/flows/"+h.Flow(webtest.PublishGreeting)+"/keys/"+k.ID+"/revoke", nil).Is(http.StatusNotFound) // not a key of that flow
 }
 
@@ -164,7 +164,7 @@ func TestKeys_text_is_nowhere(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.PublishGreeting)
 	b := h.As(flow.MemberOwner)
-	texts := []string{b.MakeKey(), b.Fragment().Post("/flows/"+id+"/keys", url.Values{"name": {"two"}, "scope": {"run"}}).NewKey()}
+	texts := []string{makeKey(b), b.Fragment().Post("/flows/"+id+"/keys", url.Values{"name": {"two"}, "scope": {"run"}}).NewKey()}
 	keys, err := h.Store.ListKeys(t.Context(), flow.DefaultWorkspace)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestKeys_text_is_nowhere(t *testing.T) {
 		_ = a.Header.Write(&headers)
 		places[path] = a.Body + headers.String()
 	}
-	for _, file := range h.DatabaseFiles() {
+	for _, file := range databaseFiles(h) {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -199,8 +199,8 @@ func TestKeyWarnings(t *testing.T) {
 	h := webtest.Setup(t)
 	h.Flow(webtest.PublishGreeting)
 	owner := h.As(flow.MemberOwner)
-	owner.MakeKey("expires", "7")
-	k := h.OnlyKey()
+	makeKey(owner, "expires", "7")
+	k := onlyKey(h)
 	owner.Get("/flows").Lacks("is in use and expires")
 	if err := h.Store.TouchKeys(t.Context(), []flow.KeyUse{{KeyID: k.ID, At: h.Server.Site.Now(), IP: "::1", Count: 1}}); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"sluice/views/layout"
 )
 
+// limitRoutes are the routes of the limits of a flow.
 func (s *Server) limitRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/limits", web.Viewer, web.OnFlow((*call).showLimits)},
@@ -22,34 +23,37 @@ func (s *Server) limitRoutes() []route {
 // showLimits is GET /flows/{id}/limits.
 func (c *call) showLimits(f *flow.Flow) error {
 	return c.limitsForm(http.StatusOK, f, consoleview.LimitsForm{
-		MaxRunning: typedCount(f.MaxRunning), MaxQueued: typedCount(f.MaxQueued),
-		RunsPerDay: typedCount(f.RunsPerDay), USDPerDay: typedDollars(f.USDPerDay),
+		MaxRunning: countText(f.MaxRunning), MaxQueued: countText(f.MaxQueued),
+		RunsPerDay: countText(f.RunsPerDay), USDPerDay: dollarsText(f.USDPerDay),
 	})
 }
 
-// typedCount is a limit as somebody would type it; none is an empty field.
-func typedCount(n int64) string {
+// countText returns a limit as it is typed; no limit is an empty field.
+func countText(n int64) string {
 	if n == 0 {
 		return ""
 	}
 	return strconv.FormatInt(n, 10)
 }
 
-func typedDollars(nano int64) string {
+// dollarsText returns an amount as it is typed; no limit is an empty field.
+func dollarsText(nano int64) string {
 	if nano == 0 {
 		return ""
 	}
 	return flow.Dollars(nano)
 }
 
-// limitsForm shows the form with what is used today and what no budget stops.
+// limitsForm renders the form with today's usage. If there is a budget in
+// dollars, it also lists the models without a price, which the budget cannot
+// stop.
 func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm) error {
 	form.FlowID, form.Name, form.MayEdit = f.ID, f.Name, c.MayEdit()
 	budgets, err := c.s.Store.FlowBudgets(c.Ctx(), f)
 	if err != nil {
 		return err
 	}
-	form.Budgets = shownBudgets(budgets)
+	form.Budgets = budgetRows(budgets)
 	if f.USDPerDay > 0 {
 		prices, err := c.s.Store.ListPrices(c.Ctx(), c.WorkspaceID())
 		if err != nil {
@@ -75,12 +79,12 @@ func (c *call) saveLimits(f *flow.Flow) error {
 	if err := c.s.Store.SetFlowLimits(c.Ctx(), c.WorkspaceID(), f.ID, limits); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "The limits are saved and hold from now on.")
+	c.Toast(components.ToneOK, "The limits were saved.")
 	return c.AuditAndRedirect("/flows/"+f.ID+"/limits", "flow.limits", f.ID, f.Limits.Changes(limits))
 }
 
-// readLimits reads what was typed; what is no number becomes one that Check
-// refuses.
+// readLimits reads the fields of the form. What is not a number becomes -1,
+// which Check refuses.
 func readLimits(form *consoleview.LimitsForm) flow.Limits {
 	count := func(text string) int64 {
 		if text == "" {

@@ -20,7 +20,8 @@ func (s *Server) modelRoutes() []route {
 	}
 }
 
-// showModels is GET /models: hosted ones, those of providers, or built in.
+// showModels is GET /models: hosted models, those of providers, or the built-in
+// ones.
 func (c *call) showModels() error {
 	page := consoleview.ModelsPage{
 		Shelf: consoleview.ModelShelf(c.QueryParam("shelf")), Query: strings.TrimSpace(c.QueryParam("q")), Category: c.QueryParam("category"), MayEdit: c.MayEdit(),
@@ -37,11 +38,11 @@ func (c *call) showModels() error {
 	return c.Render(http.StatusOK, consoleview.ModelShelves(c.Page("Models", layout.SectionModels), page))
 }
 
-// modelTasks are what models of providers are for.
+// modelTasks are the tasks that models of providers can do.
 var modelTasks = []string{"chat", "embed", "image", "speech", "transcribe"}
 
-// providerGroups are the models of each place, each once: most places give the
-// same list for every task.
+// providerGroups returns the models of each provider once, although most
+// providers return the same list for each task.
 func (c *call) providerGroups(query string) []components.ModelGroup {
 	var groups []components.ModelGroup
 	known := map[string]int{}
@@ -56,7 +57,8 @@ func (c *call) providerGroups(query string) []components.ModelGroup {
 	return groups
 }
 
-// hostedGroups are the featured models by category, or those that words find.
+// hostedGroups fills in the featured models by category, or those that match
+// the search, within the chosen category.
 func (c *call) hostedGroups(page *consoleview.ModelsPage) {
 	all := c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "")
 	page.Groups = all
@@ -67,7 +69,7 @@ func (c *call) hostedGroups(page *consoleview.ModelsPage) {
 	for _, g := range all {
 		page.Categories = append(page.Categories, g.Title)
 		if g.Title == page.Category {
-			kept = idsOf(g)
+			kept = modelIDs(g)
 		}
 	}
 	if kept == nil {
@@ -86,7 +88,8 @@ func (c *call) hostedGroups(page *consoleview.ModelsPage) {
 	}
 }
 
-func idsOf(g components.ModelGroup) map[string]bool {
+// modelIDs returns the set of model IDs of a group.
+func modelIDs(g components.ModelGroup) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range g.Models {
 		ids[m.ID] = true
@@ -94,9 +97,10 @@ func idsOf(g components.ModelGroup) map[string]bool {
 	return ids
 }
 
-// builtInGroup is the palette group of what needs no model of others.
+// builtInGroup is the palette group of the kinds that work offline.
 const builtInGroup = "Built in"
 
+// builtIn returns the kinds that work without a provider.
 func (s *Server) builtIn() (list []consoleview.BuiltInModel) {
 	for _, k := range s.Kinds.List() {
 		if k.Group == builtInGroup {
@@ -106,7 +110,8 @@ func (s *Server) builtIn() (list []consoleview.BuiltInModel) {
 	return list
 }
 
-// showModel is GET /models/{owner}/{model}: what it takes and puts out.
+// showModel is GET /models/{owner}/{model}: its inputs and outputs, or why it
+// cannot be described, such as a missing credential.
 func (c *call) showModel() error {
 	id := c.Param("owner") + "/" + c.Param("model")
 	page := consoleview.ModelPage{ID: id, MayEdit: c.MayEdit()}
@@ -128,18 +133,18 @@ func (c *call) showModel() error {
 	}
 	n.Config = config
 	if page.Why == "" {
-		c.describe(&page, n)
+		c.fillModel(&page, n)
 	}
 	return c.Render(http.StatusOK, consoleview.HostedModel(c.Page(id, layout.SectionModels), page))
 }
 
-// describe fills in what a node of the model takes and puts out.
-func (c *call) describe(page *consoleview.ModelPage, n *flow.Node) {
+// fillModel fills in the inputs and outputs that a node with the model has.
+func (c *call) fillModel(page *consoleview.ModelPage, n *flow.Node) {
 	k := c.s.Kinds.For(n)
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if name, isInput := strings.CutPrefix(f.Name, "input."); isInput {
-			page.Inputs = append(page.Inputs, consoleview.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: cutText(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
+			page.Inputs = append(page.Inputs, consoleview.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: truncate(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
 		}
 	}
 	page.Open = n.Config["schema"] == nil
@@ -151,18 +156,19 @@ func (c *call) describe(page *consoleview.ModelPage, n *flow.Node) {
 	}
 }
 
-// fieldType is the type of a field with what it may be.
+// fieldType describes the type of a field with its options or range.
 func fieldType(f *flow.Field) string {
 	switch {
 	case f.Options != nil:
-		return cutText(strings.Join(f.Options, " | "), 60)
+		return truncate(strings.Join(f.Options, " | "), 60)
 	case f.Min != nil && f.Max != nil:
 		return fmt.Sprintf("%s, %g to %g", f.Type, *f.Min, *f.Max)
 	}
 	return string(f.Type)
 }
 
-func cutText(s string, most int) string {
+// truncate shortens a text to max characters.
+func truncate(s string, most int) string {
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}

@@ -9,12 +9,15 @@ import (
 	editorview "sluice/views/editor"
 )
 
+// credentialForm returns the form in the dialog of the editor, with what was
+// typed.
 func (c *credentialCall) credentialForm() editorview.CredentialForm {
 	none := []components.Option{{Value: "", Label: "Anything: a plain secret"}}
 	return editorview.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(none, c.s.Models.Providers()...), Errors: components.Errors{}}
 }
 
-// newCredential is GET the form of the dialog.
+// newCredential is GET /flows/{flow}/credentials: the form in the dialog of the
+// editor.
 func (c *credentialCall) newCredential() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
@@ -22,8 +25,9 @@ func (c *credentialCall) newCredential() error {
 	return c.Render(http.StatusOK, editorview.NewCredential(c.credentialForm()))
 }
 
-// addCredential is POST the form of the dialog. A name that is taken is
-// refused: what uses it would be paid for by somebody else all at once.
+// addCredential is POST /flows/{flow}/credentials. Unlike the form on its own
+// page, it does not test the secret, and a script gets the name to put into the
+// node.
 func (c *credentialCall) addCredential(f *flow.Flow) error {
 	form := c.credentialForm()
 	made, err := c.s.Models.NewCredential(c.WorkspaceID(), form.Name, form.Provider, c.FormValue("secret"), splitHosts(form.Hosts), form.AnyHost)
@@ -37,19 +41,19 @@ func (c *credentialCall) addCredential(f *flow.Flow) error {
 		return err
 	}
 	if made.Unbound() {
-		why, err := c.checkHosts(made.Name, made.Hosts, true)
+		problem, err := c.checkHosts(made.Name, made.Hosts, true)
 		if err != nil {
 			return err
 		}
-		if why != "" {
-			form.Errors["hosts"] = why
+		if problem != "" {
+			form.Errors["hosts"] = problem
 			return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
 		}
 	}
 	_, err = c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name)
 	switch {
 	case err == nil:
-		form.Errors["name"] = "There is a credential of this name. Choose it in the list, or give this one another name."
+		form.Errors["name"] = "A credential with this name exists. Choose it in the list, or use another name."
 		return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
 	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
 		return err

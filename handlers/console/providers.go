@@ -7,38 +7,40 @@ import (
 	"sluice/flow/library"
 )
 
-// Provider is a maker of models whom a credential lets in to.
+// Provider is a company or server whose models a credential gives access to.
 type Provider struct {
 	Name, Title string
-	KeysURL     string   // where a person gets a key
-	Can         []string // the node kinds that work with it
-	Local       bool     // a server of the person's own
-	OwnAddress  bool     // the person enters its base URL
+	KeysURL     string   // page on which users create API keys
+	Can         []string // node kinds that can use it
+	Local       bool     // a server that the user runs
+	OwnAddress  bool     // the user enters its base URL
 }
 
-// Providers knows whom credentials are for, and asks them.
+// Providers knows the providers that credentials are for. The program
+// implements it with its HTTP clients, tests with a fake.
 type Providers interface {
-	// List is everybody known by name, in the order in which lists show them.
+	// List returns the known providers in display order.
 	List() []Provider
-	// Credential checks what a person typed and says where the secret may go. The
-	// error is an *Error whose Fields name the fields: name, provider, base_url,
-	// hosts or secret.
+	// Credential validates a new credential and returns it with the hosts that
+	// its secret may be sent to. Validation errors are a flow.Error whose Fields
+	// name the fields: name, provider, base_url, hosts or secret.
 	Credential(c flow.Credential, secret string) (flow.Credential, error)
-	// CheckSecret says what is wrong with a secret; nothing when it is right.
+	// CheckSecret returns what is wrong with a secret, or "".
 	CheckSecret(secret string) string
-	// Test asks the provider whether it accepts the secret, and says how it
-	// answered. What it says is for people, and an *Error when it is no.
+	// Test asks the provider whether it accepts the secret. It returns a message
+	// for the user, or a flow.Error if the provider rejects it.
 	Test(ctx context.Context, ws, name string) (string, error)
-	// Environment are the credentials that the process was started with.
+	// Environment returns the credentials in the environment of the process.
 	Environment(ws string) []flow.Credential
 	// ProposeHosts returns the fixed hosts that flows send credentials to, by
 	// credential.
 	ProposeHosts(ctx context.Context, ws string) (map[string][]string, error)
-	// CredentialUses finds the nodes that use credentials, by credential.
+	// CredentialUses returns the nodes that use credentials, by credential.
 	CredentialUses(ctx context.Context, ws string) (map[string][]library.CredentialUse, error)
 }
 
-// providerTitle is what people call a provider.
+// providerTitle returns the display name of a provider, or its ID if it is
+// unknown.
 func (s *Server) providerTitle(name string) string {
 	for _, p := range s.Providers.List() {
 		if p.Name == name {

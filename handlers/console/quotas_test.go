@@ -31,7 +31,7 @@ func TestFullWorkspace_refuses_growth(t *testing.T) {
 		"a rerun":     func(b *webtest.Browser) *webtest.Answer { return b.Post("/runs/"+run.ID+"/rerun", nil) },
 		"a file":      func(b *webtest.Browser) *webtest.Answer { return b.SendForm("/flows/"+id+"/files", nil, file) },
 		"a new flow":  func(b *webtest.Browser) *webtest.Answer { return b.Post("/flows", nil) },
-		"an import":   func(b *webtest.Browser) *webtest.Answer { return b.Upload("greet.json", webtest.PublishGreeting, "") },
+		"an import":   func(b *webtest.Browser) *webtest.Answer { return upload(b, "greet.json", webtest.PublishGreeting, "") },
 		"a duplicate": func(b *webtest.Browser) *webtest.Answer { return b.Post("/flows/"+id+"/duplicate", nil) },
 		"an edit": func(b *webtest.Browser) *webtest.Answer {
 			return b.PostJSON("/flows/"+id+"/ops", webtest.Transaction(f.Rev, "a", `{"op":"set","node":"hello","field":"template","value":"A much longer template, {{ticket}}"}`))

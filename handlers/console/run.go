@@ -21,29 +21,32 @@ import (
 	"sluice/views/layout"
 )
 
-// runHold is how long a page that shows a run may wait for news of it.
-const runHold = 25 * time.Second
+// maxPoll is how long the page of a run waits for a change before it asks
+// again.
+const maxPoll = 25 * time.Second
 
+// runRoutes are the routes of single runs.
 func (s *Server) runRoutes() []route {
 	return []route{
 		{http.MethodGet, "/runs/:run", web.Viewer, onRun((*call).showRunPage)},
 		{http.MethodGet, "/runs/:run/events", web.Viewer, streaming(onRun((*call).followRun))},
 		{http.MethodPost, "/runs/:run/cancel", web.Editor, onRun((*call).cancelRun)},
 		{http.MethodPost, "/runs/:run/rerun", web.Editor, web.Posted((*call).rerun)},
-		{http.MethodGet, "/flows/:flow/runs/:run", web.Viewer, onRun((*call).leadToRun)},
+		{http.MethodGet, "/flows/:flow/runs/:run", web.Viewer, onRun((*call).redirectToRun)},
 		{http.MethodGet, "/flows/:flow/runs/:run/curl", web.Viewer, onRun((*call).showCURL)},
 	}
 }
 
-// runView is a run with all that its page shows of it.
+// runView is a run with everything that its page shows.
 type runView struct {
 	run   *flow.Run
 	flow  *flow.Flow
-	doc   *flow.Document // as it was; nil when it cannot be read
-	order []string       // its nodes as they run
-	steps []flow.Step    // in that order, those that did not begin too
+	doc   *flow.Document // as it was when the run started; nil if it cannot be read
+	order []string       // its nodes in topological order
+	steps []flow.Step    // in that order, including those that have not started
 }
 
+// findRun finds the run of the path, in any flow of the workspace.
 func (c *call) findRun() (*flow.Run, error) {
 	if !flow.ValidID(flow.PrefixRun, c.Param("run")) {
 		return nil, web.ErrNotFound
@@ -51,7 +54,8 @@ func (c *call) findRun() (*flow.Run, error) {
 	return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", c.Param("run"))
 }
 
-// view reads what belongs to a run.
+// viewRun reads the flow, the document and the steps of a run. Of an erased run
+// only the flow is left.
 func (c *call) viewRun(run *flow.Run) (*runView, error) {
 	v := &runView{run: run}
 	var err error
@@ -74,8 +78,8 @@ func (c *call) viewRun(run *flow.Run) (*runView, error) {
 	return v, nil
 }
 
-// sort puts the steps in the order in which the flow runs, and adds those that
-// did not begin.
+// sort puts the steps in the order in which the flow runs and adds those that
+// have not started: pending, or canceled if the run has ended.
 func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 	if v.doc != nil {
 		v.order = runOrder(v.doc, kinds)
@@ -97,7 +101,8 @@ func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 	}
 }
 
-// runOrder lists the nodes that run, from first to last.
+// runOrder returns the nodes that run in topological order. A document that
+// cannot be compiled keeps the order in which it was written.
 func runOrder(d *flow.Document, kinds *flow.Registry) (ids []string) {
 	if g, err := engine.Compile(d, kinds); err == nil {
 		return g.NodeIDs()
@@ -108,7 +113,8 @@ func runOrder(d *flow.Document, kinds *flow.Registry) (ids []string) {
 	return ids
 }
 
-// topNode is the node of the flow itself in a path such as map[3]/node.
+// topNode returns the node of the flow itself from a step path such as
+// map[3]/node.
 func topNode(path string) string {
 	if i := strings.IndexAny(path, "[/"); i >= 0 {
 		return path[:i]
@@ -116,7 +122,7 @@ func topNode(path string) string {
 	return path
 }
 
-// showRunPage is GET run.
+// showRunPage is GET /runs/{run}.
 func (c *call) showRunPage(run *flow.Run) error {
 	r, err := c.runPage(run)
 	if err != nil {
@@ -125,13 +131,13 @@ func (c *call) showRunPage(run *flow.Run) error {
 	return c.Render(http.StatusOK, consoleview.Run(c.Page("Run of "+r.FlowName, layout.SectionRuns), r))
 }
 
-// followRun is GET events: the run as it is once it has changed since what the
-// page shows, or after a while as it was.
+// followRun is GET /runs/{run}/events: a long poll. It responds when the run
+// has changed since ?seen= or after maxPoll.
 func (c *call) followRun(run *flow.Run) error {
 	seen, _ := strconv.ParseInt(c.QueryParam("seen"), 10, 64)
-	watch := c.s.Runner.WatchRun(run.ID) // before the next look, so that no change falls between
+	watch := c.s.Runner.WatchRun(run.ID) // before the next read, so that no change is missed
 	defer watch.Stop()
-	over := time.NewTimer(runHold)
+	over := time.NewTimer(maxPoll)
 	defer over.Stop()
 	for waiting := true; waiting; {
 		now, err := c.findRun()
@@ -165,15 +171,16 @@ func (c *call) followRun(run *flow.Run) error {
 	return c.Render(http.StatusOK, consoleview.RunBody(r))
 }
 
-// leadToRun is the address that the API gives out for a run.
-func (c *call) leadToRun(run *flow.Run) error {
+// redirectToRun is GET /flows/{flow}/runs/{run}, the address that the API
+// returns for a run.
+func (c *call) redirectToRun(run *flow.Run) error {
 	if run.FlowID != c.Param("flow") {
 		return web.ErrNotFound
 	}
 	return c.Redirect("/runs/" + url.PathEscape(run.ID))
 }
 
-// runPage is all that the page shows.
+// runPage converts a run to its page.
 func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	v, err := c.viewRun(run)
 	if err != nil {
@@ -188,7 +195,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	}
 	r.Error = v.runError(run.Error)
 	if run.Erased != "" {
-		r.Erased = erasedWords(run)
+		r.Erased = erasedText(run)
 		return r, nil
 	}
 	r.From = v.label(run.RerunFrom)
@@ -202,14 +209,15 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	return r, err
 }
 
-func erasedWords(run *flow.Run) string {
+// erasedText returns why the content of a run is missing.
+func erasedText(run *flow.Run) string {
 	if run.Erased == flow.CodeRunExpired {
-		return "The time for which it is kept is over. What it was, when, and what it cost stays for 400 days."
+		return "Its retention period is over. Its state, times and cost are kept for 400 days."
 	}
-	return "It was erased, or was not to be saved. What it was, when, and what it cost stays for 400 days."
+	return "It was erased, or started without saving its content. Its state, times and cost are kept for 400 days."
 }
 
-// label is what people call a node of the run.
+// label returns the label of a node of the run.
 func (v *runView) label(node string) string {
 	if v.doc == nil || node == "" {
 		return node
@@ -217,8 +225,8 @@ func (v *runView) label(node string) string {
 	return web.NodeLabel(v.doc, node)
 }
 
-// selected is the step whose details are shown: the one that was asked for, or
-// of a run that failed the one to blame.
+// selected returns the step whose details are shown: the requested one or, if
+// the run failed, the one that caused the failure.
 func (v *runView) selected(asked string) string {
 	if slices.ContainsFunc(v.steps, func(s flow.Step) bool { return s.Path == asked }) {
 		return asked
@@ -229,6 +237,7 @@ func (v *runView) selected(asked string) string {
 	return ""
 }
 
+// valueViews converts named values, by name.
 func valueViews(m map[string]any) (list []components.ValueView) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		list = append(list, components.ValueView{Name: name, Value: m[name]})
@@ -236,12 +245,13 @@ func valueViews(m map[string]any) (list []components.ValueView) {
 	return list
 }
 
-// triggerWords say what started a run that no key and no person is known of.
-var triggerWords = map[flow.Trigger]string{
+// triggerLabels are shown as "Started by" if there is neither a key nor a user.
+var triggerLabels = map[flow.Trigger]string{
 	flow.TriggerAPI: "API", flow.TriggerBuilder: "Builder", flow.TriggerForm: "Form",
 	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun",
 }
 
+// runFacts returns the table at the top of the page.
 func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
 	by, err := c.startedBy(run)
 	if err != nil {
@@ -266,6 +276,8 @@ func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
 	}, nil
 }
 
+// startedBy returns who started a run: the name of the key or the user, else
+// what triggered it.
 func (c *call) startedBy(run *flow.Run) (string, error) {
 	if run.KeyID != "" {
 		k, err := c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), run.KeyID)
@@ -279,9 +291,10 @@ func (c *call) startedBy(run *flow.Run) (string, error) {
 	if run.UserID != "" {
 		return c.UserNames()(run.UserID), nil
 	}
-	return triggerWords[run.Trigger], nil
+	return triggerLabels[run.Trigger], nil
 }
 
+// runDeliveries returns the webhook messages of a run.
 func (c *call) runDeliveries(v *runView) (lines []consoleview.DeliveryLine, err error) {
 	list, err := c.s.Store.ListDeliveriesOfRun(c.Ctx(), c.WorkspaceID(), v.run.ID)
 	if err != nil {
@@ -289,13 +302,13 @@ func (c *call) runDeliveries(v *runView) (lines []consoleview.DeliveryLine, err 
 	}
 	for i := range list {
 		d := &list[i]
-		lines = append(lines, consoleview.DeliveryLine{ID: d.ID, Node: v.label(d.Node), URL: flow.ShownURL(d.URL), State: string(d.State), Text: attemptWords(d), At: d.CreatedAt})
+		lines = append(lines, consoleview.DeliveryLine{ID: d.ID, Node: v.label(d.Node), URL: flow.ShownURL(d.URL), State: string(d.State), Text: attemptText(d), At: d.CreatedAt})
 	}
 	return lines, nil
 }
 
-// attemptWords say how the newest attempt at a delivery went.
-func attemptWords(d *flow.DeliveryRecord) string {
+// attemptText returns the result of the last attempt at a delivery.
+func attemptText(d *flow.DeliveryRecord) string {
 	if len(d.Attempts) == 0 {
 		return "Not tried yet"
 	}

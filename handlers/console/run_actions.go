@@ -11,36 +11,36 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// advice is what to do about each code of a failed run.
+// advice is what to do about each code of a failed run or step.
 var advice = map[flow.Code]string{
-	flow.CodeProviderAuth:        "The provider does not take the credential. Test it under Credentials, or choose another one in the node.",
-	flow.CodeProviderRateLimited: "The provider takes no more requests for now. Wait a moment and run it again, or give the node retries with a pause.",
-	flow.CodeProviderRejected:    "The provider refused what it was asked. Look at the input of the step: its length, its files, the settings of the model.",
-	flow.CodeProviderUnavailable: "The provider did not answer as it should. It is likely to pass: run it again, or give the node retries.",
+	flow.CodeProviderAuth:        "The provider rejects the credential. Test it under Credentials, or choose another one in the node.",
+	flow.CodeProviderRateLimited: "The provider limits the rate of requests. Wait a moment and run it again, or give the node retries with a pause.",
+	flow.CodeProviderRejected:    "The provider rejected the request. Check the input of the step: its length, its files, and the settings of the model.",
+	flow.CodeProviderUnavailable: "The provider is unavailable, probably for a short time. Run it again, or give the node retries.",
 	flow.CodeModelNotFound:       "The provider does not know this model, or this account may not use it. Choose another model in the node.",
-	flow.CodeModelIncompatible:   "The model cannot do what the node asks of it. Choose another model, or change what is asked.",
-	flow.CodeOutputInvalid:       "What came back does not have the form that was asked for. Loosen the schema, or say in the prompt what is wanted.",
-	flow.CodeStepTimeout:         "The step took too long. Give the node a longer time limit, or less to do.",
-	flow.CodeRunTimeout:          "The run took too long as a whole. Start it with a longer timeout_s, or part it into several runs.",
-	flow.CodeInputInvalid:        "A value is not what the node takes. Compare the input of the step with what the node's ports want.",
-	flow.CodeExpressionFailed:    "The expression could not be worked out for this value. Try it in the node with the input of this step.",
-	flow.CodeCodeFailed:          "The code of the node failed. Its message says where; try it in the node with the input of this step.",
+	flow.CodeModelIncompatible:   "The model does not support what the node needs. Choose another model, or change the settings of the node.",
+	flow.CodeOutputInvalid:       "The output does not match the schema. Loosen the schema, or describe the expected output in the prompt.",
+	flow.CodeStepTimeout:         "The step took too long. Give the node a longer time limit or less work.",
+	flow.CodeRunTimeout:          "The run took too long. Start it with a longer timeout_s, or split it into several runs.",
+	flow.CodeInputInvalid:        "The node does not accept a value. Compare the input of the step with the types of the node's ports.",
+	flow.CodeExpressionFailed:    "The expression failed for this value. Try it in the node with the input of this step.",
+	flow.CodeCodeFailed:          "The code of the node failed. Try it in the node with the input of this step.",
 	flow.CodeDestinationBlocked:  "The address is in a private or reserved network. An operator can allow it with SLUICE_ALLOW_PRIVATE.",
-	flow.CodeHTTPFailed:          "The server answered with an error, or not at all. Look at the address and the answer in the step; retries help with what passes.",
-	flow.CodeBudgetExceeded:      "The budget of the key or the flow is used up. Raise it, or wait until it begins anew.",
-	flow.CodePoisoned:            "Carrying this run out stopped the server several times, so it is not tried again. The log says what happened.",
-	flow.CodeInternal:            "This is a fault of Sluice. The log has the details; a rerun may do.",
+	flow.CodeHTTPFailed:          "The server responded with an error, or not at all. Check the address and the response in the step. If the error is temporary, give the node retries.",
+	flow.CodeBudgetExceeded:      "The budget of the key or the flow is used up. Raise it, or wait until it resets.",
+	flow.CodePoisoned:            "This run crashed the server several times, so it is not retried. See the server's log for the cause.",
+	flow.CodeInternal:            "This is a bug in Sluice. The server's log has the details. A rerun may work.",
 	flow.CodeQuotaExceeded:       "The Usage page shows what this workspace stores. Delete runs or files, or ask the operator to raise the quota.",
-	flow.CodeQueueFull:           "Too many runs wait already. Try again later, or raise the limit of the flow.",
+	flow.CodeQueueFull:           "Too many runs are queued. Try again later, or raise the queue limit of the flow.",
 }
 
-// runError is an error with what to do about it.
+// runError converts an error, with advice. Erased runs have only the code.
 func (v *runView) runError(e *flow.Error) *consoleview.RunError {
 	if e == nil {
 		return nil
 	}
 	out := &consoleview.RunError{Code: string(e.Code), Message: e.Message, Node: e.Node, Label: v.label(e.Node), Advice: advice[e.Code]}
-	if e.Message == "" { // an erased run keeps the code alone
+	if e.Message == "" { // an erased run keeps only the code
 		out.Message = "The run failed."
 	}
 	if e.Node != "" && v.doc != nil {
@@ -49,11 +49,11 @@ func (v *runView) runError(e *flow.Error) *consoleview.RunError {
 	return out
 }
 
-// reused counts the finished steps that a rerun from a node takes over: those
-// that do not depend on it.
+// reused counts the finished steps that a rerun from a node would reuse: those
+// that do not depend on the node.
 func (v *runView) reused(from string) (n int) {
 	again := map[string]bool{from: true}
-	for _, id := range v.order { // edges go forward in it
+	for _, id := range v.order { // edges only go forward in this order
 		for _, e := range v.doc.Edges {
 			if e.ToNode() == id && again[e.FromNode()] {
 				again[id] = true
@@ -69,10 +69,11 @@ func (v *runView) reused(from string) (n int) {
 	return n
 }
 
-// cancelRun is POST cancel. Canceling a run that has ended changes nothing.
+// cancelRun is POST /runs/{run}/cancel. Canceling a run that has ended does
+// nothing.
 func (c *call) cancelRun(run *flow.Run) error {
 	if run.State.Ended() {
-		c.Toast(components.ToneNone, "The run had ended already.")
+		c.Toast(components.ToneNone, "The run had already ended.")
 	} else if _, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), run.FlowID, run.ID); err != nil {
 		return err
 	} else {
@@ -81,7 +82,8 @@ func (c *call) cancelRun(run *flow.Run) error {
 	return c.Redirect("/runs/" + url.PathEscape(run.ID))
 }
 
-// rerun is POST rerun: a new run of the same document, whole or from a node.
+// rerun is POST /runs/{run}/rerun: a new run of the same document, from the
+// start or from a node.
 func (c *call) rerun() error {
 	run, err := c.findRun()
 	if err != nil {
@@ -95,12 +97,12 @@ func (c *call) rerun() error {
 	return c.Redirect("/runs/" + url.PathEscape(out.Run.ID))
 }
 
-// maxCURL bounds the inputs, in bytes, that are put into a command to copy:
-// shells take no longer argument.
+// maxCURL bounds the inputs in a command, in bytes: Linux accepts at most 128
+// KiB for one argument.
 const maxCURL = 100 << 10
 
-// curl is a command that starts a run with the same inputs, as the snippets
-// write it; empty if they are too long for one.
+// curl returns a command that starts a run with the same inputs, or "" if they
+// are too long for a command.
 func (s *Server) curl(run *flow.Run) (string, error) {
 	if len(flow.EncodeJSON(run.Inputs)) > maxCURL {
 		return "", nil

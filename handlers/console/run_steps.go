@@ -13,7 +13,7 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// waterfall lays the steps out over time.
+// waterfall returns the steps over time.
 func (v *runView) waterfall(selected string, now time.Time) consoleview.Waterfall {
 	w := consoleview.Waterfall{Done: v.run.Progress.Done, Total: v.run.Progress.Total}
 	begin := v.run.StartedAt
@@ -28,11 +28,11 @@ func (v *runView) waterfall(selected string, now time.Time) consoleview.Waterfal
 	for i := range v.steps {
 		s := &v.steps[i]
 		row := consoleview.FallRow{
-			Path: s.Path, Label: v.stepLabel(s), State: string(s.State), Depth: strings.Count(s.Path, "/"), Note: v.why(s), Tries: tries(s),
+			Path: s.Path, Label: v.stepLabel(s), State: string(s.State), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: tries(s),
 			Href: consoleview.StepPath(v.run.ID, s.Path), Attrs: consoleview.StepAttrs(v.run.ID, s.Path), Current: s.Path == selected,
 		}
 		if s.Attempt > 0 {
-			row.Began, row.Took = true, timeOf(s, end)
+			row.Began, row.Took = true, stepDuration(s, end)
 			row.Bars = bars(s, begin, end)
 		}
 		w.Rows = append(w.Rows, row)
@@ -40,8 +40,8 @@ func (v *runView) waterfall(selected string, now time.Time) consoleview.Waterfal
 	return w
 }
 
-// stepLabel is what people call a step: its node's label, or its path inside
-// of another node.
+// stepLabel returns the label of the node, or the path of a step inside another
+// node.
 func (v *runView) stepLabel(s *flow.Step) string {
 	if s.Path == s.Node {
 		return v.label(s.Node)
@@ -49,8 +49,8 @@ func (v *runView) stepLabel(s *flow.Step) string {
 	return s.Path
 }
 
-// tries counts the attempts that failed or led to an end. Waiting for something
-// and going on is no new try.
+// tries counts attempts. Resuming after a wait does not count as another
+// attempt.
 func tries(s *flow.Step) int {
 	switch {
 	case s.Attempt == 0:
@@ -61,14 +61,15 @@ func tries(s *flow.Step) int {
 	return s.Failures + 1
 }
 
-func timeOf(s *flow.Step, now time.Time) time.Duration {
+// stepDuration returns how long a step has taken until it ended, or until now.
+func stepDuration(s *flow.Step, now time.Time) time.Duration {
 	if s.EndedAt.IsZero() {
 		return max(0, now.Sub(s.StartedAt))
 	}
 	return max(0, s.EndedAt.Sub(s.StartedAt))
 }
 
-// bars are the attempts of a step and the waits between them.
+// bars returns the attempts of a step and the pauses between them.
 func bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
 	tries := s.Tries()
 	for i, a := range tries {
@@ -93,21 +94,21 @@ func bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
 	}
 	if n := len(tries); n > 0 && !s.State.Ended() && !tries[n-1].EndedAt.IsZero() {
 		last := bar(begin, tries[n-1].EndedAt, now, "pause")
-		last.Title = "waits"
+		last.Title = "waiting"
 		list = append(list, last)
 	}
 	return list
 }
 
-// bar spans two times. If the clocks of machines differ, it neither begins nor
-// ends before the bars above it.
+// bar returns the bar between two times. Clocks of instances may differ, so it
+// neither starts nor ends before the run.
 func bar(begin, from, to time.Time, state string) consoleview.FallBar {
 	b := consoleview.FallBar{From: max(0, from.Sub(begin)), State: state}
 	b.To = max(b.From, to.Sub(begin))
 	return b
 }
 
-// attemptState is the word for how an attempt went.
+// attemptState returns the state that an attempt ended with.
 func attemptState(s *flow.Step, a flow.Attempt, last bool) string {
 	switch {
 	case last && (s.State.Ended() || a.EndedAt.IsZero()):
@@ -120,26 +121,28 @@ func attemptState(s *flow.Step, a flow.Attempt, last bool) string {
 	return string(flow.StepCanceled)
 }
 
-// why says why a step has nothing to show.
-func (v *runView) why(s *flow.Step) string {
+// emptyReason returns why a step has no inputs and outputs.
+func (v *runView) emptyReason(s *flow.Step) string {
 	switch s.State {
 	case flow.StepReused:
-		return "taken over from the run before"
+		return "reused from the previous run"
 	case flow.StepCanceled:
 		return "not reached"
 	case flow.StepPending:
-		return "to come"
+		return "not started yet"
 	case flow.StepSkipped:
-		return "skipped: " + v.whySkipped(s.Node)
+		return "skipped: " + v.skipReason(s.Node)
 	}
 	return ""
 }
 
-func (v *runView) whySkipped(node string) string {
+// skipReason returns why a step was skipped: it is disabled, or which edge had
+// no value.
+func (v *runView) skipReason(node string) string {
 	if n := v.doc.Node(node); n != nil && n.Disabled {
 		return "it is disabled"
 	}
-	reason := "nothing came to it"
+	reason := "it got no value"
 	for _, e := range v.doc.Edges {
 		if e.ToNode() != node {
 			continue
@@ -160,6 +163,7 @@ func (v *runView) whySkipped(node string) string {
 	return reason
 }
 
+// step returns the step at a path, or nil.
 func (v *runView) step(path string) *flow.Step {
 	for i := range v.steps {
 		if v.steps[i].Path == path {
@@ -169,20 +173,21 @@ func (v *runView) step(path string) *flow.Step {
 	return nil
 }
 
-// stepView is the selected step in full.
+// stepView returns the details of the selected step. Its attempts are listed if
+// there was more than one or the step failed.
 func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepView {
 	s := v.step(path)
 	if s == nil {
 		return nil
 	}
 	out := &consoleview.StepView{
-		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(s.State), About: v.about(s, kinds),
+		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(s.State), About: v.stepSummary(s, kinds),
 		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
 	}
 	if s.Attempt == 0 && s.State != flow.StepReused {
-		if why := v.why(s); why != "" {
-			out.Note = web.Sentence(why)
+		if reason := v.emptyReason(s); reason != "" {
+			out.Note = web.Sentence(reason)
 		}
 	}
 	if list := s.Tries(); len(list) > 1 || s.Error != nil {
@@ -193,6 +198,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 	return out
 }
 
+// tryLine converts an attempt.
 func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.TryLine {
 	state := attemptState(s, a, last)
 	t := consoleview.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: components.ToneNone}
@@ -203,17 +209,18 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 	case a.Error != nil:
 		t.Text, t.Tone = string(a.Error.Code)+": "+a.Error.Message, components.ToneBad
 	case a.Paused:
-		t.Text, t.Tone = "went on waiting", components.ToneWait
+		t.Text, t.Tone = "waiting", components.ToneWait
 	case a.EndedAt.IsZero() && !last:
-		t.Text = "cut short by a restart"
+		t.Text = "interrupted by a restart"
 	case state == string(flow.StepSucceeded):
 		t.Tone = components.ToneOK
 	}
 	return t
 }
 
-// about is the kind of a step, the model that it asked, and what that used.
-func (v *runView) about(s *flow.Step, kinds *flow.Registry) string {
+// stepSummary returns the kind of a step, its model, and the tokens and cost it
+// used.
+func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
 	var parts []string
 	kind := s.Kind
 	if n := v.doc.Node(s.Node); kind == "" && n != nil {
@@ -235,7 +242,8 @@ func (v *runView) about(s *flow.Step, kinds *flow.Registry) string {
 	return strings.Join(parts, " · ")
 }
 
-// runPicture is the flow as it was, with the states of its steps.
+// runPicture returns the flow as it was when the run started, with the state of
+// each step.
 func (s *Server) runPicture(v *runView, selected string) components.Picture {
 	if v.doc == nil {
 		return components.Picture{}
@@ -250,17 +258,17 @@ func (s *Server) runPicture(v *runView, selected string) components.Picture {
 		box := d.Node(n, string(step.State))
 		box.Href, box.Attrs, box.Current = templ.SafeURL(consoleview.StepPath(v.run.ID, n.ID)), consoleview.StepAttrs(v.run.ID, n.ID), n.ID == selected
 		if step.Attempt > 0 && step.State.Ended() {
-			box.Detail = consoleview.Precisely(timeOf(step, v.run.EndedAt))
+			box.Detail = consoleview.Precisely(stepDuration(step, v.run.EndedAt))
 		}
 	}
 	for _, e := range v.doc.Edges {
-		d.Edge(e, v.carried(e))
+		d.Edge(e, v.edgeState(e))
 	}
 	return d.Done()
 }
 
-// carried tells whether a value went over an edge.
-func (v *runView) carried(e flow.Edge) string {
+// edgeState returns "carried" if a value passed over an edge, else "idle".
+func (v *runView) edgeState(e flow.Edge) string {
 	from, to := v.step(e.FromNode()), v.step(e.ToNode())
 	if from == nil || to == nil {
 		return "idle"

@@ -48,12 +48,12 @@ func TestRunPage(t *testing.T) {
 		if err != nil || run.State != flow.RunFailed {
 			t.Fatalf("%v %+v", err, run)
 		}
-		viewer.Get("/runs/"+run.ID).Is(200).Has(`role="alert"`, "http_failed", "Ask the server", "retries help with what passes", "attempt 3: failed", `id="step"`, "not reached").Lacks("Rerun from")
+		viewer.Get("/runs/"+run.ID).Is(200).Has(`role="alert"`, "http_failed", "Ask the server", "give the node retries", "attempt 3: failed", `id="step"`, "not reached").Lacks("Rerun from")
 		editor := h.As(flow.MemberEditor)
 		editor.Get("/runs/"+run.ID).Has("Rerun from “Ask the server”", "reuses 2 finished steps")
 		to := editor.Post("/runs/"+run.ID+"/rerun", url.Values{"from": {"ask"}}).Is(303).Header.Get("Location")
 		h.Ended(strings.TrimPrefix(to, "/runs/"))
-		editor.Get(to).Is(200).Has("Rerun of", run.ID, "from “Ask the server”", "taken over from the run before", ">you<")
+		editor.Get(to).Is(200).Has("Rerun of", run.ID, "from “Ask the server”", "reused from the previous run", ">you<")
 		editor.Post("/runs/"+run.ID+"/rerun", url.Values{"from": {"nobody"}}).Is(422)
 	})
 	t.Run("that is erased says so", func(t *testing.T) {
@@ -106,8 +106,8 @@ type answerOf struct{ *webtest.Answer }
 func TestRunPageIsForMembers(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	foreign := h.ForeignFlow()
-	h.PublishIn("foreign", foreign)
+	foreign := foreignFlow(h)
+	publishIn(h, "foreign", foreign)
 	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: "foreign", FlowID: foreign, Trigger: flow.TriggerAPI, Given: map[string]any{"who": "x"}, Wait: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)

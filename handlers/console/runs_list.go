@@ -18,17 +18,18 @@ const (
 	runsPerPage = 50
 	// maxSearch bounds a text that is searched for, in bytes.
 	maxSearch = 1000
-	// firstSearch is how long the first page of a search may take. It goes on
-	// from there for as long as the store lets it.
-	firstSearch = 70 * time.Millisecond
-	// momentForm is how browsers send a date and time; we take it as UTC.
-	momentForm = "2006-01-02T15:04"
-	custom     = "custom"
+	// firstSearchTime bounds the search for the first page, so that the page
+	// appears quickly. Later pages have the longer limit of the store.
+	firstSearchTime = 70 * time.Millisecond
+	// timeInputFormat is how browsers send a date and time, without a zone.
+	timeInputFormat = "2006-01-02T15:04"
+	customSpan      = "custom"
 )
 
-// spans are the presets of time.
-var spans = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
+// timeSpans are the presets of the time filter.
+var timeSpans = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 
+// runListRoutes are the routes of the list of runs.
 func (s *Server) runListRoutes() []route {
 	return []route{
 		{http.MethodGet, "/runs", web.Viewer, (*call).listRuns},
@@ -36,11 +37,11 @@ func (s *Server) runListRoutes() []route {
 	}
 }
 
-// names say what IDs stand for.
-type names struct{ flows, keys map[string]string }
+// runLabels maps IDs to names.
+type runLabels struct{ flows, keys map[string]string }
 
-// listRuns is GET /runs. A list that is open asks for its rows alone, and hears
-// nothing when they are as it has them.
+// listRuns is GET /runs. An open list polls with the mark of its rows and gets
+// 204 if nothing has changed, or the rows only.
 func (c *call) listRuns() error {
 	filter, choice := c.readRunsFilter()
 	page := consoleview.RunsPage{Filter: filter, Now: c.s.Now()}
@@ -62,9 +63,11 @@ func (c *call) listRuns() error {
 	return c.Render(status, consoleview.Runs(c.Page("Runs", layout.SectionRuns), page))
 }
 
+// findRuns fills in the rows of a page. A search reads run by run and may stop
+// before it has a full page; the page then offers to continue.
 func (c *call) findRuns(page *consoleview.RunsPage, choice flow.RunChoice) error {
 	if choice.Before == "" && choice.After == "" {
-		choice.SearchTime = firstSearch
+		choice.SearchTime = firstSearchTime
 	}
 	found, err := c.s.Store.ListRunRows(c.Ctx(), choice)
 	if err != nil {
@@ -81,9 +84,9 @@ func (c *call) findRuns(page *consoleview.RunsPage, choice flow.RunChoice) error
 	return nil
 }
 
-// nameRuns puts names where IDs were, and fills in what can be chosen.
+// nameRuns replaces IDs by names and fills in the options of the filter.
 func (c *call) nameRuns(page *consoleview.RunsPage) error {
-	n, err := c.runNames(page)
+	n, err := c.listRunLabels(page)
 	if err != nil {
 		return err
 	}
@@ -106,10 +109,12 @@ func (c *call) nameRuns(page *consoleview.RunsPage) error {
 	return nil
 }
 
-// draftWord is what stands for a draft where a version's number would.
+// draftWord stands for a draft in place of a version number.
 const draftWord = "draft"
 
-func (c *call) runNames(page *consoleview.RunsPage) (n names, err error) {
+// listRunLabels reads the names of flows and keys, which are also the options
+// of the page.
+func (c *call) listRunLabels(page *consoleview.RunsPage) (n runLabels, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return n, err
@@ -118,7 +123,7 @@ func (c *call) runNames(page *consoleview.RunsPage) (n names, err error) {
 	if err != nil {
 		return n, err
 	}
-	n = names{map[string]string{}, map[string]string{}}
+	n = runLabels{map[string]string{}, map[string]string{}}
 	page.HasFlows = len(flows) > 0
 	for i := range flows {
 		n.flows[flows[i].ID] = flows[i].Name
@@ -134,8 +139,9 @@ func (c *call) runNames(page *consoleview.RunsPage) (n names, err error) {
 	return n, nil
 }
 
-// name says whose run it is. By holds the ID of a key until then.
-func (n *names) name(r *consoleview.RunLine) {
+// name sets the names of the flow and the key. Until then, By is the ID of the
+// key.
+func (n *runLabels) name(r *consoleview.RunLine) {
 	if r.Flow = n.flows[r.FlowID]; r.Flow == "" {
 		r.Flow = r.FlowID
 	}
@@ -144,6 +150,8 @@ func (n *names) name(r *consoleview.RunLine) {
 	}
 }
 
+// runLine converts a row of the list. The duration of an active run is in whole
+// seconds, so that the list changes at most once a second.
 func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 	line := consoleview.RunLine{
 		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
@@ -159,12 +167,12 @@ func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 	return line
 }
 
-// readRunsFilter reads what the address asks for. What it does not know, such
-// as a state that there is not, narrows nothing.
+// readRunsFilter reads the filter of the query. Unknown values, such as a state
+// that does not exist, are ignored.
 func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunChoice) {
 	q := c.Request().URL.Query()
 	f := consoleview.RunsFilter{
-		Flow: validOr(flow.PrefixFlow, q.Get("flow")), Key: validOr(flow.PrefixKey, q.Get("key")), Version: q.Get("version"), Trigger: q.Get("trigger"),
+		Flow: validID(flow.PrefixFlow, q.Get("flow")), Key: validID(flow.PrefixKey, q.Get("key")), Version: q.Get("version"), Trigger: q.Get("trigger"),
 		Query: strings.TrimSpace(q.Get("q")), Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{},
 	}
 	f.Query = f.Query[:min(len(f.Query), maxSearch)]
@@ -173,7 +181,7 @@ func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunChoice) {
 	}
 	choice := flow.RunChoice{
 		WorkspaceID: c.WorkspaceID(), FlowID: f.Flow, KeyID: f.Key, Trigger: flow.Trigger(f.Trigger), Text: f.Query, Limit: runsPerPage,
-		Before: validOr(flow.PrefixRun, q.Get("after")), After: validOr(flow.PrefixRun, q.Get("before")),
+		Before: validID(flow.PrefixRun, q.Get("after")), After: validID(flow.PrefixRun, q.Get("before")),
 	}
 	choice.Version, _ = strconv.ParseInt(f.Version, 10, 32)
 	choice.Draft = f.Version == draftWord
@@ -189,36 +197,38 @@ func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunChoice) {
 	return f, choice
 }
 
-// validOr is the ID, or nothing when it has not the form of one.
-func validOr(prefix, id string) string {
+// validID returns the ID, or "" if it is malformed.
+func validID(prefix, id string) string {
 	if flow.ValidID(prefix, id) {
 		return id
 	}
 	return ""
 }
 
+// readSpan reads the time filter: a preset, or two times.
 func (c *call) readSpan(f *consoleview.RunsFilter, choice *flow.RunChoice) {
-	if span, ok := spans[f.Time]; ok {
+	if span, ok := timeSpans[f.Time]; ok {
 		choice.From = c.s.Now().Add(-span)
-	} else if f.Time != custom {
+	} else if f.Time != customSpan {
 		f.Time = ""
 	}
-	if f.Time != custom {
+	if f.Time != customSpan {
 		f.From, f.Until = "", ""
 		return
 	}
-	choice.From = readMoment(f.Errors, "from", f.From)
-	choice.Until = readMoment(f.Errors, "until", f.Until)
+	choice.From = readTime(f.Errors, "from", f.From)
+	choice.Until = readTime(f.Errors, "until", f.Until)
 	if !choice.From.IsZero() && !choice.Until.IsZero() && !choice.From.Before(choice.Until) {
-		f.Errors["until"] = "This must be later than the beginning."
+		f.Errors["until"] = "Choose a time after the start."
 	}
 }
 
-func readMoment(errors components.Errors, name, text string) time.Time {
+// readTime reads a date and time as browsers send it. Times are UTC.
+func readTime(errors components.Errors, name, text string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	at, err := time.Parse(momentForm, text)
+	at, err := time.Parse(timeInputFormat, text)
 	if err != nil {
 		errors[name] = "Choose a date and a time."
 	}

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxExport is how many runs one file holds; the last line says when there
-	// are more.
+	// maxExport bounds the runs in one file.
 	maxExport   = 100_000
 	exportBatch = 250
 )
 
-// exported is a run as a file has it.
-type exported struct {
+// exportedRun is a run in an exported file. Its fields are documented and must
+// not change.
+type exportedRun struct {
 	RunID        string    `json:"run_id"`
 	State        string    `json:"state"`
 	FlowID       string    `json:"flow_id"`
@@ -45,26 +45,29 @@ type exported struct {
 
 // exporter writes runs in one format.
 type exporter interface {
-	run(r *exported) error
-	// note is a last line that is no run.
+	run(r *exportedRun) error
+	// note writes a last line that is not a run.
 	note(text string) error
 	flush() error
 }
 
-// exportRuns is GET /runs/export: the list as a file, streamed.
+// exportRuns is GET /runs/export: the filtered list as a file. It is streamed
+// in batches, so that a large export needs little memory. The first batch is
+// read before the header is sent, so that its errors still become an error
+// page.
 func (c *call) exportRuns() error {
 	filter, choice := c.readRunsFilter()
 	if len(filter.Errors) > 0 {
-		return flow.Errorf(flow.CodeInputInvalid, "The time that was chosen cannot be read. Choose it anew in the list of runs.")
+		return flow.Errorf(flow.CodeInputInvalid, "The chosen time cannot be read. Choose it again in the list of runs.")
 	}
-	n, err := c.runNames(&consoleview.RunsPage{})
+	n, err := c.listRunLabels(&consoleview.RunsPage{})
 	if err != nil {
 		return err
 	}
 	format := c.QueryParam("format")
 	mime := map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}[format]
 	if mime == "" {
-		return flow.Errorf(flow.CodeInputInvalid, "Runs can be exported as csv or jsonl.")
+		return flow.Errorf(flow.CodeInputInvalid, "This export format is not supported. Use csv or jsonl.")
 	}
 	choice.Before, choice.After, choice.Limit = "", "", exportBatch
 	first, err := c.s.Store.ListRunRows(c.Ctx(), choice)
@@ -79,17 +82,19 @@ func (c *call) exportRuns() error {
 	return c.export(newExporter(format, c.Response()), &n, choice, first)
 }
 
+// newExporter returns the writer of a format.
 func newExporter(format string, w io.Writer) exporter {
 	if format == "jsonl" {
 		return jsonLines{w}
 	}
 	table := csvTable{csv.NewWriter(w)}
-	_ = table.Write(csvColumns) // what cannot be written shows in flush
+	_ = table.Write(csvColumns) // errors are returned by flush
 	return table
 }
 
-// export writes page after page, and in the end whether that was all.
-func (c *call) export(to exporter, n *names, choice flow.RunChoice, page flow.RunPage) (err error) {
+// export writes batch after batch. If the file does not hold all runs, its last
+// line says so.
+func (c *call) export(to exporter, n *runLabels, choice flow.RunChoice, page flow.RunPage) (err error) {
 	written := 0
 	for {
 		c.LimitWrite()
@@ -115,21 +120,22 @@ func (c *call) export(to exporter, n *names, choice flow.RunChoice, page flow.Ru
 		}
 	}
 	if page.Older != "" {
-		_ = to.note(exportCut(written, page.More))
+		_ = to.note(truncationNote(written, page.More))
 	}
 	return to.flush()
 }
 
-// exportCut says why a file ends before the list does.
-func exportCut(written int, searched bool) string {
+// truncationNote returns why a file does not hold all runs.
+func truncationNote(written int, searched bool) string {
 	if searched {
-		return fmt.Sprintf("The search stopped after the newest matching runs; %s are in this file. Narrow the list by time for older ones.", components.Count(written))
+		return fmt.Sprintf("The search stopped early; this file has the newest %s matching runs. Filter by time to export older ones.", components.Count(written))
 	}
-	return fmt.Sprintf("This file holds the newest %s runs; there are more. Narrow the list by time for the others.", components.Count(written))
+	return fmt.Sprintf("This file has the newest %s runs; there are more. Filter by time to export the others.", components.Count(written))
 }
 
-func (n *names) export(r *flow.RunRow) *exported {
-	e := &exported{
+// export converts a run.
+func (n *runLabels) export(r *flow.RunRow) *exportedRun {
+	e := &exportedRun{
 		RunID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: n.flows[r.FlowID], Trigger: string(r.Trigger), KeyID: r.KeyID, Key: n.keys[r.KeyID],
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, TookMs: r.Took(r.EndedAt).Milliseconds(),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.USD(), Error: string(r.ErrorCode), Input: r.InputSummary,
@@ -140,10 +146,10 @@ func (n *names) export(r *flow.RunRow) *exported {
 	return e
 }
 
-// jsonLines is one object a line.
+// jsonLines writes one JSON object per line.
 type jsonLines struct{ io.Writer }
 
-func (j jsonLines) run(r *exported) error { return json.NewEncoder(j).Encode(r) }
+func (j jsonLines) run(r *exportedRun) error { return json.NewEncoder(j).Encode(r) }
 
 func (j jsonLines) note(text string) error {
 	return json.NewEncoder(j).Encode(map[string]string{"note": text})
@@ -151,7 +157,7 @@ func (j jsonLines) note(text string) error {
 
 func (jsonLines) flush() error { return nil }
 
-// csvTable is for spreadsheets.
+// csvTable writes CSV for spreadsheets.
 type csvTable struct{ *csv.Writer }
 
 var csvColumns = []string{
@@ -159,18 +165,18 @@ var csvColumns = []string{
 	"input_tokens", "output_tokens", "cost_usd", "error", "input",
 }
 
-func (t csvTable) run(r *exported) error {
+func (t csvTable) run(r *exportedRun) error {
 	version := draftWord
 	if r.Version != nil {
 		version = strconv.FormatInt(*r.Version, 10)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	cells := []string{
-		r.RunID, r.State, r.FlowID, r.Flow, version, r.Trigger, r.KeyID, r.Key, stamp(r.CreatedAt), stamp(r.StartedAt), stamp(r.EndedAt), number(r.TookMs),
+		r.RunID, r.State, r.FlowID, r.Flow, version, r.Trigger, r.KeyID, r.Key, formatTime(r.CreatedAt), formatTime(r.StartedAt), formatTime(r.EndedAt), number(r.TookMs),
 		number(r.InputTokens), number(r.OutputTokens), r.CostUSD, r.Error, r.Input,
 	}
 	for i := range cells {
-		cells[i] = cell(cells[i])
+		cells[i] = escapeFormula(cells[i])
 	}
 	return t.Write(cells)
 }
@@ -182,15 +188,17 @@ func (t csvTable) flush() error {
 	return t.Error()
 }
 
-// cell keeps a spreadsheet from taking a text for a formula and carrying it out.
-func cell(text string) string {
+// escapeFormula keeps a spreadsheet from evaluating a text as a formula (CSV
+// injection).
+func escapeFormula(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
 	}
 	return text
 }
 
-func stamp(t time.Time) string {
+// formatTime formats a time, or "" if it is not set.
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

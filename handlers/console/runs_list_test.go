@@ -48,7 +48,7 @@ func TestListRuns(t *testing.T) {
 		})
 	}
 	b.Get("/runs?time=custom&from=tomorrow&q=kept").Is(http.StatusUnprocessableEntity).Has("Choose a date and a time.", `value="tomorrow"`, `value="kept"`)
-	b.Get("/runs?time=custom&from=2021-01-01T00:00&until=2020-01-01T00:00").Is(http.StatusUnprocessableEntity).Has("later than the beginning")
+	b.Get("/runs?time=custom&from=2021-01-01T00:00&until=2020-01-01T00:00").Is(http.StatusUnprocessableEntity).Has("after the start")
 }
 
 var markOf = regexp.MustCompile(`id="run-rows" data-mark="([0-9a-f]+)"`)
@@ -118,8 +118,8 @@ func TestExportRuns(t *testing.T) {
 func TestExportRuns_ends(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
-		"This file holds the newest 100,000 runs; there are more. Narrow the list by time for the others.":               console.ExportCut(100_000, false),
-		"The search stopped after the newest matching runs; 3 are in this file. Narrow the list by time for older ones.": console.ExportCut(3, true),
+		"This file has the newest 100,000 runs; there are more. Filter by time to export the others.":              console.ExportCut(100_000, false),
+		"The search stopped early; this file has the newest 3 matching runs. Filter by time to export older ones.": console.ExportCut(3, true),
 	} {
 		if text != want {
 			t.Errorf("got %q, want %q", text, want)

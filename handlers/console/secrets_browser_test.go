@@ -50,8 +50,8 @@ func TestSecretsInBrowser(t *testing.T) {
 			t.Error("the secret stays in the page")
 		}
 		w.Until(typed + `.headers["X-RapidAPI-Key"].credential === "` + name + `"`)
-		if kept := chrome.Value[string](w.Tab, `JSON.stringify([`+typed+`, Object.entries(sessionStorage)])`); strings.Contains(kept, "first-half") {
-			t.Errorf("the secret stays in the tab: %s", kept)
+		if responseBuffer := chrome.Value[string](w.Tab, `JSON.stringify([`+typed+`, Object.entries(sessionStorage)])`); strings.Contains(responseBuffer, "first-half") {
+			t.Errorf("the secret stays in the tab: %s", responseBuffer)
 		}
 	})
 	t.Run("what looks like a secret is offered to be moved", func(t *testing.T) {

@@ -1,6 +1,21 @@
-// Package console is the dashboard outside the builder: the lists of flows and
-// runs, the page of a run, keys, credentials, webhooks and deliveries, usage,
-// limits, the audit log, models and the documentation.
+// Package console serves the dashboard outside the editor: the lists of flows
+// and runs, the page of a run, keys, credentials, webhooks and deliveries,
+// usage, limits, the audit log, models and the documentation.
+//
+// Each noun has a file with its routes, handlers and conversions: flows.go,
+// runs_list.go, run.go, keys.go, credentials.go, webhooks.go, deliveries.go and
+// so on, with suffixes for parts (keys_form.go, run_steps.go). A handler reads
+// the request, calls the store or the library of the domain, converts the result
+// to the struct of its page in views/console, and renders it.
+//
+//   - A form that is refused is rendered again with status 422, what was typed,
+//     and a message per field.
+//   - A form that succeeds redirects. Secrets that are shown once are the
+//     exception: they are in the response itself.
+//   - Lists read their filter from the query and ignore values they do not know.
+//
+// Rules about flows, runs and keys belong to package flow and its packages; SQL
+// belongs to db.
 package console
 
 import (
@@ -13,7 +28,7 @@ import (
 	"sluice/handlers/web"
 )
 
-// Config is what the room needs beside the site.
+// Config is what this package needs in addition to the site.
 type Config struct {
 	Library   *library.Library
 	Runner    web.Runner
@@ -21,26 +36,26 @@ type Config struct {
 	Providers Providers
 	Links     *flow.FileLinks
 	Starters  []Starter
-	// API answers a request to the HTTP API as if it bore the key, which need not
-	// be in the store.
+	// API serves a request to the HTTP API with the given key, which need not be
+	// in the store.
 	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)
 }
 
-// Server is the room.
+// Server serves the dashboard outside the editor.
 type Server struct {
 	*web.Site
 	Config
-	docs func() (*shelf, error) // read on first use
+	docs func() (*docsBook, error) // read when first needed
 }
 
-// New returns the room of a site. Its routes still have to be mounted.
+// New returns the console of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
 	s := &Server{Site: site, Config: cfg}
-	s.docs = sync.OnceValues(s.newShelf)
+	s.docs = sync.OnceValues(s.newDocsBook)
 	return s
 }
 
-// call is one request to this room.
+// call is one request to this package.
 type call struct {
 	*web.Call
 	s *Server
@@ -48,14 +63,14 @@ type call struct {
 
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the room's table of routes.
+// route is a line of the table of routes.
 type route struct {
 	method, path string
 	access       web.Access
 	handle       func(*call) error
 }
 
-// Routes returns the routes of the room.
+// Routes returns the routes of this package.
 func (s *Server) Routes() []web.Route {
 	table := slices.Concat(
 		s.flowRoutes(),
@@ -78,7 +93,8 @@ func (s *Server) Routes() []web.Route {
 	return list
 }
 
-// streaming wraps a handler that sends an event stream.
+// streaming wraps a handler that holds its response open. It limits how many of
+// them a user may have.
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
 }

@@ -5,18 +5,18 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// Starter is a flow that people may begin with.
+// Starter is a flow that users can start with.
 type Starter struct {
 	ID, Icon string
-	// Needs is what has to be there for it to run, such as "Replicate"; empty
-	// when it runs as it is.
+	// Needs is the provider that the flow needs, such as "Replicate"; empty if
+	// it runs without one.
 	Needs string
-	// First tells that it is offered where no flow is yet.
+	// First marks starters that are offered while there is no flow yet.
 	First    bool
 	Document *flow.Document
 }
 
-// starters are the flows to begin with; first are those for newcomers alone.
+// starters returns the flows to start with; first selects those for new users.
 func (s *Server) starters(first bool) []consoleview.Starter {
 	var list []consoleview.Starter
 	for i := range s.Starters {
@@ -25,12 +25,13 @@ func (s *Server) starters(first bool) []consoleview.Starter {
 			continue
 		}
 		list = append(list, consoleview.Starter{
-			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: graphOf(st.Document, s.Kinds),
+			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: thumbnail(st.Document, s.Kinds),
 		})
 	}
 	return list
 }
 
+// findStarter returns the starter with an ID, or nil.
 func (s *Server) findStarter(id string) *Starter {
 	for i := range s.Starters {
 		if s.Starters[i].ID == id {

@@ -18,8 +18,7 @@ import (
 const (
 	dayForm = time.DateOnly
 	oneDay  = 24 * time.Hour
-	// maxUsageDays bounds a range that is typed; as many days before it are read
-	// to compare.
+	// maxUsageDays bounds the range; as many days before it are read to compare.
 	maxUsageDays = 366
 	// topParts is how many flows, keys and models are listed.
 	topParts = 8
@@ -29,22 +28,23 @@ func (s *Server) usageRoutes() []route {
 	return []route{{http.MethodGet, "/usage", web.Viewer, (*call).showUsage}}
 }
 
-// usageSpan are days from first to last.
+// usageSpan is a range of days, both included.
 type usageSpan struct{ first, last time.Time }
 
+// days returns the number of days.
 func (u usageSpan) days() int { return int(u.last.Sub(u.first)/oneDay) + 1 }
 
-// before is the range of as many days before this one.
+// before returns the range of equal length before this one, for comparison.
 func (u usageSpan) before() usageSpan {
 	return usageSpan{u.first.AddDate(0, 0, -u.days()), u.first.AddDate(0, 0, -1)}
 }
 
-// showUsage is GET /usage.
+// showUsage is GET /usage. Days are UTC.
 func (c *call) showUsage() error {
 	page := consoleview.UsagePage{}
 	span := c.readUsageFilter(&page.Filter)
 	var list consoleview.RunsPage
-	n, err := c.runNames(&list)
+	n, err := c.listRunLabels(&list)
 	if err != nil {
 		return err
 	}
@@ -66,13 +66,15 @@ func (c *call) showUsage() error {
 	return c.Render(http.StatusOK, consoleview.Usage(c.Page("Usage", layout.SectionUsage), page))
 }
 
+// readUsageFilter reads the filter of the query and returns its days. Without a
+// valid range it is the last 30 days.
 func (c *call) readUsageFilter(f *consoleview.UsageFilter) usageSpan {
 	q := c.Request().URL.Query()
 	*f = consoleview.UsageFilter{
-		Range: q.Get("range"), Flow: validOr(flow.PrefixFlow, q.Get("flow")), Key: validOr(flow.PrefixKey, q.Get("key")), Model: q.Get("model"), Errors: components.Errors{},
+		Range: q.Get("range"), Flow: validID(flow.PrefixFlow, q.Get("flow")), Key: validID(flow.PrefixKey, q.Get("key")), Model: q.Get("model"), Errors: components.Errors{},
 	}
 	today := c.s.Now().UTC().Truncate(oneDay)
-	if f.Range != custom {
+	if f.Range != customSpan {
 		days, err := strconv.Atoi(f.Range)
 		if err != nil || days != 7 && days != 90 {
 			days = 30
@@ -81,20 +83,21 @@ func (c *call) readUsageFilter(f *consoleview.UsageFilter) usageSpan {
 		return usageSpan{today.AddDate(0, 0, 1-days), today}
 	}
 	f.From, f.Until = q.Get("from"), q.Get("until")
-	if f.From == "" && f.Until == "" { // the choice was just made
+	if f.From == "" && f.Until == "" { // "Custom" was just selected
 		f.From, f.Until = today.AddDate(0, 0, -29).Format(dayForm), today.Format(dayForm)
 	}
 	span := usageSpan{readDay(f.Errors, "from", f.From), readDay(f.Errors, "until", f.Until)}
 	switch {
 	case len(f.Errors) > 0:
 	case span.last.Before(span.first):
-		f.Errors["until"] = "The last day must not be before the first."
+		f.Errors["until"] = "Choose a day that is not before the first."
 	case span.days() > maxUsageDays:
-		f.Errors["until"] = "Choose a year at most."
+		f.Errors["until"] = "Choose at most one year."
 	}
 	return span
 }
 
+// readDay reads a date as browsers send it.
 func readDay(errors components.Errors, name, text string) time.Time {
 	day, err := time.Parse(dayForm, text)
 	if err != nil {
@@ -103,7 +106,8 @@ func readDay(errors components.Errors, name, text string) time.Time {
 	return day
 }
 
-// budgets are those of the keys and flows that may use only so much a day.
+// budgets returns the daily budgets of active keys and flows, with what they
+// have used today.
 func (c *call) budgets() (list []consoleview.UsageBudget, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -118,7 +122,7 @@ func (c *call) budgets() (list []consoleview.UsageBudget, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, shownBudgets(budgets)...)
+		list = append(list, budgetRows(budgets)...)
 	}
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -133,7 +137,7 @@ func (c *call) budgets() (list []consoleview.UsageBudget, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, shownBudgets(budgets)...)
+		list = append(list, budgetRows(budgets)...)
 	}
 	return list, nil
 }
@@ -150,8 +154,9 @@ func (c *call) quotas() (list []consoleview.UsageQuota, err error) {
 	return list, nil
 }
 
-// shownBudgets are the budgets of one key or flow as pages show them.
-func shownBudgets(budgets []flow.Budget) (list []consoleview.UsageBudget) {
+// budgetRows converts the budgets of one key or flow. Money is shown in
+// millionths of a dollar.
+func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 	for i := range budgets {
 		b := &budgets[i]
 		shown := consoleview.UsageBudget{Name: b.Name, Key: b.KeyID != "", Runs: b.Unit == flow.BudgetRuns, Used: b.Used, Allowed: b.Limit}
@@ -166,7 +171,8 @@ func shownBudgets(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 	return list
 }
 
-// usageCount adds up what was used.
+// usageCount adds up usage. Money is summed in billionths of a dollar and
+// rounded once, at the end.
 type usageCount struct {
 	consoleview.UsageSum
 	nano int64
@@ -183,6 +189,7 @@ func (u *usageCount) add(d *flow.UsageDay) {
 	u.took[d.Bucket] += d.Succeeded + d.Failed
 }
 
+// sum returns the totals, with the latencies read from the histogram.
 func (u *usageCount) sum() consoleview.UsageSum {
 	s := u.UsageSum
 	s.Micros, s.Median, s.P95 = (u.nano+500)/1000, u.took.Quantile(0.5), u.took.Quantile(0.95)
@@ -199,8 +206,9 @@ func (m usageCounts) add(name string, d *flow.UsageDay) {
 	m[name].add(d)
 }
 
-// fillUsage counts the rows of the range and of the one before it.
-func fillUsage(page *consoleview.UsagePage, span usageSpan, n *names, rows []flow.UsageDay) {
+// fillUsage adds up the rows of the range and of the range before it: in total,
+// by day, and by flow, key and model.
+func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows []flow.UsageDay) {
 	var now, before usageCount
 	days, flows, keys, models, all := usageCounts{}, usageCounts{}, usageCounts{}, usageCounts{}, map[string]bool{}
 	first := span.first.Format(dayForm)
@@ -209,7 +217,7 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *names, rows []flo
 		if d.Model != "" {
 			all[d.Model] = true
 		}
-		if !used(&page.Filter, d) {
+		if !matchesUsage(&page.Filter, d) {
 			continue
 		}
 		if d.Day < first {
@@ -241,13 +249,13 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *names, rows []flo
 	page.TopModels = topUsage(f, "model", models, nil, "")
 }
 
-// used tells whether a row is of what was chosen.
-func used(f *consoleview.UsageFilter, d *flow.UsageDay) bool {
+// matchesUsage reports whether a row matches the filter.
+func matchesUsage(f *consoleview.UsageFilter, d *flow.UsageDay) bool {
 	return (f.Flow == "" || d.FlowID == f.Flow) && (f.Key == "" || d.KeyID == f.Key) && (f.Model == "" || d.Model == f.Model)
 }
 
-// topUsage orders by cost, or by runs where nothing cost anything, or by tokens
-// where nothing ran.
+// topUsage returns the largest parts: by cost, or by runs if nothing cost
+// anything, or by tokens if nothing ran.
 func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labels map[string]string, nameless string) (parts []consoleview.UsagePart) {
 	amount, text := usageMeasure(counts)
 	var total int64
@@ -267,6 +275,7 @@ func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labe
 	return parts
 }
 
+// usageMeasure returns what topUsage sorts by and how it is written.
 func usageMeasure(counts usageCounts) (amount func(*usageCount) int64, text func(int64) string) {
 	var nano, runs int64
 	for _, u := range counts {

@@ -36,8 +36,8 @@ func TestUsage(t *testing.T) {
 	}
 	for query, says := range map[string]string{
 		"from=x&until=2020-01-01":          "Choose a day.",
-		"from=2020-01-02&until=2020-01-01": "must not be before the first",
-		"from=2010-01-01&until=2020-01-01": "a year at most",
+		"from=2020-01-02&until=2020-01-01": "that is not before the first",
+		"from=2010-01-01&until=2020-01-01": "at most one year",
 	} {
 		b.Get("/usage?range=custom&"+query).Is(http.StatusUnprocessableEntity).Has(says, "2020-01-01")
 	}

@@ -16,6 +16,7 @@ import (
 	"sluice/views/layout"
 )
 
+// webhookRoutes are the routes of the webhooks of a flow.
 func (s *Server) webhookRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/webhooks", web.Viewer, onWebhook((*webhookCall).showWebhooks)},
@@ -26,8 +27,8 @@ func (s *Server) webhookRoutes() []route {
 	}
 }
 
-// readOverlap reads for how long what is replaced works on; false when it is
-// none of the choices.
+// readOverlap reads how long a replaced secret keeps working; false if it is
+// not one of the options.
 func readOverlap(text string) (time.Duration, bool) {
 	if !slices.ContainsFunc(consoleview.Overlaps, func(o components.Option) bool { return o.Value == text }) {
 		return 0, false
@@ -41,7 +42,8 @@ func (c *webhookCall) showWebhooks() error {
 	return c.webhooksPage(http.StatusOK, func(*consoleview.WebhooksPage) {})
 }
 
-// webhooksPage shows the page with what an answer adds to it.
+// webhooksPage renders the page; change adds what a response shows in addition,
+// such as a secret or an error.
 func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPage)) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -67,7 +69,7 @@ func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPag
 	if err != nil {
 		return err
 	}
-	page.Signing = consoleview.SigningBox{Anchor: "secret", Label: "the flow", Before: untils(secrets)}
+	page.Signing = consoleview.SigningBox{Anchor: "secret", Label: "the flow", Before: overlapEnds(secrets)}
 	add(&page)
 	if page.Snippets, err = c.verifySnippets(f, page.ShownSecret()); err != nil {
 		return err
@@ -75,8 +77,8 @@ func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPag
 	return c.Render(status, consoleview.Webhooks(c.Page("Webhooks of "+f.Name, layout.SectionFlows), page))
 }
 
-// verifySnippets are programs that check a signature, in every language that
-// receives requests.
+// verifySnippets returns programs that verify a signature, in each language
+// that can receive requests.
 func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []components.Panel, err error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
@@ -94,8 +96,8 @@ func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []compon
 	return list, nil
 }
 
-// untils returns when replaced secrets stop signing.
-func untils(secrets []flow.SigningSecret) (list []time.Time) {
+// overlapEnds returns when replaced secrets stop signing.
+func overlapEnds(secrets []flow.SigningSecret) (list []time.Time) {
 	for _, s := range secrets {
 		if !s.Until.IsZero() {
 			list = append(list, s.Until)
@@ -106,7 +108,7 @@ func untils(secrets []flow.SigningSecret) (list []time.Time) {
 
 // signer returns the webhook node whose secret a form is about, or nil for the
 // flow.
-func (c *webhookCall) signer() (*flow.Flow, *sendingNode, error) {
+func (c *webhookCall) findSigner() (*flow.Flow, *webhookNode, error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, nil, err
 	}
@@ -121,13 +123,13 @@ func (c *webhookCall) signer() (*flow.Flow, *sendingNode, error) {
 		}
 	}
 	if err == nil {
-		err = flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Load the page again.")
+		err = flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Reload the page.")
 	}
 	return nil, nil, err
 }
 
-// inBox changes how the page shows one secret.
-func inBox(n *sendingNode, set func(*consoleview.SigningBox)) func(*consoleview.WebhooksPage) {
+// changeSigningBox returns a change to how the page shows one secret.
+func changeSigningBox(n *webhookNode, set func(*consoleview.SigningBox)) func(*consoleview.WebhooksPage) {
 	return func(p *consoleview.WebhooksPage) {
 		if n == nil {
 			set(&p.Signing)
@@ -141,18 +143,18 @@ func inBox(n *sendingNode, set func(*consoleview.SigningBox)) func(*consoleview.
 	}
 }
 
-// target names the owner of a secret for the audit log.
-func (n *sendingNode) target(f *flow.Flow) string {
+// target returns the owner of a secret for the audit log.
+func (n *webhookNode) target(f *flow.Flow) string {
 	if n == nil {
 		return f.Name
 	}
 	return strings.TrimSpace("webhook " + n.ID + " " + n.host)
 }
 
-// showSecret is POST secret: the page with the secret on it. That somebody saw
-// it is written down first.
+// showSecret is POST secret: the page with the secret. The audit log is written
+// first, so that a secret is never shown without an entry.
 func (c *webhookCall) showSecret() error {
-	f, n, err := c.signer()
+	f, n, err := c.findSigner()
 	if err != nil {
 		return err
 	}
@@ -170,22 +172,22 @@ func (c *webhookCall) showSecret() error {
 	if err := c.Audit("flow.secret.read", f.ID, n.target(f)); err != nil {
 		return err
 	}
-	return c.webhooksPage(http.StatusOK, inBox(n, func(b *consoleview.SigningBox) { b.Secret = secrets[0].Secret }))
+	return c.webhooksPage(http.StatusOK, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Secret = secrets[0].Secret }))
 }
 
-// rotateSecret is POST rotate: a new secret, beside which the old one signs for
-// a while.
+// rotateSecret is POST rotate: a new secret. The old one keeps signing for the
+// chosen overlap.
 func (c *webhookCall) rotateSecret() error {
-	f, n, err := c.signer()
+	f, n, err := c.findSigner()
 	if err != nil {
 		return err
 	}
 	wrong := func(text string) error {
-		return c.webhooksPage(http.StatusUnprocessableEntity, inBox(n, func(b *consoleview.SigningBox) { b.Error = text }))
+		return c.webhooksPage(http.StatusUnprocessableEntity, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Error = text }))
 	}
 	overlap, ok := readOverlap(c.FormValue("overlap"))
 	if !ok {
-		return wrong("Choose one of these.")
+		return wrong("Choose one of the options.")
 	}
 	if n == nil {
 		_, err = c.s.Store.RotateSigning(c.Ctx(), c.WorkspaceID(), f.ID, overlap)
@@ -198,7 +200,7 @@ func (c *webhookCall) rotateSecret() error {
 	if err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "The secret is replaced. Show it to give it to your receivers.")
+	c.Toast(components.ToneOK, "The secret was replaced. Show it to give it to your receivers.")
 	detail := "overlap " + c.FormValue("overlap")
 	if n != nil {
 		detail = n.target(f) + ", " + detail
@@ -206,9 +208,9 @@ func (c *webhookCall) rotateSecret() error {
 	return c.AuditAndRedirect("/flows/"+f.ID+"/webhooks", "flow.secret.rotate", f.ID, detail)
 }
 
-// endSecret is POST end: replaced secrets stop signing at once.
+// endSecret is POST end: replaced secrets stop signing immediately.
 func (c *webhookCall) endSecret() error {
-	f, n, err := c.signer()
+	f, n, err := c.findSigner()
 	if err != nil {
 		return err
 	}
@@ -220,25 +222,25 @@ func (c *webhookCall) endSecret() error {
 	if err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "Only the new secret signs from now on.")
+	c.Toast(components.ToneOK, "Messages are now signed with the new secret only.")
 	return c.AuditAndRedirect("/flows/"+f.ID+"/webhooks", "flow.secret.end", f.ID, n.target(f))
 }
 
-// sendingNode is a webhook node of a document.
-type sendingNode struct {
+// webhookNode is a webhook node of a document.
+type webhookNode struct {
 	*flow.Node
 	from    string // draft or live
-	live    bool   // the live version has it too, just so
-	url     string // empty when the run decides
+	live    bool   // the live version has the same node
+	url     string // empty if an edge provides it
 	host    string // as of flow.WebhookOwner
 	outputs []string
 }
 
-// webhookNodes are those of the draft, and those of the live version that the
-// draft has otherwise or not at all.
-func (c *webhookCall) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
+// webhookNodes returns the webhook nodes of the draft, and those of the live
+// version that differ from the draft or are missing in it.
+func (c *webhookCall) webhookNodes(f *flow.Flow) (list []webhookNode, err error) {
 	draft, _ := document.ParseDocument(f.Draft)
-	list = c.sendingNodes(draft, "draft")
+	list = c.webhookNodesOf(draft, "draft")
 	if f.LiveHash == "" {
 		return list, nil
 	}
@@ -247,8 +249,8 @@ func (c *webhookCall) webhookNodes(f *flow.Flow) (list []sendingNode, err error)
 		return nil, err
 	}
 	live, _ := document.ParseDocument(data)
-	for _, n := range c.sendingNodes(live, "live") {
-		i := slices.IndexFunc(list, func(d sendingNode) bool { return d.ID == n.ID && d.from == "draft" })
+	for _, n := range c.webhookNodesOf(live, "live") {
+		i := slices.IndexFunc(list, func(d webhookNode) bool { return d.ID == n.ID && d.from == "draft" })
 		if i >= 0 && string(flow.EncodeJSON(list[i].Config)) == string(flow.EncodeJSON(n.Config)) {
 			list[i].live = true
 		} else {
@@ -258,7 +260,8 @@ func (c *webhookCall) webhookNodes(f *flow.Flow) (list []sendingNode, err error)
 	return list, nil
 }
 
-func (c *webhookCall) sendingNodes(d *flow.Document, from string) (list []sendingNode) {
+// webhookNodesOf returns the webhook nodes of a document.
+func (c *webhookCall) webhookNodesOf(d *flow.Document, from string) (list []webhookNode) {
 	if d == nil {
 		return nil
 	}
@@ -267,7 +270,7 @@ func (c *webhookCall) sendingNodes(d *flow.Document, from string) (list []sendin
 		if k := c.s.Kinds.For(n); k == nil || k.OutputsField == "" {
 			continue
 		}
-		s := sendingNode{Node: n, from: from, url: d.FixedURL(n), host: d.WebhookHost(n)}
+		s := webhookNode{Node: n, from: from, url: d.FixedURL(n), host: d.WebhookHost(n)}
 		chosen, _ := n.Config["outputs"].([]any)
 		for _, o := range d.Outputs(c.s.Kinds) {
 			if len(chosen) == 0 || slices.Contains(chosen, any(o.Name)) {
@@ -279,12 +282,14 @@ func (c *webhookCall) sendingNodes(d *flow.Document, from string) (list []sendin
 	return list
 }
 
-func (c *webhookCall) webhookOwner(f *flow.Flow, n *sendingNode) flow.WebhookOwner {
+// webhookOwner returns whose secret a node signs with.
+func (c *webhookCall) webhookOwner(f *flow.Flow, n *webhookNode) flow.WebhookOwner {
 	return flow.WebhookOwner{WorkspaceID: c.WorkspaceID(), FlowID: f.ID, Node: n.ID, Host: n.host}
 }
 
-// webhookView shows a node without its secret, which may not exist yet.
-func (c *webhookCall) webhookView(f *flow.Flow, n *sendingNode) (v consoleview.WebhookNode, err error) {
+// webhookView converts a node without its secret. It only peeks, because
+// reading a secret would create it.
+func (c *webhookCall) webhookView(f *flow.Flow, n *webhookNode) (v consoleview.WebhookNode, err error) {
 	v = n.view()
 	if flow.IsSecretRef(n.Config["secret"]) {
 		return v, nil
@@ -293,14 +298,15 @@ func (c *webhookCall) webhookView(f *flow.Flow, n *sendingNode) (v consoleview.W
 	if err != nil {
 		return v, err
 	}
-	v.Signing = &consoleview.SigningBox{Anchor: "webhook-" + n.from + "-" + n.ID, Node: n.ID, From: n.from, Label: v.Label, Inherited: secret.Inherits, Before: untils(secret.Secrets)}
+	v.Signing = &consoleview.SigningBox{Anchor: "webhook-" + n.from + "-" + n.ID, Node: n.ID, From: n.from, Label: v.Label, Inherited: secret.Inherits, Before: overlapEnds(secret.Secrets)}
 	if secret.Inherits {
 		v.Secret = "the flow’s secret until you replace it here"
 	}
 	return v, nil
 }
 
-func (n *sendingNode) view() consoleview.WebhookNode {
+// view converts a node.
+func (n *webhookNode) view() consoleview.WebhookNode {
 	v := consoleview.WebhookNode{ID: n.ID, Label: n.Label, URL: flow.ShownURL(n.url), From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "its own secret"}
 	if v.Label == "" {
 		v.Label = n.ID
@@ -309,14 +315,14 @@ func (n *sendingNode) view() consoleview.WebhookNode {
 		v.Outputs = "no output yet"
 	}
 	if name, isRef := flow.SecretRef(n.Config["secret"]); isRef {
-		v.Secret = "the credential “" + name + "”, which is not shown again"
+		v.Secret = "the credential “" + name + "”, which cannot be shown"
 	}
 	return v
 }
 
-// testMessage is the body of a test: its type says what it is, and its data has
-// the names that a real message has at its top.
-func (n *sendingNode) testMessage(now time.Time) []byte {
+// testMessage returns the body of a test message. Its type is "test", and its
+// data has the same names as a real message.
+func (n *webhookNode) testMessage(now time.Time) []byte {
 	data := map[string]any{}
 	for _, name := range n.outputs {
 		data[name] = "An example of “" + name + "”."
@@ -328,8 +334,8 @@ func (n *sendingNode) testMessage(now time.Time) []byte {
 	}{"test", now.UTC().Format(flow.TimeForm), data})
 }
 
-// testWebhook is POST test: a real, signed message that says it is a test. What
-// would come by an edge in a run is left out.
+// testWebhook is POST test: a real, signed message that is marked as a test.
+// Values that an edge provides in a run are left out.
 func (c *webhookCall) testWebhook(f *flow.Flow) error {
 	list, err := c.webhookNodes(f)
 	if err != nil {
@@ -340,16 +346,18 @@ func (c *webhookCall) testWebhook(f *flow.Flow) error {
 			return c.sendTest(f, n)
 		}
 	}
-	return flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Load the page again.")
+	return flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Reload the page.")
 }
 
-func (c *webhookCall) sendTest(f *flow.Flow, n *sendingNode) error {
+// sendTest sends the test to the typed URL. The page shows URLs without query
+// strings, so an unchanged URL means the one of the node.
+func (c *webhookCall) sendTest(f *flow.Flow, n *webhookNode) error {
 	typed := strings.TrimSpace(c.FormValue("url"))
 	to := typed
 	if typed == flow.ShownURL(n.url) {
 		to = n.url
 	}
-	if trouble := c.receiverTrouble(n.Node, to); trouble != "" {
+	if trouble := c.receiverProblem(n.Node, to); trouble != "" {
 		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *consoleview.WebhooksPage) {
 			for i := range p.Nodes {
 				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
@@ -375,11 +383,11 @@ func (c *webhookCall) sendTest(f *flow.Flow, n *sendingNode) error {
 	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.test", f.ID, flow.ShownURL(to))
 }
 
-// receiverTrouble says why nothing can be sent to an address, as the node would
-// if the address were typed in it; nothing when a test can go there.
-func (c *webhookCall) receiverTrouble(n *flow.Node, to string) string {
+// receiverProblem returns why a test cannot be sent to a URL, or "". It checks
+// as the node itself does.
+func (c *webhookCall) receiverProblem(n *flow.Node, to string) string {
 	if to == "" || strings.Contains(flow.WithSampleSecrets(to), "{{") { // no run that could fill it in
-		return "Write it like https://example.com/hooks."
+		return "Enter a URL such as https://example.com/hooks."
 	}
 	asked := &flow.Node{ID: n.ID, Kind: n.Kind, Config: map[string]any{"url": to}}
 	for _, p := range c.s.Kinds.For(asked).Check(asked) {

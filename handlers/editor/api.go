@@ -13,26 +13,28 @@ import (
 	"sluice/views/layout"
 )
 
+// apiRoutes are the routes of the API pane.
 func (s *Server) apiRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/api", web.Viewer, web.With((*call).readCallable, (*call).showAPI)},
+		{http.MethodGet, "/flows/:flow/api", web.Viewer, web.With((*call).readLiveAPI, (*call).showAPI)},
 		{http.MethodPost, "/flows/:flow/api/try", web.Editor, (*call).tryAPI},
 		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, web.OnFlow((*call).showCalls)},
 		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, web.OnFlow((*call).downloadOpenAPI)},
 	}
 }
 
-// callable is a flow as programs call it, beside its draft.
-type callable struct {
+// liveAPI is a flow as programs call it: its live version next to its draft.
+type liveAPI struct {
 	*draft
 	live *flow.Document // nil before the first publish
 	diff *document.Diff // from live to draft
 	next int64          // the version that publishing makes live
 }
 
-// findCallable reads what is live beside a draft. Each document is parsed once.
-func (c *call) findCallable(d *draft, next int64) (*callable, error) {
-	a := &callable{draft: d, next: next}
+// findLiveAPI reads the live document of a draft. Each document is parsed once
+// per request.
+func (c *call) findLiveAPI(d *draft, next int64) (*liveAPI, error) {
+	a := &liveAPI{draft: d, next: next}
 	if d.flow.LiveHash != "" {
 		data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), d.flow.LiveHash)
 		if err != nil {
@@ -44,17 +46,19 @@ func (c *call) findCallable(d *draft, next int64) (*callable, error) {
 	return a, nil
 }
 
-// called is the document that calls reach, or would once it is published.
-func (a *callable) called() *flow.Document {
+// called returns the document that calls run, or before the first publish the
+// draft.
+func (a *liveAPI) called() *flow.Document {
 	if a.live != nil {
 		return a.live
 	}
 	return a.Document
 }
 
-// showAPI is GET /flows/{id}/api: how programs call the flow. With ?part=draft
-// it is what follows the draft, with ?part=snippets the code alone.
-func (c *call) showAPI(a *callable) error {
+// showAPI is GET /flows/{id}/api: how programs call the flow. As a fragment,
+// ?part=draft is the part that follows the draft, and ?part=snippets the code
+// samples.
+func (c *call) showAPI(a *liveAPI) error {
 	if c.IsFragment() {
 		switch c.QueryParam("part") {
 		case "draft":
@@ -65,10 +69,11 @@ func (c *call) showAPI(a *callable) error {
 			return c.RenderOr(err, editorview.Snippets(code))
 		}
 	}
-	return c.answerAPI(http.StatusOK, a, nil)
+	return c.renderAPI(http.StatusOK, a, nil)
 }
 
-func (c *call) readCallable() (*callable, error) {
+// readLiveAPI finds the flow of the path as programs call it.
+func (c *call) readLiveAPI() (*liveAPI, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, err
@@ -77,11 +82,11 @@ func (c *call) readCallable() (*callable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.findCallable(d, next)
+	return c.findLiveAPI(d, next)
 }
 
-// answerAPI shows all of it; change has the last word.
-func (c *call) answerAPI(status int, a *callable, change func(*editorview.APIPane)) error {
+// renderAPI renders the whole pane, after change has been applied to it.
+func (c *call) renderAPI(status int, a *liveAPI, change func(*editorview.APIPane)) error {
 	pane, err := c.apiPane(a)
 	if err != nil {
 		return err
@@ -95,18 +100,19 @@ func (c *call) answerAPI(status int, a *callable, change func(*editorview.APIPan
 	return c.Render(status, editorview.APIPage(c.Page("API of "+a.Name, layout.SectionFlows), pane))
 }
 
-// fillAPI puts the pane into the builder, if that is what is seen first: it is half
-// of the page's work. What a run ran, or a version says, is no API.
+// fillAPI adds the pane to the editor. If another tab is open, only a
+// placeholder is rendered, because the pane is half of the work of the page.
+// Read-only documents have no API.
 func (c *call) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
 	switch {
-	case d.former:
+	case d.readOnlyVersion:
 		f.API = editorview.APIElsewhere(d.flow.ID)
 		return nil
-	case c.pickedPane() != editorview.PaneAPI:
+	case c.chosenPane() != editorview.PaneAPI:
 		f.API = editorview.APILater(d.flow.ID)
 		return nil
 	}
-	a, err := c.findCallable(d, next)
+	a, err := c.findLiveAPI(d, next)
 	if err != nil {
 		return err
 	}
@@ -115,7 +121,8 @@ func (c *call) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
 	return err
 }
 
-func (c *call) apiPane(a *callable) (pane editorview.APIPane, err error) {
+// apiPane fills in the whole pane.
+func (c *call) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
 	if pane, err = c.apiDraft(a); err != nil {
 		return pane, err
 	}
@@ -134,8 +141,8 @@ func (c *call) apiPane(a *callable) (pane editorview.APIPane, err error) {
 	return pane, err
 }
 
-// apiDraft is the part that follows the draft.
-func (c *call) apiDraft(a *callable) (pane editorview.APIPane, err error) {
+// apiDraft fills in the part that follows the draft.
+func (c *call) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 	f := a.flow
 	pane = editorview.APIPane{FlowID: f.ID, Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
 	pane.State = editorview.APIState{
@@ -149,22 +156,25 @@ func (c *call) apiDraft(a *callable) (pane editorview.APIPane, err error) {
 	return pane, err
 }
 
-// apiSnippets are of what calls reach.
-func (c *call) apiSnippets(a *callable) (s editorview.APISnippets, err error) {
+// apiSnippets renders the code sample in the chosen language and style, for the
+// document that calls run.
+func (c *call) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
 	doc := a.called()
 	s = editorview.APISnippets{FlowID: a.flow.ID, Languages: snippets.Languages(), Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
-	s.Language, s.Manner = c.pickedSnippet()
+	s.Language, s.Manner = c.chosenSnippet()
 	code, err := snippets.Render(s.Language.ID, s.Manner, snippets.CallOf(c.s.PublicURL, a.flow, doc.Inputs(c.s.Kinds), doc.Outputs(c.s.Kinds)))
 	s.Code = snippets.Highlight(s.Language.ID, code)
 	return s, err
 }
 
-// pickedCookie keeps the language and manner that somebody reads code in.
-const pickedCookie = "snippet"
+// snippetCookie is the cookie with the language and style of code samples that
+// the user chose last.
+const snippetCookie = "snippet"
 
-// pickedSnippet is what the address asks for, else what was asked for last, else
-// cURL that waits. What is asked for is remembered.
-func (c *call) pickedSnippet() (snippets.Language, snippets.Manner) {
+// chosenSnippet returns the language and style of code samples: from the query,
+// the cookie, or else cURL that waits. A choice in the query is stored in the
+// cookie.
+func (c *call) chosenSnippet() (snippets.Language, snippets.Manner) {
 	lang, manner := snippets.Languages()[0], snippets.MannerWait
 	pick := func(v url.Values) bool {
 		l, okL := languageOf(v.Get("lang"))
@@ -177,19 +187,20 @@ func (c *call) pickedSnippet() (snippets.Language, snippets.Manner) {
 		}
 		return okL || okM
 	}
-	if cookie, err := c.Cookie(pickedCookie); err == nil {
+	if cookie, err := c.Cookie(snippetCookie); err == nil {
 		v, _ := url.ParseQuery(cookie.Value)
 		pick(v)
 	}
 	if pick(c.QueryParams()) {
 		c.SetCookie(&http.Cookie{
-			Name: pickedCookie, Value: url.Values{"lang": {lang.ID}, "manner": {string(manner)}}.Encode(), Path: "/",
+			Name: snippetCookie, Value: url.Values{"lang": {lang.ID}, "manner": {string(manner)}}.Encode(), Path: "/",
 			MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode, Secure: c.s.Sessions.Cookie.Secure, HttpOnly: true,
 		})
 	}
 	return lang, manner
 }
 
+// languageOf finds a language by ID.
 func languageOf(id string) (snippets.Language, bool) {
 	for _, l := range snippets.Languages() {
 		if l.ID == id {
@@ -199,6 +210,7 @@ func languageOf(id string) (snippets.Language, bool) {
 	return snippets.Language{}, false
 }
 
+// mannerOf finds a style of code samples by name.
 func mannerOf(text string) (snippets.Manner, bool) {
 	for _, m := range snippets.Manners() {
 		if string(m) == text {
@@ -208,7 +220,8 @@ func mannerOf(text string) (snippets.Manner, bool) {
 	return "", false
 }
 
-// apiAddresses are the other ways to call the flow.
+// apiAddresses returns the other ways to call the flow: OpenAPI, MCP and the
+// public form.
 func (c *call) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
 	form, err := c.FormAddress(f)
 	mcp := c.s.PublicURL + "/mcp"
@@ -220,12 +233,13 @@ func (c *call) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
 	}, err
 }
 
+// openAPIPath returns the path of a flow's OpenAPI document in the API.
 func openAPIPath(flowID string) string {
 	return "/v1/flow/" + url.PathEscape(flowID) + "/openapi.json"
 }
 
-// downloadOpenAPI is GET openapi.json: the document that programs need a key
-// for, for a person.
+// downloadOpenAPI is GET openapi.json. The API requires a key for the document;
+// for a signed-in user, a temporary one that can only read this flow is used.
 func (c *call) downloadOpenAPI(f *flow.Flow) error {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodGet, openAPIPath(f.ID), nil)
 	if err != nil {

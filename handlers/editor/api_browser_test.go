@@ -39,17 +39,17 @@ func TestAPIPane(t *testing.T) {
 	p.Until(`document.querySelector("#api-state").textContent.includes("draft differs: 1 input added")`)
 
 	// An edit while it is seen: focus and scroll stay where they are.
-	p.Push("#api-lang-python")
+	push(p, "#api-lang-python")
 	p.Until(`document.querySelector("#api-code").textContent.includes("import")`)
 	webtest.Value[bool](p, `(() => { document.querySelector("#api-manner-stream").focus(); document.querySelector("#canvas").commit("Name", [{op: "set", node: "tone", field: "name", value: "voice"}]); return true; })()`)
 	p.Until(`document.querySelector("#api-field-tone code")?.textContent === "voice"`)
 	p.Want(`document.activeElement.id`, `"api-manner-stream"`)
 
-	p.Push("#api-field-ticket a")
+	push(p, "#api-field-ticket a")
 	p.Until(`document.querySelector("#canvas").chosen().join() === "ticket"`)
 	p.Want(`document.querySelector("#tab-api").getAttribute("aria-selected")`, `"true"`)
 
-	t.Run("is quick", func(t *testing.T) { p.Timed(t) })
+	t.Run("is quick", func(t *testing.T) { timed(p, t) })
 
 	h.Publish(id)
 	h.Server.Editor.AnnounceLive(id, 2)
@@ -57,21 +57,21 @@ func TestAPIPane(t *testing.T) {
 	p.Until(`document.querySelector("#api-code").textContent.includes("voice") || document.querySelector("#api-code").textContent.includes("ticket")`)
 
 	// A key that was just made stands in the code, and is copied with it.
-	p.Push("#api-lang-curl")
+	push(p, "#api-lang-curl")
 	p.Until(`document.querySelector("#api-code").textContent.includes("slu_YOUR_KEY")`)
 	webtest.Value[bool](p, `(() => { const f = document.querySelector("#api-keys form"); f.noValidate = true; f.requestSubmit(); return true; })()`)
 	p.Until(`document.querySelector("#flow-keys [data-new-key]") !== null`)
 	p.Until(`document.querySelector("#api-code").textContent.includes(document.querySelector("[data-new-key]").textContent.trim())`)
-	p.Push("[data-copy-from=api-code]")
+	push(p, "[data-copy-from=api-code]")
 	p.Until(`document.querySelector("[data-copy-from=api-code]").dataset.copied !== undefined`)
 	if copied := webtest.Value[string](p, `navigator.clipboard.readText()`); !strings.Contains(copied, "/v1/flow/"+id+"/run") || strings.Contains(copied, "slu_YOUR_KEY") {
 		t.Errorf("copied %q", copied)
 	}
-	p.Push("#api-lang-python")
+	push(p, "#api-lang-python")
 	p.Until(`document.querySelector("#api-code").textContent.includes("import") && !document.querySelector("#api-code").textContent.includes("slu_YOUR_KEY")`)
 
 	// Try it.
-	p.Push("[data-command=try-api]")
+	push(p, "[data-command=try-api]")
 	p.Until(`document.querySelector("#api-try details").open && document.activeElement.id === "try-ticket"`)
 	webtest.Value[bool](p, `(document.querySelector("#api-try-form").requestSubmit(), true)`)
 	p.Until(`document.querySelector("#api-exchange")?.textContent.includes("HTTP/1.1 200 OK")`)

@@ -9,11 +9,11 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// shownCalls is how many calls of a flow are listed.
-const shownCalls = 20
+// maxCalls is how many calls of a flow are listed.
+const maxCalls = 20
 
-// showCalls is GET /flows/{id}/api/calls: the last calls. A list that is open
-// says its mark, and hears nothing while it is as it has it.
+// showCalls is GET /flows/{id}/api/calls. An open list polls with its mark and
+// gets 204 if nothing has changed.
 func (c *call) showCalls(f *flow.Flow) error {
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + f.ID + "/api#api-calls")
@@ -32,10 +32,10 @@ func (c *call) showCalls(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.Calls(calls))
 }
 
-// apiCalls are the last calls of a flow, with the names of the keys that made them.
+// apiCalls returns the latest calls of a flow, with the names of their keys.
 func (c *call) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, error) {
 	calls := editorview.APICalls{FlowID: flowID, Now: c.s.Now()}
-	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: shownCalls})
+	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: maxCalls})
 	if err != nil {
 		return calls, err
 	}
@@ -48,7 +48,7 @@ func (c *call) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, er
 		r := &found.Rows[i]
 		row := editorview.APICall{ID: r.ID, State: r.State, At: r.CreatedAt, Key: names[r.KeyID]}
 		if !r.EndedAt.IsZero() {
-			row.Took = max(0, r.EndedAt.Sub(r.CreatedAt)) // what the caller waited for, the queue too
+			row.Took = max(0, r.EndedAt.Sub(r.CreatedAt)) // as the caller saw it, including the time in the queue
 			ended = append(ended, row.Took)
 		}
 		calls.Rows = append(calls.Rows, row)
@@ -57,7 +57,8 @@ func (c *call) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, er
 	return calls, nil
 }
 
-// p95 is the duration that 95 in 100 do not exceed; 0 of none.
+// p95 returns the duration that 95 percent do not exceed, or 0 for an empty
+// list.
 func p95(list []time.Duration) time.Duration {
 	if len(list) == 0 {
 		return 0

@@ -9,18 +9,20 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// fieldTable makes the table of inputs, outputs and webhooks: those of the draft
-// in its order, then those that only the live version has.
+// fieldTable builds the table of inputs, outputs and webhooks: those of the
+// draft in their order, then those that only the live version has.
 type fieldTable struct {
-	*callable
+	*liveAPI
 	kinds *flow.Registry
 	why   map[editorview.APIRole]map[string][]document.APIChange // by name
 	list  []editorview.APIField
 }
 
-func (c *call) apiFields(a *callable) []editorview.APIField {
+// apiFields returns the table of inputs, outputs and webhooks, each with what
+// publishing the draft changes.
+func (c *call) apiFields(a *liveAPI) []editorview.APIField {
 	inputs, outputs := map[string][]document.APIChange{}, map[string][]document.APIChange{}
-	t := fieldTable{callable: a, kinds: c.s.Kinds, why: map[editorview.APIRole]map[string][]document.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
+	t := fieldTable{liveAPI: a, kinds: c.s.Kinds, why: map[editorview.APIRole]map[string][]document.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
 	if a.live != nil {
 		for _, change := range a.diff.API {
 			of := inputs
@@ -36,7 +38,7 @@ func (c *call) apiFields(a *callable) []editorview.APIField {
 	return t.list
 }
 
-// add adds a field with what publishing does to it.
+// add adds a field with what publishing changes about it.
 func (t *fieldTable) add(f editorview.APIField) {
 	f.FlowID, f.Next = t.flow.ID, t.next
 	for _, change := range t.why[f.Role][f.Name] {
@@ -48,7 +50,7 @@ func (t *fieldTable) add(f editorview.APIField) {
 	t.list = append(t.list, f)
 }
 
-// title is what people call a node, where that is not the name of the field.
+// title returns the title of a node, or "" if it equals the name of the field.
 func (t *fieldTable) title(node, name string) string {
 	n := t.Node(node)
 	if n == nil {
@@ -76,21 +78,23 @@ func (t *fieldTable) inputs() {
 	}
 }
 
+// inputLine converts an input. node is empty for inputs of the live version
+// only.
 func inputLine(in *flow.Input, node, title string) editorview.APIField {
 	return editorview.APIField{Role: editorview.APIInput, Node: node, Name: in.Name, Title: title, Type: string(in.Type), Note: inputNote(in), About: in.Description}
 }
 
-// longDefault is how much of a default, in characters, the table shows.
-const longDefault = 24
+// maxDefaultText is how many characters of a default the table shows.
+const maxDefaultText = 24
 
-// inputNote says whether callers may leave an input out, and what it is then.
+// inputNote returns whether an input is required, or else its default.
 func inputNote(in *flow.Input) string {
 	if in.Required {
 		return "required"
 	}
 	text := flow.Text(in.Default)
-	if runes := []rune(text); len(runes) > longDefault {
-		text = strings.TrimSpace(string(runes[:longDefault-1])) + "…"
+	if runes := []rune(text); len(runes) > maxDefaultText {
+		text = strings.TrimSpace(string(runes[:maxDefaultText-1])) + "…"
 	}
 	if _, isText := in.Default.(string); isText {
 		text = "“" + text + "”"
@@ -114,7 +118,7 @@ func (t *fieldTable) outputs() {
 	}
 }
 
-// outputType is the type of what leads to an output.
+// outputType returns the type of the value that is connected to an output.
 func outputType(d *flow.Document, kinds *flow.Registry, node string) string {
 	for _, e := range d.Edges {
 		if e.ToNode() != node {
@@ -136,6 +140,7 @@ func outputType(d *flow.Document, kinds *flow.Registry, node string) string {
 	return string(flow.TypeAny)
 }
 
+// portType returns the type of a port, by default any.
 func portType(ports []flow.Port, name string) string {
 	for _, p := range ports {
 		if p.Name == name && p.ShownType() != "" {
@@ -147,7 +152,7 @@ func portType(ports []flow.Port, name string) string {
 
 func (t *fieldTable) webhooks() {
 	for i := range t.Nodes {
-		if n := &t.Nodes[i]; t.sends(n) {
+		if n := &t.Nodes[i]; t.sendsWebhook(n) {
 			f := webhookLine(n, n.ID, editorview.NodeTitle(n, t.kinds.For(n)))
 			f.Change = t.webhookChange(n)
 			t.add(f)
@@ -158,7 +163,7 @@ func (t *fieldTable) webhooks() {
 	}
 	for i := range t.live.Nodes {
 		n := &t.live.Nodes[i]
-		if now := t.Node(n.ID); t.sends(n) && (now == nil || !t.sends(now)) {
+		if now := t.Node(n.ID); t.sendsWebhook(n) && (now == nil || !t.sendsWebhook(now)) {
 			f := webhookLine(n, "", editorview.NodeTitle(n, t.kinds.For(n)))
 			f.Change = document.ChangeRemoved
 			t.add(f)
@@ -166,18 +171,19 @@ func (t *fieldTable) webhooks() {
 	}
 }
 
-func (t *fieldTable) sends(n *flow.Node) bool {
+// sendsWebhook reports whether a node is an active webhook.
+func (t *fieldTable) sendsWebhook(n *flow.Node) bool {
 	k := t.kinds.Find(n.Kind)
 	return k != nil && k.OutputsField != "" && !n.Disabled
 }
 
-// webhookChange tells what publishing does to a webhook of the draft.
+// webhookChange returns what publishing changes about a webhook of the draft.
 func (t *fieldTable) webhookChange(n *flow.Node) string {
 	if t.live == nil {
 		return ""
 	}
 	was := t.live.Node(n.ID)
-	if was == nil || !t.sends(was) {
+	if was == nil || !t.sendsWebhook(was) {
 		return document.ChangeAdded
 	}
 	if string(flow.EncodeJSON(was.Config)) != string(flow.EncodeJSON(n.Config)) {
@@ -186,12 +192,12 @@ func (t *fieldTable) webhookChange(n *flow.Node) string {
 	return ""
 }
 
-// webhookLine says where a webhook sends to: the host alone, as an address may
-// hold what is nobody's business.
+// webhookLine converts a webhook. It shows only the host, because a URL may
+// contain secrets.
 func webhookLine(n *flow.Node, node, title string) editorview.APIField {
-	f := editorview.APIField{Role: editorview.APIWebhook, Node: node, Name: title, Type: "webhook", Note: "to an address given by an edge"}
+	f := editorview.APIField{Role: editorview.APIWebhook, Node: node, Name: title, Type: "webhook", Note: "to an address from an edge"}
 	if text, ok := n.Config["url"].(string); ok && text != "" {
-		f.Note = "to an address of its own"
+		f.Note = "to a fixed address"
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			f.Note = "to " + u.Host
 		}

@@ -63,9 +63,9 @@ func TestAPI(t *testing.T) {
 		id := h.Live(webtest.Greeting)
 		seen := h.As(flow.MemberOwner)
 		seen.Get("/flows/"+id).Is(200).Has(`id="flow-api"`, `href="/flows/`+id+`/api">How programs`, `id="pane-api" aria-labelledby="tab-api" hidden`).Lacks(`id="api-snippets"`, `id="api-draft"`)
-		seen.Remembers("pane", "api")
+		remembers(seen, "pane", "api")
 		seen.Get("/flows/"+id).Is(200).Has(`id="pane-node" aria-labelledby="tab-node" hidden`, `id="pane-api" aria-labelledby="tab-api">`, `id="api-snippets"`, `id="api-draft"`).Lacks("How programs")
-		seen.Remembers("pane", "odd")
+		remembers(seen, "pane", "odd")
 		seen.Get("/flows/" + id).Is(200).Has(`id="pane-api" aria-labelledby="tab-api" hidden`)
 		owner.Get("/flows/" + id + "?version=1").Is(200).Has("Its API is here").Lacks(`id="api-snippets"`)
 	})
@@ -141,17 +141,17 @@ func TestTryAPI(t *testing.T) {
 		t.Parallel()
 		slow, let := h.Waiting()
 		h.Publish(slow)
-		s := editor.Stream("/flows/"+slow+"/events?rev=0", "")
-		s.Next("flow:people")
+		s := openStream(editor, "/flows/"+slow+"/events?rev=0", "")
+		s.next("flow:people")
 		answered := make(chan *webtest.Answer, 1)
 		go func() { answered <- try(editor.Fragment(), slow, url.Values{"tab": {"tab-1"}}) }()
-		told := s.Next("flow:tried")
-		if told.Detail["tab"] != "tab-1" {
-			t.Errorf("told %v", told.Detail)
+		told := s.next("flow:tried")
+		if told.detail["tab"] != "tab-1" {
+			t.Errorf("told %v", told.detail)
 		}
 		let <- http.StatusOK
-		if a := <-answered; !strings.Contains(a.Body, `data-run="`+told.Detail["run"].(string)+`"`) {
-			t.Errorf("told of %v, answered %s", told.Detail, a.Body)
+		if a := <-answered; !strings.Contains(a.Body, `data-run="`+told.detail["run"].(string)+`"`) {
+			t.Errorf("told of %v, answered %s", told.detail, a.Body)
 		}
 	})
 	t.Run("is not for viewers", func(t *testing.T) {

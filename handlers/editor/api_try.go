@@ -17,13 +17,13 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// tryWait is how long a request that is tried out waits for its result; the
-// snippets that wait say the same.
+// tryWait is how long a request from the pane waits for the result, as the code
+// samples do.
 const tryWait = 30 * time.Second
 
-// apiTry is the form of the inputs that calls reach, with the values that the
-// snippets show.
-func (c *call) apiTry(a *callable) editorview.APITry {
+// apiTry returns the form for a test call, filled with the values that the code
+// samples show.
+func (c *call) apiTry(a *liveAPI) editorview.APITry {
 	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
 	doc := a.called()
 	inputs := doc.Inputs(c.s.Kinds)
@@ -39,73 +39,75 @@ func (c *call) apiTry(a *callable) editorview.APITry {
 	return t
 }
 
-// tryField is a field of the run form, under an ID of its own: both forms are on
-// the builder's page.
+// tryField returns a field of the form. Its ID has a prefix, because the form
+// for runs is on the same page.
 func tryField(in *flow.Input, shown map[string]any, typed *web.Inputs) components.RunField {
 	f := web.InputField(in, shown, typed)
 	f.ID = "try-" + in.Name
 	return f
 }
 
-// tryAPI is POST /flows/{id}/api/try: a real request to the API, and what went
-// over the wire. Whatever the API says is an answer here.
+// tryAPI is POST /flows/{id}/api/try: a real request to the API, shown as it
+// went over the wire. Errors of the API are part of the result and not errors
+// of this handler.
 func (c *call) tryAPI() error {
 	typed, err := c.readInputs()
 	e, refused := errors.AsType[*flow.Error](err)
 	if err != nil && !refused {
 		return err
 	}
-	a, err := c.readCallable()
+	a, err := c.readLiveAPI()
 	if err != nil {
 		return err
 	}
 	if refused {
 		return c.answerTry(http.StatusUnprocessableEntity, a, nil, func(t *editorview.APITry) { t.Error = e.Message })
 	}
-	told := c.foretelling(a.flow.ID, typed.Tab)
+	told := c.announceTriedRun(a.flow.ID, typed.Tab)
 	x := c.exchange(a, typed)
 	told()
 	if x.Run != "" {
 		c.s.Announce(a.flow.ID, "flow:run", map[string]string{"run": x.Run})
 	}
-	return c.answerTry(http.StatusOK, a, x, func(t *editorview.APITry) { c.keepTyped(a, t, typed) })
+	return c.answerTry(http.StatusOK, a, x, func(t *editorview.APITry) { c.fillTyped(a, t, typed) })
 }
 
-// tryLook is how often a run that was just asked for is looked for.
-const tryLook = 50 * time.Millisecond
+// tryPoll is how often a run that was just requested is looked up.
+const tryPoll = 50 * time.Millisecond
 
-// foretelling tells the page that sent the form of its run as soon as there is
-// one, so that it can follow it: the answer waits for the run's end. It goes on
-// until stop is called. Of several forms sent in the same moment it may tell of
-// another's run; the answer names the right one.
-func (c *call) foretelling(flowID, tab string) (stop func()) {
+// announceTriedRun notifies the page that sent the form about its run as soon
+// as the run exists, so that the page can follow it while the response waits
+// for the end. It runs until stop is called. If several forms are sent at the
+// same moment, it may announce another run; the response has the right one.
+func (c *call) announceTriedRun(flowID, tab string) (stop func()) {
 	if tab == "" {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(c.Ctx())
 	over := make(chan struct{})
-	choice := flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: shownCalls}
+	choice := flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: maxCalls}
 	go func() {
 		defer close(over)
-		if run := c.s.firstTried(ctx, choice); run != "" {
+		if run := c.s.findTriedRun(ctx, choice); run != "" {
 			c.s.Announce(flowID, "flow:tried", map[string]string{"run": run, "tab": tab})
 		}
 	}()
 	return func() { cancel(); <-over }
 }
 
-// firstTried waits for a run that began by a request of ours: those that a
-// person starts bear their ID. Empty means that there was none in time.
-func (s *Server) firstTried(ctx context.Context, choice flow.RunChoice) (id string) {
+// findTriedRun waits for a run that was started by a request from the pane.
+// Runs started by the run button have the ID of a user, these do not. It
+// returns "" if ctx is done first.
+func (s *Server) findTriedRun(ctx context.Context, choice flow.RunChoice) (id string) {
 	for {
 		select {
 		case <-ctx.Done():
 			return ""
-		case <-time.After(tryLook):
+		case <-time.After(tryPoll):
 		}
 		found, err := s.Store.ListRunRows(ctx, choice)
 		if err != nil {
-			return "" // the answer tells it in the end
+			return "" // the response has the run in any case
 		}
 		for i := range found.Rows {
 			if r := &found.Rows[i]; r.UserID == "" && !r.Draft {
@@ -115,8 +117,8 @@ func (s *Server) firstTried(ctx context.Context, choice flow.RunChoice) (id stri
 	}
 }
 
-// answerTry shows the exchange alone, or without a script on its page.
-func (c *call) answerTry(status int, a *callable, x *editorview.APIExchange, change func(*editorview.APITry)) error {
+// answerTry renders the exchange, or without scripts the whole page with it.
+func (c *call) answerTry(status int, a *liveAPI, x *editorview.APIExchange, change func(*editorview.APITry)) error {
 	if c.IsFragment() && x != nil {
 		if x.Run != "" {
 			c.Trigger("api:tried", map[string]string{"run": x.Run})
@@ -128,25 +130,25 @@ func (c *call) answerTry(status int, a *callable, x *editorview.APIExchange, cha
 		change(&t)
 		return c.Render(status, editorview.TryRefused(t.Error))
 	}
-	return c.answerAPI(status, a, func(p *editorview.APIPane) {
+	return c.renderAPI(status, a, func(p *editorview.APIPane) {
 		p.Try.Open, p.Try.Exchange = true, x
 		change(&p.Try)
 	})
 }
 
-// keepTyped fills the form with what was sent.
-func (c *call) keepTyped(a *callable, t *editorview.APITry, typed *web.Inputs) {
+// fillTyped fills the form with what was sent.
+func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
 	inputs := a.called().Inputs(c.s.Kinds)
 	for i := range inputs {
 		t.Fields[i] = tryField(&inputs[i], nil, typed)
 	}
 }
 
-// exchange performs the request as a person's key of this flow would.
-func (c *call) exchange(a *callable, typed *web.Inputs) *editorview.APIExchange {
+// exchange performs the request with a key of this user.
+func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
 	body := web.Indented(requestInputs(typed, a.called().Inputs(c.s.Kinds)))
 	r := c.tryRequest(a.flow.ID, body)
-	w := &recorder{header: http.Header{}}
+	w := &responseRecorder{header: http.Header{}}
 	began := time.Now()
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
@@ -157,9 +159,9 @@ func (c *call) exchange(a *callable, typed *web.Inputs) *editorview.APIExchange 
 	return x
 }
 
-// tryKey lets the person call this flow and read its runs. Files that were just
-// chosen belong to no run of the flow yet, so with some of them the key is one of
-// the whole workspace, as the person is.
+// tryKey returns a temporary key that can call this flow and read its runs.
+// Uploaded files belong to no run of the flow yet; to use them, the key needs
+// access to the workspace, which the user has anyway.
 func (c *call) tryKey(flowID string, typed *web.Inputs) *flow.Key {
 	key := &flow.Key{WorkspaceID: c.WorkspaceID(), Name: c.Member.Name, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Trigger: flow.TriggerBuilder}
 	if len(typed.Files)+len(typed.Last) == 0 {
@@ -168,11 +170,11 @@ func (c *call) tryKey(flowID string, typed *web.Inputs) *flow.Key {
 	return key
 }
 
-// tryRequest is what a program would send.
+// tryRequest returns the request that a program would send.
 func (c *call) tryRequest(flowID, body string) *http.Request {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodPost, c.startURL(flowID), bytes.NewReader([]byte(body)))
 	if err != nil {
-		panic(fmt.Sprintf("pages: the public URL makes no request: %v", err)) // it was read at start
+		panic(fmt.Sprintf("editor: invalid public URL: %v", err)) // it was checked at start
 	}
 	r.RemoteAddr, r.RequestURI = c.Request().RemoteAddr, r.URL.RequestURI()
 	r.Header.Set("Content-Type", "application/json")
@@ -180,8 +182,9 @@ func (c *call) tryRequest(flowID, body string) *http.Request {
 	return r
 }
 
-// requestInputs is what was typed as the body of a request: the API takes no text for a
-// number. What cannot be read is sent as it is, and refused there.
+// requestInputs converts the form to the body of a request. The API does not
+// convert texts to numbers, so this does. Values that cannot be read are sent
+// as typed and refused there.
 func requestInputs(t *web.Inputs, inputs []flow.Input) map[string]any {
 	sent := t.Values(inputs)
 	for i := range inputs {
@@ -197,31 +200,31 @@ func requestInputs(t *web.Inputs, inputs []flow.Input) map[string]any {
 	return sent
 }
 
-// recorder keeps an answer.
-type recorder struct {
+// responseRecorder is an http.ResponseWriter that keeps the response in memory.
+type responseRecorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header is the answer's.
-func (w *recorder) Header() http.Header { return w.header }
+// Header returns the header of the response.
+func (w *responseRecorder) Header() http.Header { return w.header }
 
-// WriteHeader keeps the first status, as a connection does.
-func (w *recorder) WriteHeader(status int) {
+// WriteHeader keeps the first status, as net/http does.
+func (w *responseRecorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
 }
 
 // Write keeps the body.
-func (w *recorder) Write(p []byte) (int, error) {
+func (w *responseRecorder) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(p)
 }
 
-// run is the run that the answer tells of; empty if it tells of none.
-func (w *recorder) run() string {
+// run returns the ID of the run in the response, or "".
+func (w *responseRecorder) run() string {
 	var object struct {
 		Run string `json:"run_id"`
 	}
@@ -231,15 +234,15 @@ func (w *recorder) run() string {
 	return object.Run
 }
 
-// text writes the answer as HTTP/1.1 has it, its JSON spread over lines.
-func (w *recorder) text() (text string, cut bool) {
+// text returns the response as HTTP/1.1 text, with indented JSON.
+func (w *responseRecorder) text() (text string, cut bool) {
 	body, cut := web.ShownBody(w.body.Bytes())
 	line := fmt.Sprintf("HTTP/1.1 %d %s\n", w.status, http.StatusText(w.status))
 	return line + headerText(w.header) + "\n" + body, cut
 }
 
-// requestText writes a request as HTTP/1.1 has it. The key is one that the
-// reader puts in.
+// requestText returns the request as HTTP/1.1 text, with a placeholder for the
+// key.
 func requestText(r *http.Request, body string) string {
 	h := r.Header.Clone()
 	h.Set("Authorization", "Bearer "+snippets.Placeholder)
@@ -247,7 +250,7 @@ func requestText(r *http.Request, body string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\nHost: %s\n", r.Method, u.EscapedPath(), r.URL.Host) + headerText(h) + "\n" + body
 }
 
-// headerText writes a header a line, by name.
+// headerText returns a header as text, sorted by name.
 func headerText(h http.Header) string {
 	var b bytes.Buffer
 	_ = h.Write(&b) // a buffer takes everything

@@ -11,6 +11,7 @@ import (
 	"sluice/views/layout"
 )
 
+// builderRoutes are the routes of the canvas.
 func (s *Server) builderRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow", web.Viewer, onDraft((*call).showBuilder)},
@@ -18,21 +19,24 @@ func (s *Server) builderRoutes() []route {
 		{http.MethodGet, "/flows/:flow/outline", web.Viewer, web.With((*call).findShown, (*call).showOutline)},
 		{http.MethodGet, "/flows/:flow/face", web.Viewer, web.With((*call).findShown, (*call).showFace)},
 		{http.MethodGet, "/flows/:flow/ops", web.Viewer, (*call).missedOps},
-		{http.MethodPost, "/flows/:flow/ops", web.Editor, (*call).takeOps},
+		{http.MethodPost, "/flows/:flow/ops", web.Editor, (*call).applyOps},
 		{http.MethodGet, "/flows/:flow/events", web.Viewer, streaming(web.OnFlow((*call).flowEvents))},
 	}
 }
 
-// draft is what a flow's editor edits, with what keeps it from running.
+// draft is the document that the editor shows, with its problems. It is the
+// draft of a flow or, read-only, the document of a run or a version.
 type draft struct {
 	*flow.Document
 	flow     *flow.Flow
 	problems []flow.Problem
-	// former tells that it is not the draft but what a run ran or a version says.
-	// None of it can be changed.
-	former bool
+	// readOnlyVersion marks the document of a run or a version in place of the
+	// draft. It cannot be changed.
+	readOnlyVersion bool
 }
 
+// findDraft reads and validates the draft of the flow in the path. Missing
+// credentials count as problems.
 func (c *call) findDraft() (*draft, error) {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -40,7 +44,7 @@ func (c *call) findDraft() (*draft, error) {
 	}
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil || d.Schema != flow.Schema {
-		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "This version of Sluice cannot read the format of this draft. Import the flow again.")
 	}
 	problems := document.Validate(d, c.s.Kinds)
 	more, err := c.s.Library.CredentialProblems(c.Ctx(), f.WorkspaceID, d)
@@ -50,8 +54,8 @@ func (c *call) findDraft() (*draft, error) {
 	return &draft{Document: d, flow: f, problems: append(problems, more...)}, nil
 }
 
-// findShown is the document that a page shows, of which it asks for a part: that
-// of the run or version in the address, else the draft.
+// findShown finds the document that the page shows: that of ?run= or ?version=,
+// else the draft.
 func (c *call) findShown() (*draft, error) {
 	d, err := c.findDraft()
 	if err != nil {
@@ -62,7 +66,7 @@ func (c *call) findShown() (*draft, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.ranBy(d, run)
+		return c.draftOfRun(d, run)
 	}
 	if n := c.QueryParam("version"); n != "" {
 		return c.versionOf(d, n)
@@ -70,17 +74,18 @@ func (c *call) findShown() (*draft, error) {
 	return d, nil
 }
 
-// of is another document in the place of the draft.
+// of returns another document of the same flow, read-only.
 func (d *draft) of(doc *flow.Document) *draft {
 	was := *d.flow
 	was.Draft = doc.Canonical()
-	return &draft{Document: doc, flow: &was, former: true}
+	return &draft{Document: doc, flow: &was, readOnlyVersion: true}
 }
 
-// mayChange tells whether the person may change what is shown.
-func (c *call) mayChange(d *draft) bool { return c.MayEdit() && !d.former }
+// canChange reports whether the user may change what is shown.
+func (c *call) canChange(d *draft) bool { return c.MayEdit() && !d.readOnlyVersion }
 
-// showBuilder is GET /flows/{id}: the page on which a flow is drawn.
+// showBuilder is GET /flows/{id}: the editor with the draft, or with ?run= or
+// ?version= with an earlier document.
 func (c *call) showBuilder(d *draft) error {
 	if run := c.QueryParam("run"); run != "" {
 		return c.showReplay(d, run)
@@ -91,7 +96,7 @@ func (c *call) showBuilder(d *draft) error {
 	return c.builder(http.StatusOK, d, nil)
 }
 
-// builder shows the page; change has the last word on what is on it.
+// builder renders the page, after change has been applied to it.
 func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage)) error {
 	faces, err := c.faces(d, nil)
 	if err != nil {
@@ -102,10 +107,10 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 		return err
 	}
 	b := editorview.BuilderPage{
-		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayChange(d),
+		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.canChange(d),
 		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.Member.UserID), Outlined: c.QueryParam("node") != "",
-		Pane: c.pickedPane(), Fill: fill,
+		Pane: c.chosenPane(), Fill: fill,
 	}
 	if change != nil {
 		change(&b)
@@ -115,16 +120,16 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 	return c.Render(status, editorview.Builder(p, b))
 }
 
-// pickedPane is the tab beside the canvas that was looked at last. The script
-// remembers it in a cookie, so that the page comes with it.
-func (c *call) pickedPane() editorview.PaneTab {
+// chosenPane returns the tab next to the canvas that was open last. A script
+// keeps it in a cookie, so that the first response already contains it.
+func (c *call) chosenPane() editorview.PaneTab {
 	if cookie, err := c.Cookie("pane"); err == nil {
 		return editorview.ParsePaneTab(cookie.Value)
 	}
 	return editorview.PaneNode
 }
 
-// fill are the parts of the builder that other screens own.
+// fill adds the parts of the page that other files of this package own.
 func (c *call) fill(d *draft) (f editorview.BuilderFill, err error) {
 	f.Inspector = c.inspector(d)
 	state, err := c.fillPublish(d, &f)
@@ -137,10 +142,11 @@ func (c *call) fill(d *draft) (f editorview.BuilderFill, err error) {
 	return f, err
 }
 
-// palette is the same for everybody, as kinds are declared once.
+// palette returns the kinds of nodes by group.
 func (s *Server) palette() []editorview.PaletteGroup { return editorview.PaletteOf(s.Kinds.List()) }
 
-// facts are what the faces of nodes say beside the nodes themselves.
+// facts returns what nodes show in addition to their own data: problems, pins
+// and missing credentials.
 func (c *call) facts(d *draft) (editorview.NodeFacts, error) {
 	facts := editorview.FactsOf(d.Document, d.problems)
 	pins, err := c.s.Store.ListPins(c.Ctx(), d.flow.WorkspaceID, d.flow.ID)
@@ -155,7 +161,8 @@ func (c *call) facts(d *draft) (editorview.NodeFacts, error) {
 	return facts, err
 }
 
-// missingCredentials are the names that the draft has and the workspace has not.
+// missingCredentials returns the credentials that the draft refers to and the
+// workspace does not have.
 func (c *call) missingCredentials(d *draft) (map[string]bool, error) {
 	missing := map[string]bool{}
 	for i := range d.Nodes {
@@ -176,7 +183,8 @@ func (c *call) missingCredentials(d *draft) (map[string]bool, error) {
 	return missing, nil
 }
 
-// faces are the nodes of an ID list as the canvas shows them; nil is all.
+// faces returns how the canvas shows the nodes in only, or all nodes if it is
+// nil.
 func (c *call) faces(d *draft, only []string) ([]editorview.NodeFace, error) {
 	facts, err := c.facts(d)
 	if err != nil {
@@ -195,7 +203,8 @@ func (c *call) faces(d *draft, only []string) ([]editorview.NodeFace, error) {
 	return list, nil
 }
 
-// showFace is GET /flows/{id}/face?node=: one node with all its ports.
+// showFace is GET /flows/{id}/face?node=: one node with all its ports,
+// including those that are usually hidden.
 func (c *call) showFace(d *draft) error {
 	n := d.Node(c.QueryParam("node"))
 	if n == nil {
@@ -210,11 +219,11 @@ func (c *call) showFace(d *draft) error {
 	return c.Render(http.StatusOK, editorview.CanvasNode(&face))
 }
 
-// revOf reads a revision of the address.
+// revOf parses a revision of a draft.
 func revOf(text string) (int64, error) {
 	rev, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || rev < 0 {
-		return 0, flow.Errorf(flow.CodeInputInvalid, "A revision is a whole number.")
+		return 0, flow.Errorf(flow.CodeInputInvalid, "A revision must be a whole number.")
 	}
 	return rev, nil
 }

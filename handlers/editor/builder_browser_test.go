@@ -18,7 +18,7 @@ func TestBuilder_inABrowser(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
 	id := h.Flow(webtest.SampleFlow)
-	h.SetDraft(id, twoNodes)
+	setDraft(h, id, twoNodes)
 	p := b.Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
 
 	// By mouse: a node from the palette onto the canvas, and two edges.

@@ -17,64 +17,70 @@ import (
 	"sluice/views/layout"
 )
 
-// editing is who has which flow open, and what those hear who have it open in
-// this process.
+// editing tracks which users have which flow open, and notifies their pages.
+// Pages of this process are listeners; other instances report theirs by
+// broadcast. It is safe for concurrent use.
 type editing struct {
-	mu        sync.Mutex
-	flows     map[string][]*listener // by flow ID
-	elsewhere map[string]*elsewhere  // by flow ID, of those that are open here
+	mu             sync.Mutex
+	flows          map[string][]*listener     // by flow ID
+	remotePresence map[string]*remotePresence // by flow ID, of those that are open here
 }
 
-// listener is one open page.
+// listener is one open page of the editor. Its channels are buffered and never
+// block the sender.
 type listener struct {
 	flowID string
 	user   string
 	person layout.Person
-	edited chan struct{} // the draft has moved on
-	news   chan news
-	lost   chan struct{} // closed when it was too slow: it comes again and asks
+	edited chan struct{} // the draft has changed
+	events chan event
+	lost   chan struct{} // closed if the page is too far behind; it then reconnects
 }
 
-// news is an event of the page with what it says.
-type news struct {
+// event is an event for pages, with its data.
+type event struct {
 	name   string
 	detail any
 }
 
-// join adds a page and tells the others. It tells whether it is the first.
+// join adds a page and notifies the others. first reports whether no page of
+// this process had the flow open.
 func (e *editing) join(l *listener) (first bool) {
 	e.mu.Lock()
 	if e.flows == nil {
-		e.flows, e.elsewhere = map[string][]*listener{}, map[string]*elsewhere{}
+		e.flows, e.remotePresence = map[string][]*listener{}, map[string]*remotePresence{}
 	}
-	if first = e.elsewhere[l.flowID] == nil; first {
-		e.elsewhere[l.flowID] = &elsewhere{at: map[string]presence{}}
+	if first = e.remotePresence[l.flowID] == nil; first {
+		e.remotePresence[l.flowID] = &remotePresence{at: map[string]presence{}}
 	}
 	e.flows[l.flowID] = append(e.flows[l.flowID], l)
 	e.mu.Unlock()
-	e.tell(l.flowID, "flow:people", nil)
+	e.publish(l.flowID, "flow:people", nil)
 	return first
 }
 
-func (e *editing) leave(l *listener) {
+// removePage removes a page and notifies the others.
+func (e *editing) removePage(l *listener) {
 	e.mu.Lock()
 	rest := slices.DeleteFunc(e.flows[l.flowID], func(o *listener) bool { return o == l })
 	e.flows[l.flowID] = rest
 	if len(rest) == 0 {
 		delete(e.flows, l.flowID)
-		delete(e.elsewhere, l.flowID)
+		delete(e.remotePresence, l.flowID)
 	}
 	e.mu.Unlock()
-	e.tell(l.flowID, "flow:people", nil)
+	e.publish(l.flowID, "flow:people", nil)
 }
 
-// tell passes an event on to all pages of a flow. It never waits.
-func (e *editing) tell(flowID, name string, detail any) {
+// publish sends an event to all pages of a flow in this process. It never
+// blocks: a page that is too far behind is disconnected, and reloads everything
+// when it reconnects.
+func (e *editing) publish(flowID, name string, detail any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range slices.Clone(e.flows[flowID]) {
 		select {
-		case l.news <- news{name, detail}:
+		case l.events <- event{name, detail}:
 		default:
 			close(l.lost)
 			e.flows[flowID] = slices.DeleteFunc(e.flows[flowID], func(o *listener) bool { return o == l })
@@ -82,24 +88,24 @@ func (e *editing) tell(flowID, name string, detail any) {
 	}
 }
 
-// poke lets the pages of a flow look at the log of its draft.
-func (e *editing) poke(flowID string) {
+// notify makes the pages of a flow read the edit log of its draft.
+func (e *editing) notify(flowID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range e.flows[flowID] {
-		poke(l.edited)
+		notify(l.edited)
 	}
 }
 
 // poke tells a reader to look, unless it will anyway.
-func poke(edited chan<- struct{}) {
+func notify(edited chan<- struct{}) {
 	select {
 	case edited <- struct{}{}:
 	default:
 	}
 }
 
-// others are the people who have a flow open, without the one who asks.
+// others returns the users who have a flow open anywhere, except the given one.
 func (e *editing) others(flowID, user string) []layout.Person {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -114,7 +120,7 @@ func (e *editing) others(flowID, user string) []layout.Person {
 	for _, l := range e.flows[flowID] {
 		add(l.user, l.person)
 	}
-	if o := e.elsewhere[flowID]; o != nil {
+	if o := e.remotePresence[flowID]; o != nil {
 		for _, at := range slices.Sorted(maps.Keys(o.at)) {
 			for _, p := range o.at[at].people {
 				add(p.User, p.Person)
@@ -124,22 +130,22 @@ func (e *editing) others(flowID, user string) []layout.Person {
 	return list
 }
 
-// FlowEdited tells the pages that show a flow that its draft has moved on. The
-// store calls it after each commit, of this process or another's.
-func (s *Server) FlowEdited(_, flowID string, _ int64) { s.editing.poke(flowID) }
+// FlowEdited notifies the pages that show a flow that its draft has changed.
+// The store calls it after each commit, of this process or another.
+func (s *Server) FlowEdited(_, flowID string, _ int64) { s.editing.notify(flowID) }
 
-// flowStream is one page's stream.
+// flowStream is the event stream of one page.
 type flowStream struct {
 	*call
 	*listener
 	out     *web.Stream
-	rev     int64 // the page has heard of everything up to here
+	rev     int64 // the page has all edits up to this revision
 	checked time.Time
 }
 
-// flowEvents is GET /flows/{id}/events: what others do to the draft, who they
-// are, and what happens to the flow. ?rev= is what the page knows; an
-// EventSource that reconnects says it in Last-Event-ID.
+// flowEvents is GET /flows/{id}/events: edits by others, who they are, and
+// events such as a publish or a run. ?rev= is the revision that the page has;
+// after a reconnect the browser sends the last one as Last-Event-ID.
 func (c *call) flowEvents(f *flow.Flow) error {
 	known := c.Request().Header.Get("Last-Event-ID")
 	if known == "" {
@@ -151,15 +157,17 @@ func (c *call) flowEvents(f *flow.Flow) error {
 	}
 	who := layout.Person{Name: c.Member.Name, Email: c.Member.Email, Role: string(c.Member.Role)}
 	s := &flowStream{call: c, rev: rev, checked: c.s.Now(), listener: &listener{
-		flowID: f.ID, user: c.Member.UserID, person: who, edited: make(chan struct{}, 1), news: make(chan news, web.EventBuffer), lost: make(chan struct{}),
+		flowID: f.ID, user: c.Member.UserID, person: who, edited: make(chan struct{}, 1), events: make(chan event, web.EventBuffer), lost: make(chan struct{}),
 	}}
 	return s.serve()
 }
 
+// serve sends events until the page is closed. The page is added before the
+// first read of the log, so that no edit is missed.
 func (s *flowStream) serve() error {
-	// Listening begins before the first look, so nothing falls between.
-	s.s.come(s.listener)
-	defer s.s.leave(s.listener)
+
+	s.s.addPage(s.listener)
+	defer s.s.removePage(s.listener)
 	s.edited <- struct{}{}
 	s.out = web.StartStream(s.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
@@ -168,8 +176,10 @@ func (s *flowStream) serve() error {
 	return nil
 }
 
+// follow handles one notification after another. If the database is
+// unavailable, the notification is repeated later and the stream stays open.
 func (s *flowStream) follow() error {
-	beat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
+	heartbeat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
 	defer stop()
 	for {
 		var err error
@@ -182,16 +192,16 @@ func (s *flowStream) follow() error {
 			return web.ErrStreamDone
 		case <-s.edited:
 			if err = s.sendEdits(); flow.IsUnavailable(err) {
-				s.later(func() { poke(s.edited) })
+				s.retryLater(func() { notify(s.edited) })
 				err = nil
 			}
-		case n := <-s.news:
-			if err = s.sendNews(n); flow.IsUnavailable(err) {
-				s.later(func() { s.again(n) })
+		case n := <-s.events:
+			if err = s.sendEvent(n); flow.IsUnavailable(err) {
+				s.retryLater(func() { s.requeue(n) })
 				err = nil
 			}
-		case <-beat:
-			err = s.beat()
+		case <-heartbeat:
+			err = s.heartbeat()
 		}
 		if err != nil {
 			return err
@@ -199,23 +209,24 @@ func (s *flowStream) follow() error {
 	}
 }
 
-// later does something again that failed because the database was away.
-func (s *flowStream) later(f func()) { time.AfterFunc(web.RetryPause, f) }
+// retryLater repeats something after the database was unavailable.
+func (s *flowStream) retryLater(f func()) { time.AfterFunc(web.RetryPause, f) }
 
-// again puts news back that could not be sent, unless the page is so far behind
-// that it loads everything anyway.
-func (s *flowStream) again(n news) {
+// requeue puts back an event that could not be sent, unless the queue is full:
+// then the page reloads everything anyway.
+func (s *flowStream) requeue(n event) {
 	select {
-	case s.news <- n:
+	case s.events <- n:
 	default:
 	}
 }
 
-// beat keeps the connection alive, and looks at the member now and then.
-func (s *flowStream) beat() error {
-	s.s.renew(s.flowID)
+// heartbeat keeps the connection alive and from time to time checks that the
+// user still has access.
+func (s *flowStream) heartbeat() error {
+	s.s.refreshPresence(s.flowID)
 	if s.s.Now().Sub(s.checked) >= web.MemberCheckInterval {
-		if err := s.stillMay(); err != nil && !flow.IsUnavailable(err) {
+		if err := s.checkAccess(); err != nil && !flow.IsUnavailable(err) {
 			return err
 		}
 	}
@@ -223,9 +234,9 @@ func (s *flowStream) beat() error {
 	return s.out.Flush()
 }
 
-// stillMay ends the stream of somebody who was signed out or is no member of
-// the workspace any more.
-func (s *flowStream) stillMay() error {
+// checkAccess ends the stream of a user who signed out or lost access to the
+// workspace.
+func (s *flowStream) checkAccess() error {
 	s.checked = s.s.Now()
 	err := s.CheckSession()
 	if err == nil {
@@ -237,9 +248,9 @@ func (s *flowStream) stillMay() error {
 	return err
 }
 
-// sendEdits sends what the log has beyond what the page knows.
+// sendEdits sends the edits since the revision that the page has.
 func (s *flowStream) sendEdits() error {
-	if err := s.stillMay(); err != nil {
+	if err := s.checkAccess(); err != nil {
 		return err
 	}
 	d, list, err := s.since(s.WorkspaceID(), s.flowID, s.rev)
@@ -264,8 +275,10 @@ func (s *flowStream) sendEdits() error {
 	return nil
 }
 
-func (s *flowStream) sendNews(n news) error {
-	if err := s.stillMay(); err != nil {
+// sendEvent sends an event. The list of users is rendered per page, because it
+// leaves out the user of that page.
+func (s *flowStream) sendEvent(n event) error {
+	if err := s.checkAccess(); err != nil {
 		return err
 	}
 	if n.name != "flow:people" {
@@ -278,8 +291,8 @@ func (s *flowStream) sendNews(n news) error {
 	return s.event(n.name, "", map[string]any{"html": b.String()})
 }
 
-// event sends one event; those of the log have their revision as ID, so that
-// the browser says it when it comes again.
+// event sends one event. Edits have their revision as ID, which the browser
+// sends when it reconnects.
 func (s *flowStream) event(name, id string, detail any) error {
 	s.out.Add(id, name, detail)
 	return s.out.Flush()

@@ -12,15 +12,15 @@ func TestEditing_slowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var e editing
-		l := &listener{flowID: "f", user: "u", person: layout.Person{Name: "Ada"}, edited: make(chan struct{}, 1), news: make(chan news, web.EventBuffer), lost: make(chan struct{})}
+		l := &listener{flowID: "f", user: "u", person: layout.Person{Name: "Ada"}, edited: make(chan struct{}, 1), events: make(chan event, web.EventBuffer), lost: make(chan struct{})}
 		e.join(l)
 		for range web.EventBuffer + 1 {
-			e.tell("f", "flow:run", nil)
+			e.publish("f", "flow:run", nil)
 		}
 		<-l.lost
 		if len(e.others("f", "")) != 0 {
 			t.Error("who is lost is still here")
 		}
-		e.leave(l)
+		e.removePage(l)
 	})
 }

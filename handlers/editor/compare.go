@@ -17,8 +17,8 @@ import (
 	"sluice/views/layout"
 )
 
-// showCompare is GET compare: how two versions differ. Without numbers, it is
-// the live one and the draft.
+// showCompare is GET /flows/{id}/compare: the differences between two versions,
+// by default between the live one and the draft.
 func (c *call) showCompare(f *flow.Flow) error {
 	from, err := comparedVersion(c.QueryParam("from"), f.LiveVersion)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *call) showCompare(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.Compare(c.Page("Compare versions of "+f.Name, layout.SectionFlows), p))
 }
 
-// comparedVersion reads the number of a version, or "draft", which is 0.
+// comparedVersion parses a version number; "draft" is 0.
 func comparedVersion(text string, otherwise int64) (int64, error) {
 	switch text {
 	case "":
@@ -59,6 +59,7 @@ func comparedVersion(text string, otherwise int64) (int64, error) {
 	return n, nil
 }
 
+// versionChoices returns the draft and all versions as options.
 func (c *call) versionChoices(f *flow.Flow) ([]components.Option, error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
@@ -75,7 +76,7 @@ func (c *call) versionChoices(f *flow.Flow) ([]components.Option, error) {
 	return choices, nil
 }
 
-// nodeDiffs are the nodes that changed, field by field.
+// nodeDiffs converts the changed nodes, field by field.
 func nodeDiffs(d *document.Diff) (list []editorview.NodeDiff) {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
@@ -88,43 +89,46 @@ func nodeDiffs(d *document.Diff) (list []editorview.NodeDiff) {
 	return list
 }
 
+// fieldDiff converts a changed field. Long texts are shown as one text with the
+// changes marked.
 func fieldDiff(v document.FieldChange) editorview.FieldDiff {
 	f := editorview.FieldDiff{Title: v.Title, Had: v.Had, Has: v.Has}
 	if v.Had {
-		f.Before = readable(v.Before)
+		f.Before = valueText(v.Before)
 	}
 	if v.Has {
-		f.After = readable(v.After)
+		f.After = valueText(v.After)
 	}
-	if f.Had && f.Has && (strings.ContainsAny(f.Before+f.After, " \n") || len(f.Before)+len(f.After) > longText) {
+	if f.Had && f.Has && (strings.ContainsAny(f.Before+f.After, " \n") || len(f.Before)+len(f.After) > minMergedDiff) {
 		f.Pieces = textDiff(f.Before, f.After)
 	}
 	return f
 }
 
-// longText is from where on two texts, in bytes, are better read as one with
-// what changed marked in it.
-const longText = 80
+// minMergedDiff is the size in bytes from which two texts are shown as one with
+// the changes marked.
+const minMergedDiff = 80
 
-// readable writes a value as a person reads it: a text as it is, anything else
-// as JSON.
-func readable(v any) string {
+// valueText formats a value for people: a text unchanged, anything else as
+// JSON.
+func valueText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
 	return string(flow.EncodeJSON(v))
 }
 
-// wordsAtMost is the size in bytes from which on texts are compared by lines:
-// words of very long ones would take seconds.
-const wordsAtMost = 64 << 10
+// maxWordDiff is the size in bytes up to which texts are compared by words.
+// Longer ones are compared by lines, because words would take seconds.
+const maxWordDiff = 64 << 10
 
-// textDiff finds what one text adds to and removes from another, in whole words.
+// textDiff compares two texts by whole words. The diff library compares runes,
+// so each distinct word is encoded as one rune.
 func textDiff(before, after string) []editorview.Piece {
 	d := diffmatchpatch.New()
 	d.DiffTimeout = 200 * time.Millisecond
-	split := words
-	if len(before)+len(after) > wordsAtMost {
+	split := splitWords
+	if len(before)+len(after) > maxWordDiff {
 		split = func(s string) []string { return strings.SplitAfter(s, "\n") }
 	}
 	a, b, parts := asRunes(split(before), split(after))
@@ -143,8 +147,8 @@ var pieceChanges = map[diffmatchpatch.Operation]string{
 	diffmatchpatch.DiffInsert: document.ChangeAdded, diffmatchpatch.DiffDelete: document.ChangeRemoved,
 }
 
-// words parts a text into words, spaces and signs.
-func words(s string) (list []string) {
+// splitWords splits a text into words, spaces and punctuation.
+func splitWords(s string) (list []string) {
 	begin := 0
 	for i, r := range s {
 		_, size := utf8.DecodeRuneInString(s[i:])
@@ -166,8 +170,8 @@ func isWordRune(r rune) bool {
 	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
 }
 
-// asRunes writes each different part as a rune of its own, so that the diff of
-// the runes is one of the parts.
+// asRunes encodes each distinct part as a rune, so that a diff of the runes is
+// a diff of the parts.
 func asRunes(before, after []string) (a, b []rune, parts []string) {
 	place := map[string]rune{}
 	encode := func(list []string) []rune {
@@ -190,6 +194,8 @@ func asRunes(before, after []string) (a, b []rune, parts []string) {
 // Surrogates are no runes and would not survive; partOf takes runeOf back.
 const surrogates, surrogateCount = 0xd800, 0x800
 
+// runeOf returns the rune for a number. Surrogates (U+D800 to U+DFFF) are
+// skipped, because they are not valid in strings.
 func runeOf(n rune) rune {
 	if n >= surrogates {
 		return n + surrogateCount
@@ -197,6 +203,7 @@ func runeOf(n rune) rune {
 	return n
 }
 
+// partOf is the inverse of runeOf.
 func partOf(r rune) int {
 	if r >= surrogates+surrogateCount {
 		return int(r - surrogateCount)

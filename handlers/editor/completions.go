@@ -11,21 +11,21 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// completion is a value that a template could use: the name that stands in it,
-// and the port that it comes from.
+// completion is a value that a template can use.
 type completion struct {
 	Name string `json:"name"`
 	From string `json:"from"` // node.port
-	// To is the port of this node that the name grows; empty where the edge is
-	// there already.
+	// To is the input port that the name creates; empty if it is already
+	// connected.
 	To      string    `json:"to,omitempty"`
 	Title   string    `json:"title"`
 	Type    flow.Type `json:"type"`
 	Example string    `json:"example,omitempty"`
 }
 
-// listCompletions is GET what could be written between {{ and }} in a template
-// of a node: the outputs of all nodes that do not depend on it.
+// listCompletions is GET /flows/{id}/completions?node=: what can be written
+// between {{ and }} in a template of a node, which is the outputs of all nodes
+// that do not depend on it.
 func (c *call) listCompletions(d *draft) error {
 	n := d.Node(c.QueryParam("node"))
 	if n == nil || c.s.Kinds.For(n) == nil {
@@ -39,7 +39,8 @@ func (c *call) listCompletions(d *draft) error {
 	return c.JSON(http.StatusOK, map[string]any{"completions": l.all()})
 }
 
-// lastOutputs are what the nodes of a flow gave in its last run, by node.
+// lastOutputs returns the outputs of each node in the last run of the flow, as
+// examples.
 func (c *call) lastOutputs(flowID string) (map[string]map[string]any, error) {
 	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: 1})
 	if err != nil || len(runs) == 0 {
@@ -58,7 +59,7 @@ func (c *call) lastOutputs(flowID string) (map[string]map[string]any, error) {
 	return outputs, nil
 }
 
-// completions gathers what a node could be fed with.
+// completions collects the completions for one node.
 type completions struct {
 	d       *flow.Document
 	node    *flow.Node
@@ -68,18 +69,19 @@ type completions struct {
 	list    []completion
 }
 
+// all returns the completions; values that are already connected come first.
 func (l *completions) all() []completion {
 	own := l.kinds.For(l.node)
 	for _, p := range flow.InputPorts(l.node, own) {
 		if !p.Template {
-			l.taken[p.Name] = true // a port of the kind itself; {{it}} is refused
+			l.taken[p.Name] = true // a port of the kind itself; a template cannot use its name
 		}
 	}
-	fed := l.fed()
+	fed := l.connectedNames()
 	for _, name := range fed {
 		l.taken[name] = true
 	}
-	after := l.after()
+	after := l.dependents()
 	for i := range l.d.Nodes {
 		n := &l.d.Nodes[i]
 		k := l.kinds.For(n)
@@ -101,8 +103,9 @@ func connectedFirst(c completion) int {
 	return 1
 }
 
-// fed are the names that edges into this node fill, by where they come from.
-func (l *completions) fed() map[string]string {
+// connectedNames maps ports of other nodes to the template names that they are
+// connected to.
+func (l *completions) connectedNames() map[string]string {
 	own := l.kinds.For(l.node)
 	fed := map[string]string{}
 	for _, e := range l.d.Edges {
@@ -115,9 +118,9 @@ func (l *completions) fed() map[string]string {
 	return fed
 }
 
-// after are the nodes that depend on this one: an edge from them would make a
-// circle.
-func (l *completions) after() map[string]bool {
+// dependents returns the nodes that depend on this one; an edge from them would
+// create a cycle.
+func (l *completions) dependents() map[string]bool {
 	seen := map[string]bool{}
 	for queue := []string{l.node.ID}; len(queue) > 0; queue = queue[1:] {
 		for _, e := range l.d.Edges {
@@ -132,12 +135,13 @@ func (l *completions) after() map[string]bool {
 	return seen
 }
 
+// add adds the completion for an output port.
 func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[string]string) {
 	out := completion{From: n.ID + "." + p.Name, Title: editorview.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
 	if name, connected := fed[out.From]; connected {
 		out.Name = name
 	} else {
-		out.Name = l.free(nameFor(n, k, p))
+		out.Name = l.unusedName(nameFor(n, k, p))
 		out.To = l.node.ID + "." + out.Name
 	}
 	if k.Role == flow.RoleInput {
@@ -152,8 +156,8 @@ func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[strin
 
 var notName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
-// nameFor is what a value is called in a template: the name of an input, the
-// node where it has one output that matters, or both.
+// nameFor returns a name for a value in a template: the name of an input, the
+// ID of a node for its first output, or else both ID and port.
 func nameFor(n *flow.Node, k *flow.Kind, p flow.Port) string {
 	name := n.ID + "_" + p.Name
 	switch {
@@ -169,8 +173,8 @@ func nameFor(n *flow.Node, k *flow.Kind, p flow.Port) string {
 	return name
 }
 
-// free makes a name that nothing else has.
-func (l *completions) free(name string) string {
+// unusedName returns a name that is not taken, with a number if needed.
+func (l *completions) unusedName(name string) string {
 	for base, i := name, '2'; l.taken[name]; i++ {
 		name = base + "_" + string(i)
 	}
@@ -178,7 +182,8 @@ func (l *completions) free(name string) string {
 	return name
 }
 
-// example is what came out of the port last, or what the flow says of it.
+// example returns what the port gave in the last run, or for an input its
+// example or default.
 func (l *completions) example(n *flow.Node, k *flow.Kind, p flow.Port) string {
 	value, known := l.samples[n.ID][p.Name]
 	for _, field := range []string{"example", "default"} {

@@ -13,8 +13,9 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// shownRun is the run of an ID, or the last of the flow; nil if there is none.
-func (c *call) shownRun(flowID, runID string) (*flow.Run, error) {
+// findRunOrLast returns the run with the ID, or the last run of the flow if the
+// ID is empty. It returns nil if there are no runs.
+func (c *call) findRunOrLast(flowID, runID string) (*flow.Run, error) {
 	if runID != "" {
 		return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
 	}
@@ -28,7 +29,7 @@ func (c *call) shownRun(flowID, runID string) (*flow.Run, error) {
 	return &runs[0], nil
 }
 
-// findStep finds what a node did in a run; nil if it did nothing yet.
+// findStep returns the step of a node in a run, or nil if it has not started.
 func (c *call) findStep(run *flow.Run, node string) (*flow.Step, error) {
 	steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)
 	if err != nil {
@@ -42,8 +43,8 @@ func (c *call) findStep(run *flow.Run, node string) (*flow.Step, error) {
 	return nil, nil
 }
 
-// showData is GET /flows/{id}/data/{node}?run=: what went into the node and came
-// out of it, or with ?side= a part of one of those values.
+// showData is GET /flows/{id}/data/{node}?run=: the inputs and outputs of a
+// node in a run. With ?side= it is a part of one value.
 func (c *call) showData() error {
 	if c.QueryParam("side") != "" {
 		return c.showBranch()
@@ -54,7 +55,7 @@ func (c *call) showData() error {
 	}
 	n := d.Node(c.Param("node"))
 	if n == nil {
-		n, err = c.formerNode(d)
+		n, err = c.nodeOfRun(d)
 	}
 	if err != nil {
 		return err
@@ -62,10 +63,10 @@ func (c *call) showData() error {
 	return c.dataPanel(http.StatusOK, d, n, c.QueryParam("run"), nil)
 }
 
-// formerNode finds a node that is not in the draft any more in the document that
-// the run had.
-func (c *call) formerNode(d *draft) (*flow.Node, error) {
-	run, err := c.shownRun(d.flow.ID, c.QueryParam("run"))
+// nodeOfRun finds a node that is no longer in the draft in the document of the
+// run.
+func (c *call) nodeOfRun(d *draft) (*flow.Node, error) {
+	run, err := c.findRunOrLast(d.flow.ID, c.QueryParam("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +82,13 @@ func (c *call) formerNode(d *draft) (*flow.Node, error) {
 	return nil, web.ErrNotFound
 }
 
-func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, trouble *pinTrouble) error {
+// dataPanel renders the data of a node, with the error of a pin that was
+// refused.
+func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, trouble *pinError) error {
 	panel := editorview.DataPanel{FlowID: d.flow.ID, Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
 	k := c.s.Kinds.For(n)
 	panel.Title, panel.CanPin = editorview.NodeTitle(n, k), k != nil && k.CanPin()
-	run, err := c.shownRun(d.flow.ID, runID)
+	run, err := c.findRunOrLast(d.flow.ID, runID)
 	if err != nil {
 		return err
 	}
@@ -106,12 +109,12 @@ func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, troub
 	return c.builder(status, d, func(b *editorview.BuilderPage) { b.Fill.Data = editorview.Data(panel) })
 }
 
-// fillData puts what the node did in a run into the panel.
+// fillData adds what the node did in a run.
 func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	m := c.mark(run)
 	panel.Run = &m
 	if run.Erased != "" {
-		panel.Erased = "The content of this run is gone: it was not to be saved, or its time is over."
+		panel.Erased = "The content of this run was erased: it was not saved, or its retention period is over."
 	}
 	step, err := c.findStep(run, panel.Node)
 	if err != nil || step == nil {
@@ -124,6 +127,8 @@ func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	return nil
 }
 
+// valuesOf converts values, each with the URL from which its nested parts are
+// loaded.
 func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string, values map[string]any) []components.ValueView {
 	list := []components.ValueView{}
 	for _, name := range sortedKeys(values) {
@@ -134,7 +139,8 @@ func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string,
 	return list
 }
 
-// fillPin puts what is pinned into the panel, and what could be edited.
+// fillPin adds the pinned outputs, or the outputs of the run as a starting
+// point for a pin.
 func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
 	pins, err := c.s.Store.ListPins(c.Ctx(), c.WorkspaceID(), d.flow.ID)
 	if err != nil {
@@ -155,16 +161,16 @@ func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
 		outputs[v.Name] = v.Value
 	}
 	panel.Typed = "{}"
-	if text := web.Indented(outputs); len(text) < maxEdited {
+	if text := web.Indented(outputs); len(text) < maxEditable {
 		panel.Typed = text
 	}
 	return nil
 }
 
-// maxEdited is how much of outputs is offered to be edited, in bytes.
-const maxEdited = 64 << 10
+// maxEditable is the size in bytes up to which outputs are offered for editing.
+const maxEditable = 64 << 10
 
-// showBranch is one part of a value, which a large one is opened by.
+// showBranch renders a part of a value. Large values are opened part by part.
 func (c *call) showBranch() error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -198,7 +204,7 @@ func (c *call) showBranch() error {
 	return c.Render(http.StatusOK, components.Value(components.ValueView{Name: port, Value: v, More: more, At: c.QueryParam("at"), All: true}))
 }
 
-// valueAt follows a JSON pointer.
+// valueAt returns the value at a JSON pointer (RFC 6901).
 func valueAt(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, true

@@ -8,8 +8,8 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestFormer_hearsNothing looks at what a run ran while another person goes on
-// with the draft.
+// TestFormer_hearsNothing opens the document of a run while another user keeps editing
+// the draft.
 func TestFormer_hearsNothing(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

@@ -19,7 +19,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Bounds of what is decided about a form, in characters and numbers.
+// Limits of the settings of a form, in characters or as numbers.
 const (
 	maxFormTitle   = 120
 	maxFormIntro   = 2000
@@ -29,8 +29,9 @@ const (
 	maxFormOrigins = 20
 )
 
-// formOrigin is the scheme and host of sites that may embed a form; a star
-// stands for all below a domain of two names at least.
+// formOrigin matches the scheme and host of a site that may embed a form. A
+// leading *. matches all subdomains; at least two labels must follow, so that a
+// whole top-level domain cannot be allowed.
 var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
 
 func (s *Server) formSettingsRoutes() []route {
@@ -40,7 +41,8 @@ func (s *Server) formSettingsRoutes() []route {
 	}
 }
 
-// findForm is the form of a flow, also one that nobody decided about yet.
+// findForm returns the form of a flow. A flow without settings has the default
+// form, which is off.
 func (c *call) findForm(f *flow.Flow) (*flow.Form, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
 	if web.IsNotFound(err) {
@@ -58,6 +60,8 @@ func (c *call) showFormSettings(f *flow.Flow) error {
 	return c.renderFormSettings(http.StatusOK, f, form, formSettings(form))
 }
 
+// renderFormSettings renders the settings. s has the values of the fields, form
+// what is stored.
 func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
@@ -70,7 +74,7 @@ func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s c
 	return c.Render(status, consoleview.FormSettingsPage(c.Page("Form of "+f.Name, layout.SectionFlows), s))
 }
 
-// formSettings is a form as its fields show it.
+// formSettings converts a form to the values of its fields.
 func formSettings(f *flow.Form) consoleview.FormSettings {
 	return consoleview.FormSettings{
 		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted,
@@ -79,7 +83,8 @@ func formSettings(f *flow.Form) consoleview.FormSettings {
 	}
 }
 
-// changeForm is POST /flows/{id}/form.
+// changeForm is POST /flows/{id}/form. The password is hashed only if all other
+// fields are valid, because hashing is expensive.
 func (c *call) changeForm(f *flow.Flow) error {
 	before, err := c.findForm(f)
 	if err != nil {
@@ -88,9 +93,9 @@ func (c *call) changeForm(f *flow.Flow) error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
-	typed := c.typedSettings()
+	typed := c.readSettingsFields()
 	form := *before
-	typed.Errors = c.readSettings(&form, typed)
+	typed.Errors = c.parseSettings(&form, typed)
 	password := c.FormValue("password")
 	switch {
 	case password != "":
@@ -114,23 +119,24 @@ func (c *call) changeForm(f *flow.Flow) error {
 	if err := c.auditForm(f, before, &form); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, savedWords(f, before, &form))
+	c.Toast(components.ToneOK, savedText(f, before, &form))
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/form")
 }
 
-func savedWords(f *flow.Flow, before, form *flow.Form) string {
+// savedText returns the message after saving.
+func savedText(f *flow.Flow, before, form *flow.Form) string {
 	switch {
 	case form.On && !before.On && f.LiveVersion == 0:
-		return "Saved. The form shows as soon as the flow is published."
+		return "Saved. The form appears when the flow is published."
 	case form.On && !before.On:
 		return "The form is on."
 	case !form.On && before.On:
-		return "The form is off. Its address and all results show nothing any more."
+		return "The form is off. Its link and all results no longer work."
 	}
 	return "Saved."
 }
 
-// auditForm writes down what changed, without what it changed to.
+// auditForm writes the audit log: which settings changed, without their values.
 func (c *call) auditForm(f *flow.Flow, before, form *flow.Form) error {
 	changed := form.Changed(&before.FormSettings)
 	if form.On != before.On {
@@ -148,8 +154,9 @@ func (c *call) auditForm(f *flow.Flow, before, form *flow.Form) error {
 	return c.Audit("form.change", f.Name, strings.Join(changed, ", "))
 }
 
-// typedSettings is what came, as it is shown again.
-func (c *call) typedSettings() consoleview.FormSettings {
+// readSettingsFields returns the submitted values, so that they can be shown
+// again.
+func (c *call) readSettingsFields() consoleview.FormSettings {
 	text := func(name string) string {
 		return strings.TrimSpace(strings.ReplaceAll(c.FormValue(name), "\r\n", "\n"))
 	}
@@ -159,8 +166,9 @@ func (c *call) typedSettings() consoleview.FormSettings {
 	}
 }
 
-// readSettings takes what is right into the form, and tells what is not.
-func (c *call) readSettings(form *flow.Form, typed consoleview.FormSettings) components.Errors {
+// parseSettings copies valid values to the form and returns the errors of the
+// others.
+func (c *call) parseSettings(form *flow.Form, typed consoleview.FormSettings) components.Errors {
 	errs := components.Errors{}
 	form.On, form.Unlisted = typed.On, typed.Unlisted
 	for _, t := range []struct {
@@ -169,7 +177,7 @@ func (c *call) readSettings(form *flow.Form, typed consoleview.FormSettings) com
 		to         *string
 	}{{"title", typed.Title, maxFormTitle, &form.Title}, {"intro", typed.Intro, maxFormIntro, &form.Intro}, {"button", typed.Button, maxFormButton, &form.Button}} {
 		if n := utf8.RuneCountInString(t.text); n > t.most {
-			errs[t.name] = fmt.Sprintf("This may have at most %d characters; it has %d.", t.most, n)
+			errs[t.name] = fmt.Sprintf("Use at most %d characters; this has %d.", t.most, n)
 			continue
 		}
 		if trouble := flow.CheckName(t.text, t.most); trouble != "" && t.name != "intro" { // which may have lines
@@ -189,33 +197,34 @@ func (c *call) readSettings(form *flow.Form, typed consoleview.FormSettings) com
 	}{{"per_minute", typed.PerMinute, maxPerMinute, 1, &form.PerMinute}, {"per_day", typed.PerDay, maxPerDay, 1, &form.PerDay}, {"max_file", typed.MaxFile, mostFile, 1 << 20, &form.MaxFile}} {
 		value, ok := flow.ParseCount(n.text)
 		if !ok || value < 1 || value > n.most {
-			errs[n.name] = fmt.Sprintf("Type a whole number from 1 to %d.", n.most)
+			errs[n.name] = fmt.Sprintf("Enter a whole number from 1 to %d.", n.most)
 			continue
 		}
 		*n.to = value * n.unit
 	}
-	origins, bad := readOrigins(typed.Origins)
-	if bad != "" {
-		errs["origins"] = bad
+	origins, problem := readOrigins(typed.Origins)
+	if problem != "" {
+		errs["origins"] = problem
 	}
 	form.Origins = origins
 	return errs
 }
 
-// readOrigins reads the sites that may embed a form, one a line.
-func readOrigins(text string) (list []string, bad string) {
+// readOrigins reads the sites that may embed a form, one per line. problem is
+// empty if they are valid.
+func readOrigins(text string) (list []string, problem string) {
 	for line := range strings.Lines(text) {
 		origin := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(line), "/"))
 		if origin == "" || slices.Contains(list, origin) {
 			continue
 		}
 		if !formOrigin.MatchString(origin) {
-			return list, fmt.Sprintf("%q is not the address of a site. Write it like https://www.example.com, without a path.", strings.TrimSpace(line))
+			return list, fmt.Sprintf("%q is not the address of a site. Use the form https://www.example.com, without a path.", strings.TrimSpace(line))
 		}
 		list = append(list, origin)
 	}
 	if len(list) > maxFormOrigins {
-		return list, fmt.Sprintf("At most %d sites may be listed.", maxFormOrigins)
+		return list, fmt.Sprintf("List at most %d sites.", maxFormOrigins)
 	}
 	return list, ""
 }

@@ -17,6 +17,8 @@ import (
 	"sluice/views/layout"
 )
 
+// inspectorRoutes are the routes of the inspector, the pane with the settings
+// of a node.
 func (s *Server) inspectorRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/overview", web.Viewer, web.With((*call).findShown, (*call).showOverview)},
@@ -27,55 +29,57 @@ func (s *Server) inspectorRoutes() []route {
 		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, web.With((*call).findNode, (*call).showUpgrade)},
 		{http.MethodGet, "/flows/:flow/completions", web.Viewer, onDraft((*call).listCompletions)},
 		{http.MethodGet, "/flows/:flow/models", web.Viewer, (*call).listModels},
-		{http.MethodPost, "/flows/:flow/files", web.Editor, (*call).addFile},
+		{http.MethodPost, "/flows/:flow/files", web.Editor, (*call).uploadFile},
 		{http.MethodGet, "/files/:id", web.Viewer, (*call).showFile},
 	}
 }
 
-// drafted is a node of a draft, with what it takes to show and change it.
-type drafted struct {
+// draftNode is a node of a draft with its kind.
+type draftNode struct {
 	*draft
 	node *flow.Node
 	kind *flow.Kind
 }
 
-// findNode reads the node of the draft that the address names.
-func (c *call) findNode() (*drafted, error) {
+// findNode finds the node of the path in the draft.
+func (c *call) findNode() (*draftNode, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, err
 	}
-	return c.nodeIn(d)
+	return c.findNodeIn(d)
 }
 
-func (c *call) nodeIn(d *draft) (*drafted, error) {
+// findNodeIn finds the node of the path in a document.
+func (c *call) findNodeIn(d *draft) (*draftNode, error) {
 	n := d.Node(c.Param("node"))
 	if n == nil {
 		return nil, web.ErrNotFound
 	}
 	k := c.s.Kinds.For(n)
 	if k == nil {
-		return nil, flow.Errorf(flow.CodeDocumentInvalid, "There is no kind %q, so this node cannot be changed here. Delete it, or export the flow and mend it.", n.Kind)
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The kind %q does not exist, so this node cannot be edited here. Delete it, or export the flow and fix it.", n.Kind)
 	}
-	return &drafted{d, n, k}, nil
+	return &draftNode{d, n, k}, nil
 }
 
-// pane makes the inspector of a node.
-func (c *call) pane(t *drafted) (editorview.NodePane, error) {
+// pane returns the inspector of a node.
+func (c *call) pane(t *draftNode) (editorview.NodePane, error) {
 	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return editorview.NodePane{}, err
 	}
-	facts := editorview.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.mayChange(t.draft)}
+	facts := editorview.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.canChange(t.draft)}
 	for _, credential := range list {
 		facts.Credentials = append(facts.Credentials, editorview.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
 	}
 	return editorview.PaneOf(t.Document, t.node, t.kind, facts), nil
 }
 
-// showNode is GET the inspector: alone for the script, a page without one.
+// showNode is GET /flows/{id}/node/{node}: the inspector as a fragment, or
+// without scripts as a page.
 func (c *call) showNode(d *draft) error {
-	t, err := c.nodeIn(d)
+	t, err := c.findNodeIn(d)
 	if err != nil {
 		return err
 	}
@@ -86,23 +90,24 @@ func (c *call) showNode(d *draft) error {
 	return c.renderPane(http.StatusOK, p)
 }
 
+// renderPane renders the inspector.
 func (c *call) renderPane(status int, p editorview.NodePane) error {
 	if c.IsFragment() {
 		return c.Render(status, editorview.Inspector(p))
 	}
 	page := c.Page(p.Name, layout.SectionFlows)
-	page.Canvas = true // its styles are those of the builder
+	page.Canvas = true // for the styles of the editor
 	return c.Render(status, editorview.InspectorPage(page, p))
 }
 
-// saveNode is POST the inspector without a script: what differs from the draft
-// is carried out as edits.
-func (c *call) saveNode(t *drafted) error {
+// saveNode is POST /flows/{id}/node/{node}, which is used without scripts. It
+// applies what differs from the draft as edits.
+func (c *call) saveNode(t *draftNode) error {
 	form, err := c.nodeForm(t)
 	if err != nil {
 		return err
 	}
-	if form.failed() {
+	if form.hasErrors() {
 		p, err := c.pane(t)
 		if err != nil {
 			return err
@@ -116,8 +121,9 @@ func (c *call) saveNode(t *drafted) error {
 	return c.Redirect("/flows/" + t.flow.ID + "/node/" + t.node.ID)
 }
 
-// moveSecret handles the button beside a text that looks like a secret.
-func (c *call) moveSecret(t *drafted) error {
+// moveSecret is POST /flows/{id}/node/{node}/secret: it moves a text that looks
+// like a secret to a new credential.
+func (c *call) moveSecret(t *draftNode) error {
 	field, number, _ := strings.Cut(c.FormValue("move"), " ")
 	index, err := strconv.Atoi(number)
 	if err != nil {
@@ -137,8 +143,8 @@ func (c *call) moveSecret(t *drafted) error {
 	return c.Redirect("/flows/" + t.flow.ID + "/node/" + t.node.ID)
 }
 
-// edit carries edits out on the draft as it is now. Somebody who is faster
-// only makes it try again: each edit is about one field.
+// edit applies edits to the current draft. If another user was faster, it
+// retries a few times: each edit is about one field, so it still applies.
 func (c *call) edit(flowID string, edits []document.Edit) error {
 	if len(edits) == 0 {
 		return nil
@@ -156,12 +162,12 @@ func (c *call) edit(flowID string, edits []document.Edit) error {
 	}
 }
 
-// showOverview is GET what the pane shows while no node is selected.
+// showOverview is GET /flows/{id}/overview: the pane while no node is selected.
 func (c *call) showOverview(d *draft) error {
 	return c.Render(http.StatusOK, c.inspector(d))
 }
 
-// inspector is the pane as the builder opens.
+// inspector returns the pane as the editor opens.
 func (c *call) inspector(d *draft) templ.Component {
 	return editorview.FlowOverview(editorview.FlowPaneOf(d.flow.ID, d.Document, c.s.Kinds))
 }

@@ -36,7 +36,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Has(webtest.Field("temperature")+" .ins-unread", "is not a number")
 		w.Eval(`document.querySelector("#set-schema").focus()`)
 		w.There(webtest.Field("schema") + " .cm-editor.cm-focused")
-		w.Keys("type: object") // no beginning of which is JSON: a half that is may be saved
+		w.Keys("type: object") // none of its prefixes is valid JSON, so nothing is saved while typing
 		w.Has(webtest.Field("schema")+" .ins-unread", "Invalid JSON")
 		w.Saved()
 		if got := w.Config(w.ID, "write", "schema"); got != "null" {

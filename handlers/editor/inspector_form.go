@@ -12,8 +12,8 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// nodeForm is what a form without a script says of a node: the edits that make
-// the node so, or what is wrong with it.
+// nodeForm is a submitted form of a node: the edits that it makes, or its
+// errors.
 type nodeForm struct {
 	values url.Values
 	node   *flow.Node
@@ -23,8 +23,8 @@ type nodeForm struct {
 	errors map[string]string             // by field or member
 }
 
-// nodeForm reads the form that was sent. Files in it are kept at once.
-func (c *call) nodeForm(t *drafted) (*nodeForm, error) {
+// nodeForm reads the form. Uploaded files are stored immediately.
+func (c *call) nodeForm(t *draftNode) (*nodeForm, error) {
 	values, files, err := c.parts()
 	if err != nil {
 		return nil, err
@@ -35,21 +35,22 @@ func (c *call) nodeForm(t *drafted) (*nodeForm, error) {
 		return f, nil
 	}
 	if values.Has("upgrade") {
-		return f, c.pinned(f, flow.Text(t.node.Config["model"]))
+		return f, c.applyPinned(f, flow.Text(t.node.Config["model"]))
 	}
 	for _, field := range document.FormFields(t.node, t.kind) {
 		f.field(&field, files[field.Name])
 	}
 	f.members()
-	if model, changed := f.chosenModel(); changed && !f.failed() {
-		return f, c.pinned(f, model)
+	if model, changed := f.chosenModel(); changed && !f.hasErrors() {
+		return f, c.applyPinned(f, model)
 	}
 	return f, nil
 }
 
-func (f *nodeForm) failed() bool { return len(f.errors) > 0 }
+// hasErrors reports whether any field is invalid.
+func (f *nodeForm) hasErrors() bool { return len(f.errors) > 0 }
 
-// disconnect cuts one edge into this node.
+// disconnect removes one edge into this node.
 func (f *nodeForm) disconnect(edge string) {
 	from, to, _ := strings.Cut(edge, ">")
 	if strings.HasPrefix(to, f.node.ID+".") {
@@ -57,14 +58,14 @@ func (f *nodeForm) disconnect(edge string) {
 	}
 }
 
-// field takes one field over if it says something else than the draft.
+// field adds an edit for a field if it differs from the draft.
 func (f *nodeForm) field(field *flow.Field, file map[string]any) {
 	now := f.node.Config[field.Name]
 	typed, sent := f.read(field)
 	if file != nil {
 		typed, sent = withFile(typed, file), true
 	}
-	if !sent || same(field, typed, document.FormOf(field, now)) {
+	if !sent || sameValue(field, typed, document.FormOf(field, now)) {
 		return
 	}
 	f.forms[field.Name] = typed
@@ -76,7 +77,7 @@ func (f *nodeForm) field(field *flow.Field, file map[string]any) {
 	f.edits = append(f.edits, document.Edit{Op: document.OpSet, Node: f.node.ID, Field: field.Name, Value: value, Unset: value == nil})
 }
 
-// read takes what the controls of a field say.
+// read returns what the controls of a field contain.
 func (f *nodeForm) read(field *flow.Field) (v document.FormValue, sent bool) {
 	name := field.Name
 	if !f.values.Has("as." + name) {
@@ -86,7 +87,7 @@ func (f *nodeForm) read(field *flow.Field) (v document.FormValue, sent bool) {
 	switch v.As {
 	case flow.FieldBoolean:
 		if len(v.Texts) == 0 {
-			v.Texts = []string{"false"} // an unticked box is not sent
+			v.Texts = []string{"false"} // browsers do not send unchecked boxes
 		}
 	case flow.FieldSecret:
 		v.Texts = append(v.Texts, "")[:1]
@@ -95,14 +96,14 @@ func (f *nodeForm) read(field *flow.Field) (v document.FormValue, sent bool) {
 			v.Kept = []string{""}
 		}
 	case flow.FieldList, flow.FieldMap:
-		v = filled(v)
+		v = withoutEmptyRows(v)
 	}
 	return v, true
 }
 
-// filled leaves out the rows in which nothing is: one is always there to begin
-// the next in.
-func filled(v document.FormValue) document.FormValue {
+// withoutEmptyRows drops empty rows of a list. The form always has one empty
+// row for the next item.
+func withoutEmptyRows(v document.FormValue) document.FormValue {
 	out := document.FormValue{As: v.As}
 	for i := range v.Texts {
 		name, kept := "", ""
@@ -123,8 +124,8 @@ func filled(v document.FormValue) document.FormValue {
 	return out
 }
 
-// withFile puts an uploaded file into a field: into its place, or at the end
-// of a list.
+// withFile puts an uploaded file into a field: in place of its value, or at the
+// end of a list.
 func withFile(v document.FormValue, file map[string]any) document.FormValue {
 	kept := string(flow.EncodeJSON(file))
 	if v.As == flow.FieldList {
@@ -134,9 +135,9 @@ func withFile(v document.FormValue, file map[string]any) document.FormValue {
 	return document.FormValue{As: flow.FieldFile, Texts: []string{""}, Kept: []string{kept}}
 }
 
-// same tells whether a control says what the draft says. One that shows the
-// usual value because nothing is set has not been touched.
-func same(field *flow.Field, typed, now document.FormValue) bool {
+// sameValue reports whether a control has the value of the draft. A control
+// that shows the default because nothing is set counts as unchanged.
+func sameValue(field *flow.Field, typed, now document.FormValue) bool {
 	if typed.Equal(now) {
 		return true
 	}
@@ -149,7 +150,7 @@ func same(field *flow.Field, typed, now document.FormValue) bool {
 	return unset && shown && len(typed.Texts) == 1 && typed.Texts[0] == flow.Text(usual)
 }
 
-// chosenModel is the hosted model that was typed in the place of another.
+// chosenModel returns the hosted model that was typed in place of another one.
 func (f *nodeForm) chosenModel() (string, bool) {
 	for _, e := range f.edits {
 		if field := f.kind.Field(e.Field); e.Op == document.OpSet && field != nil && field.Type == flow.FieldModel && field.Task == web.HostedTask {
@@ -159,12 +160,12 @@ func (f *nodeForm) chosenModel() (string, bool) {
 	return "", false
 }
 
-// show puts what was typed, and what is wrong with it, back into the pane.
+// show copies what was typed, with its errors, back into the pane.
 func (f *nodeForm) show(p *editorview.NodePane) {
 	for _, list := range [][]editorview.NodeField{p.Fields, p.More, p.Failing.Values} {
 		for i := range list {
 			if typed, ok := f.forms[list[i].Name]; ok {
-				list[i].Form = hidden(typed)
+				list[i].Form = withoutSecret(typed)
 			}
 			list[i].Error = f.errors[list[i].Name]
 		}
@@ -174,22 +175,22 @@ func (f *nodeForm) show(p *editorview.NodePane) {
 	p.Failing.Attempts, p.Failing.Backoff = f.values.Get("retry.attempts"), f.values.Get("retry.backoff_s")
 	p.Failing.Timeout, p.Failing.OnError = f.values.Get("timeout_s"), f.values.Get("on_error")
 	p.Failing.AttemptsError, p.Failing.BackoffError, p.Failing.TimeoutError = f.errors["retry.attempts"], f.errors["retry.backoff_s"], f.errors["timeout_s"]
-	p.Failing.Set = p.Failing.Set || f.failed()
+	p.Failing.Set = p.Failing.Set || f.hasErrors()
 }
 
-// hidden takes a typed secret out of what is shown again.
-func hidden(v document.FormValue) document.FormValue {
+// withoutSecret removes a typed secret from what is rendered again.
+func withoutSecret(v document.FormValue) document.FormValue {
 	if v.As == flow.FieldSecret {
 		v.Texts = []string{""}
 	}
 	return v
 }
 
-// maxNodeForm bounds a form of a node, without the files in it: the config of
-// a node may be as large as a draft.
+// maxNodeForm bounds a form of a node in bytes, without files. The config of a
+// node may be as large as a draft.
 const maxNodeForm = flow.MaxDocumentBytes
 
-// parts reads a form, and keeps the files that are uploaded with it.
+// parts reads a form and stores the files that are uploaded with it.
 func (c *call) parts() (url.Values, map[string]map[string]any, error) {
 	files := map[string]map[string]any{}
 	values, err := c.ReadForm(maxNodeForm, func(field string, part *multipart.Part) error {
@@ -197,7 +198,7 @@ func (c *call) parts() (url.Values, map[string]map[string]any, error) {
 		if !upload {
 			return nil
 		}
-		file, err := c.keepFile(part)
+		file, err := c.storeFile(part)
 		if err == nil {
 			files[field] = file.Value()
 		}

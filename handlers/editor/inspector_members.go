@@ -8,7 +8,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// members takes over what a node has beside its config.
+// members reads the settings that a node has outside its config.
 func (f *nodeForm) members() {
 	n := f.node
 	f.text("label", n.Label)
@@ -21,17 +21,20 @@ func (f *nodeForm) members() {
 	f.onError()
 }
 
+// put adds an edit of a member.
 func (f *nodeForm) put(member string, value any, unset bool) {
 	f.edits = append(f.edits, document.Edit{Op: document.OpPut, Node: f.node.ID, Member: member, Value: value, Unset: unset})
 }
 
+// text reads a member that is a text.
 func (f *nodeForm) text(member, now string) {
 	if typed := f.values.Get(member); f.values.Has(member) && typed != now {
 		f.put(member, typed, typed == "")
 	}
 }
 
-// number reads a member's number; zero is none.
+// number reads a member that is a number. An empty field is 0, which means
+// unset.
 func (f *nodeForm) number(name string, as flow.FieldType) (n float64) {
 	field := flow.Field{Type: as}
 	value, err := document.ParseForm(&field, document.FormValue{As: as, Texts: f.values[name]})
@@ -43,13 +46,14 @@ func (f *nodeForm) number(name string, as flow.FieldType) (n float64) {
 	return n
 }
 
-// within refuses what a document does not take.
-func (f *nodeForm) within(name string, n, low, high float64) {
+// checkRange adds an error if a number is out of range.
+func (f *nodeForm) checkRange(name string, n, low, high float64) {
 	if f.errors[name] == "" && (n < low || n > high) {
-		f.errors[name] = "It is a number from " + flow.Text(flow.Number(low)) + " to " + flow.Text(flow.Number(high)) + "."
+		f.errors[name] = "Enter a number from " + flow.Text(flow.Number(low)) + " to " + flow.Text(flow.Number(high)) + "."
 	}
 }
 
+// retry reads the retries of a node.
 func (f *nodeForm) retry() {
 	if !f.values.Has("retry.attempts") {
 		return
@@ -60,11 +64,11 @@ func (f *nodeForm) retry() {
 		now = *f.node.Retry
 	}
 	if attempts != 0 {
-		f.within("retry.attempts", attempts, 1, flow.MaxRetryAttempts)
+		f.checkRange("retry.attempts", attempts, 1, flow.MaxRetryAttempts)
 	}
-	f.within("retry.backoff_s", backoff, 0, flow.MaxBackoffS)
+	f.checkRange("retry.backoff_s", backoff, 0, flow.MaxBackoffS)
 	if attempts == 0 && backoff != 0 && f.errors["retry.attempts"] == "" {
-		f.errors["retry.attempts"] = "Say how many attempts there may be: 2 or more."
+		f.errors["retry.attempts"] = "Enter the number of attempts, 2 or more."
 	}
 	if float64(now.Attempts) == attempts && now.BackoffS == backoff {
 		return
@@ -76,18 +80,19 @@ func (f *nodeForm) retry() {
 	f.put("retry", retry, attempts == 0)
 }
 
+// timeout reads the time limit of a node.
 func (f *nodeForm) timeout() {
 	if !f.values.Has("timeout_s") {
 		return
 	}
 	timeout := f.number("timeout_s", flow.FieldNumber)
-	f.within("timeout_s", timeout, 0, flow.MaxNodeTimeoutS)
+	f.checkRange("timeout_s", timeout, 0, flow.MaxNodeTimeoutS)
 	if timeout != f.node.TimeoutS {
 		f.put("timeout_s", flow.Number(timeout), timeout == 0)
 	}
 }
 
-// onError takes over what the run does, with the values for the ports.
+// onError reads how the run handles a failure of the node.
 func (f *nodeForm) onError() {
 	switch f.values.Get("on_error") {
 	case editorview.OnErrorFail:
@@ -99,11 +104,13 @@ func (f *nodeForm) onError() {
 			f.put("on_error", editorview.OnErrorRoute, false)
 		}
 	case editorview.OnErrorContinue:
-		f.goOn()
+		f.readContinue()
 	}
 }
 
-func (f *nodeForm) goOn() {
+// readContinue reads the values that the ports get if the node fails. Values
+// for ports that no longer exist are kept, because the node may get them back.
+func (f *nodeForm) readContinue() {
 	now := map[string]any{}
 	was := f.node.OnError != nil && !f.node.OnError.Route
 	if was {
@@ -113,7 +120,7 @@ func (f *nodeForm) goOn() {
 	for _, p := range f.kind.Outputs {
 		field := editorview.PortField(p)
 		typed, sent := f.read(&field)
-		if !sent || same(&field, typed, document.FormOf(&field, now[p.Name])) {
+		if !sent || sameValue(&field, typed, document.FormOf(&field, now[p.Name])) {
 			if v, given := now[p.Name]; given {
 				values[p.Name] = v
 			}
@@ -133,7 +140,7 @@ func (f *nodeForm) goOn() {
 	}
 	for name, v := range now {
 		if gone(name) {
-			values[name] = v // of a port that the node had and may have again
+			values[name] = v // the port may come back
 		}
 	}
 	if changed {

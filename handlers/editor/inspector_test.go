@@ -77,7 +77,7 @@ func TestSaveNode(t *testing.T) {
 	})
 	t.Run("keeps what cannot be read, and says why", func(t *testing.T) {
 		form := url.Values{"as.temperature": {"number"}, "text.temperature": {"warm"}, "as.schema": {"json"}, "text.schema": {`{"a":`}, "label": {"Typed"}, "retry.attempts": {"99"}, "retry.backoff_s": {""}, "timeout_s": {"soon"}, "on_error": {"fail"}}
-		b.Post(node(id, "write"), form).Is(http.StatusUnprocessableEntity).Has(`value="warm"`, "is not a number", "{&#34;a&#34;:", "This is not JSON", `value="Typed"`, `value="99"`, "from 1 to 20", `value="soon"`)
+		b.Post(node(id, "write"), form).Is(http.StatusUnprocessableEntity).Has(`value="warm"`, "is not a number", "{&#34;a&#34;:", "This is not valid JSON", `value="Typed"`, `value="99"`, "from 1 to 20", `value="soon"`)
 		if h.Draft(id).Node("write").Label == "Typed" {
 			t.Error("a part of the form was carried out")
 		}
@@ -220,7 +220,7 @@ func TestAddCredential(t *testing.T) {
 	b.Get(node(id, "write")).Has(`{&#34;credential&#34;:&#34;openai&#34;}`).Lacks("sk-very-secret")
 	t.Run("never replaces one", func(t *testing.T) {
 		form.Set("secret", "sk-other")
-		b.Fragment().Post(path, form).Is(http.StatusUnprocessableEntity).Has("There is a credential of this name.").Lacks("sk-other")
+		b.Fragment().Post(path, form).Is(http.StatusUnprocessableEntity).Has("A credential with this name exists.").Lacks("sk-other")
 		_, secret, err := h.Store.OpenCredential(t.Context(), flow.DefaultWorkspace, "openai")
 		if err != nil || secret != "sk-very-secret" {
 			t.Errorf("the secret is %q, %v", secret, err)

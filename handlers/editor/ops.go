@@ -12,75 +12,78 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// maxOps bounds the body of a transaction; what is in it has limits of its own.
+// maxOps bounds the body of a transaction in bytes. Its contents have limits of
+// their own.
 const maxOps = 2 << 20
 
-// mostMissed is how many transactions a page catches up with; beyond that it is
-// quicker to load it again.
-const mostMissed = 500
+// maxMissed is how many transactions a page catches up with. With more,
+// reloading is faster.
+const maxMissed = 500
 
-// opsAnswer is what the canvas reads (static/src/canvas/README.md).
-type opsAnswer struct {
+// opsResponse is the response to the canvas. Its format is documented in
+// static/src/canvas/README.md.
+type opsResponse struct {
 	Rev int64 `json:"rev"`
-	// Ops are fields that hold something else now than was sent, such as the name
-	// of a credential where a secret was typed.
+	// Ops are edits whose value was replaced, such as the name of a credential in
+	// place of a typed secret.
 	Ops []document.Edit `json:"ops,omitempty"`
-	// HTML are the nodes that look different, Problems the list beside them.
+	// HTML is the rendered nodes that changed, Problems the list of problems.
 	HTML     string     `json:"html,omitempty"`
 	Problems string     `json:"problems,omitempty"`
 	Missed   []missedTx `json:"missed,omitempty"`
 }
 
-// missedTx is a transaction of somebody else.
+// missedTx is a transaction that the page has not applied yet.
 type missedTx struct {
 	Rev  int64           `json:"rev"`
 	Tab  string          `json:"tab"`
 	TxID string          `json:"txid"`
 	Ops  []document.Edit `json:"ops"`
-	// HTML and Problems are as the draft is now; only the newest has them.
+	// HTML and Problems describe the current draft; only the newest one has them.
 	HTML     string `json:"html,omitempty"`
 	Problems string `json:"problems,omitempty"`
 }
 
-// opsRefused says why a transaction is not carried out.
-type opsRefused struct {
+// opsError is why a transaction was refused.
+type opsError struct {
 	Detail string `json:"detail"`
 	Node   string `json:"node,omitempty"`
 }
 
-// takeOps is POST /flows/{id}/ops: one transaction of the canvas. A browser that
-// leaves the page sends it too, and reads no answer.
-func (c *call) takeOps() error {
+// applyOps is POST /flows/{id}/ops: one transaction of the canvas. Browsers
+// also send it as a beacon when the page is closed, and then ignore the
+// response.
+func (c *call) applyOps() error {
 	r := c.Request()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxOps))
 	if err != nil {
-		return c.refuseOps(flow.Errorf(flow.CodeBodyTooLarge, "This change is larger than %s. Make it in smaller parts.", flow.Size(maxOps)))
+		return c.respondOpsError(flow.Errorf(flow.CodeBodyTooLarge, "This change is larger than %s. Make it in smaller parts.", flow.Size(maxOps)))
 	}
 	c.EndOfForm()
 	req, err := document.DecodeEditRequest(body)
 	if err != nil {
-		return c.refuseOps(err)
+		return c.respondOpsError(err)
 	}
 	sent := req.Ops
 	result, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"), c.Member.UserID, req)
 	if missed, ok := errors.AsType[*document.EditsMissed](err); ok {
-		return c.overtaken(missed)
+		return c.respondConflict(missed)
 	}
 	if err != nil {
-		return c.refuseOps(err)
+		return c.respondOpsError(err)
 	}
-	answer := opsAnswer{Rev: result.Rev, Ops: document.Replaced(sent, result.Ops)}
+	answer := opsResponse{Rev: result.Rev, Ops: document.Replaced(sent, result.Ops)}
 	d := &draft{Document: result.Document, problems: result.Problems, flow: &flow.Flow{ID: c.Param("flow"), WorkspaceID: c.WorkspaceID()}}
-	if answer.HTML, answer.Problems, err = c.repainted(d, result.Ops); err != nil {
+	if answer.HTML, answer.Problems, err = c.renderChanged(d, result.Ops); err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, answer)
 }
 
-// repainted renders what looks different after edits: the nodes, and unless
-// nodes only moved, the list of problems.
-func (c *call) repainted(d *draft, ops []document.Edit) (nodes, problems string, err error) {
-	if moved(ops) || d.Document == nil {
+// renderChanged renders what edits changed: the nodes and, unless nodes only
+// moved, the list of problems.
+func (c *call) renderChanged(d *draft, ops []document.Edit) (nodes, problems string, err error) {
+	if onlyMoves(ops) || d.Document == nil {
 		return "", "", nil
 	}
 	var b bytes.Buffer
@@ -99,8 +102,8 @@ func (c *call) repainted(d *draft, ops []document.Edit) (nodes, problems string,
 	return nodes, b.String(), err
 }
 
-// moved tells that edits only change where things lie.
-func moved(ops []document.Edit) bool {
+// onlyMoves reports whether edits change only positions and groups.
+func onlyMoves(ops []document.Edit) bool {
 	for i := range ops {
 		if ops[i].Op != document.OpMove && ops[i].Op != document.OpGroup {
 			return false
@@ -109,30 +112,31 @@ func moved(ops []document.Edit) bool {
 	return true
 }
 
-// overtaken answers with what others did first.
-func (c *call) overtaken(missed *document.EditsMissed) error {
+// respondConflict responds with the transactions that were applied first. The
+// canvas rebases its own onto them and sends it again.
+func (c *call) respondConflict(missed *document.EditsMissed) error {
 	d, err := c.findDraft()
 	if err != nil {
-		return c.refuseOps(err)
+		return c.respondOpsError(err)
 	}
 	list, err := c.transactions(d, missed.Since)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusConflict, opsAnswer{Rev: list[len(list)-1].Rev, Missed: list})
+	return c.json(http.StatusConflict, opsResponse{Rev: list[len(list)-1].Rev, Missed: list})
 }
 
-// missedOps is GET /flows/{id}/ops?since=: what a page has not heard of.
+// missedOps is GET /flows/{id}/ops?since=: the transactions after a revision.
 func (c *call) missedOps() error {
 	since, err := revOf(c.QueryParam("since"))
 	if err != nil {
-		return c.refuseOps(err)
+		return c.respondOpsError(err)
 	}
 	d, list, err := c.since(c.WorkspaceID(), c.Param("flow"), since)
 	if err != nil {
-		return c.refuseOps(err)
+		return c.respondOpsError(err)
 	}
-	answer := opsAnswer{Rev: since}
+	answer := opsResponse{Rev: since}
 	if answer.Missed, err = c.transactions(d, list); err != nil {
 		return err
 	}
@@ -142,9 +146,9 @@ func (c *call) missedOps() error {
 	return c.json(http.StatusOK, answer)
 }
 
-// since finds the transactions after a revision, and the draft after them.
+// since returns the transactions after a revision, and the draft after them.
 func (c *call) since(ws, flowID string, rev int64) (*draft, []document.EditTx, error) {
-	list, err := c.s.Library.EditsSince(c.Ctx(), ws, flowID, rev, mostMissed)
+	list, err := c.s.Library.EditsSince(c.Ctx(), ws, flowID, rev, maxMissed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,14 +156,14 @@ func (c *call) since(ws, flowID string, rev int64) (*draft, []document.EditTx, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(list) == mostMissed && list[len(list)-1].Rev < d.flow.Rev {
+	if len(list) == maxMissed && list[len(list)-1].Rev < d.flow.Rev {
 		return nil, nil, flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
 	}
 	return d, list, nil
 }
 
-// transactions are written for the canvas: the last one brings the looks of all
-// nodes that any of them changed.
+// transactions converts transactions for the canvas. Only the last one has
+// rendered nodes, for all changes together.
 func (c *call) transactions(d *draft, list []document.EditTx) ([]missedTx, error) {
 	out := make([]missedTx, len(list))
 	var ops []document.Edit
@@ -172,18 +176,18 @@ func (c *call) transactions(d *draft, list []document.EditTx) ([]missedTx, error
 	}
 	var err error
 	last := &out[len(out)-1]
-	last.HTML, last.Problems, err = c.repainted(d, ops)
+	last.HTML, last.Problems, err = c.renderChanged(d, ops)
 	return out, err
 }
 
-// refuseOps answers the canvas in its own words; what a person cannot act on
-// goes the way of all errors.
-func (c *call) refuseOps(err error) error {
+// respondOpsError responds with an error in the format of the canvas. Internal
+// errors are handled like all others.
+func (c *call) respondOpsError(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || e.Code == flow.CodeInternal {
 		return err
 	}
-	refused := opsRefused{Detail: e.Message, Node: e.Node}
+	refused := opsError{Detail: e.Message, Node: e.Node}
 	if len(e.Fields) > 0 {
 		refused.Detail, refused.Node = editorview.Sentence(e.Fields[0].Detail), e.Fields[0].Node
 	}
@@ -194,7 +198,7 @@ func (c *call) refuseOps(err error) error {
 	return c.json(status, refused)
 }
 
-// json answers a script of ours.
+// json responds to a script with JSON.
 func (c *call) json(status int, v any) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	c.LimitWrite()

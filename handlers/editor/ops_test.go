@@ -22,7 +22,7 @@ func TestOps(t *testing.T) {
 		path = "/flows/" + id + "/ops"
 		return path, h.Rev(id)
 	}
-	t.Run("carry a change out and show the node anew", func(t *testing.T) {
+	t.Run("apply a change and render the node again", func(t *testing.T) {
 		path, rev := open()
 		got := b.PostJSON(path, webtest.Transaction(rev, "a", rename)).Is(http.StatusOK).Told()
 		if got.Rev != rev+1 || !strings.Contains(got.HTML, "Which &lt;team&gt;") || !strings.Contains(got.HTML, `data-id="team"`) || strings.Contains(got.HTML, `data-id="reply"`) {
@@ -87,10 +87,10 @@ func TestOps(t *testing.T) {
 		h.As(flow.MemberViewer).PostJSON(path, body).Is(http.StatusForbidden)
 		h.As(flow.MemberViewer).Get(fmt.Sprintf("%s?since=%d", path, rev)).Is(http.StatusOK)
 		h.Anonymous().PostJSON(path, body).Is(http.StatusUnauthorized)
-		elsewhere, nowhere := b.PostJSON("/flows/"+h.FlowElsewhere()+"/ops", body), b.PostJSON("/flows/flow_none/ops", body)
-		elsewhere.Is(http.StatusNotFound)
-		if elsewhere.Body != nowhere.Body {
-			t.Errorf("%s and %s differ", elsewhere.Body, nowhere.Body)
+		remotePresence, nowhere := b.PostJSON("/flows/"+h.FlowElsewhere()+"/ops", body), b.PostJSON("/flows/flow_none/ops", body)
+		remotePresence.Is(http.StatusNotFound)
+		if remotePresence.Body != nowhere.Body {
+			t.Errorf("%s and %s differ", remotePresence.Body, nowhere.Body)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestProblems(t *testing.T) {
 	b.Fragment().Get("/flows/" + id + "/problems").Is(http.StatusOK).Has("No problems. Ready to run.")
 	broken := strings.Replace(webtest.SampleFlow, `{"from": "reply.text", "to": "answer.value"}`, `{"from": "ticket.value", "to": "answer.value"}`, 1)
 	broken = strings.Replace(broken, `"Hello, {{team}}."`, `"Hello, {{team}}, {{who}}."`, 1)
-	h.SetDraft(id, broken)
+	setDraft(h, id, broken)
 	b.Get("/flows/"+id+"/problems").Is(http.StatusOK).Has(`data-jump="reply"`, "Nothing feeds {{who}} of reply")
 }
 

@@ -12,7 +12,8 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// showOutline is GET /flows/{id}/outline?node=: the flow as a list.
+// showOutline is GET /flows/{id}/outline?node=: the flow as a list, for
+// keyboards, screen readers and small screens.
 func (c *call) showOutline(d *draft) error {
 	if !c.IsFragment() {
 		return c.builder(http.StatusOK, d, func(b *editorview.BuilderPage) { b.Outlined = true })
@@ -20,7 +21,7 @@ func (c *call) showOutline(d *draft) error {
 	return c.Render(http.StatusOK, editorview.Outline(c.outline(d, c.QueryParam("node"))))
 }
 
-// outliner makes the outline of a draft.
+// outliner builds the outline of a draft.
 type outliner struct {
 	*draft
 	kinds *flow.Registry
@@ -28,6 +29,7 @@ type outliner struct {
 	nodes map[string]*flow.Node
 }
 
+// outline returns the outline, with the node open expanded.
 func (c *call) outline(d *draft, open string) editorview.OutlinePanel {
 	o := outliner{draft: d, kinds: c.s.Kinds, faces: map[string]editorview.OutlineNode{}, nodes: map[string]*flow.Node{}}
 	problems := document.ByNode(d.Document, d.problems)
@@ -35,7 +37,7 @@ func (c *call) outline(d *draft, open string) editorview.OutlinePanel {
 		n := &d.Nodes[i]
 		o.nodes[n.ID], o.faces[n.ID] = n, o.line(n, len(problems[n.ID]))
 	}
-	panel := editorview.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.mayChange(d), Palette: c.s.palette()}
+	panel := editorview.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.canChange(d), Palette: c.s.palette()}
 	for _, id := range o.order() {
 		line := o.faces[id]
 		line.From = o.from(id)
@@ -47,6 +49,7 @@ func (c *call) outline(d *draft, open string) editorview.OutlinePanel {
 	return panel
 }
 
+// line converts one node.
 func (o *outliner) line(n *flow.Node, problems int) editorview.OutlineNode {
 	line := editorview.OutlineNode{ID: n.ID, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Disabled: n.Disabled, Problems: problems}
 	k := o.kinds.Find(n.Kind)
@@ -57,9 +60,8 @@ func (o *outliner) line(n *flow.Node, problems int) editorview.OutlineNode {
 	return line
 }
 
-// order lists nodes so that each comes after what feeds it; among those free to
-// come next, the one further left, then higher, goes first. Nodes on a circle
-// come last.
+// order returns the nodes in topological order. Among nodes that could come
+// next, the leftmost and then the topmost is first. Nodes of a cycle come last.
 func (o *outliner) order() []string {
 	waits, fed := map[string]int{}, map[string][]string{}
 	for _, e := range o.Edges {
@@ -93,6 +95,7 @@ func (o *outliner) order() []string {
 	return order
 }
 
+// byPlace compares the positions of two nodes.
 func (o *outliner) byPlace(a, b string) int {
 	p, q := placeOf(o.nodes[a]), placeOf(o.nodes[b])
 	return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(p.Y, q.Y))
@@ -107,12 +110,13 @@ func placeOf(n *flow.Node) flow.Position {
 
 func nodeOf(ref string) string { node, _, _ := strings.Cut(ref, "."); return node }
 
+// title returns the title of a port with that of its node.
 func (o *outliner) title(ref string) string {
 	node, port, _ := strings.Cut(ref, ".")
 	return o.faces[node].Title + ", " + strings.TrimPrefix(port, "input.")
 }
 
-// from names the nodes that feed a node.
+// from returns the titles of the nodes that feed a node.
 func (o *outliner) from(id string) string {
 	var names []string
 	for _, e := range o.Edges {
@@ -123,7 +127,7 @@ func (o *outliner) from(id string) string {
 	return strings.Join(names, ", ")
 }
 
-// open is a node with its ports, and what each could be connected to.
+// open returns a node with its ports and what each could be connected to.
 func (o *outliner) open(line editorview.OutlineNode) *editorview.OutlineOpen {
 	n := o.nodes[line.ID]
 	open := &editorview.OutlineOpen{OutlineNode: line, Label: n.Label}
@@ -145,6 +149,8 @@ func (o *outliner) open(line editorview.OutlineNode) *editorview.OutlineOpen {
 	return open
 }
 
+// port converts a port with its edges. Ports that accept another edge have
+// choices.
 func (o *outliner) port(node string, p *editorview.PortFace, in bool) editorview.OutlinePort {
 	out := editorview.OutlinePort{Ref: node + "." + p.Name, Label: p.Label, Type: string(p.Type), Hint: p.Hint, Need: p.Need}
 	for _, e := range o.Edges {
@@ -160,10 +166,10 @@ func (o *outliner) port(node string, p *editorview.PortFace, in bool) editorview
 	return out
 }
 
-// choices are the ports that an edge from or to this one could have at its
-// other end: the types fit, it makes no circle, and the place is free.
+// choices returns the ports at the other end of a possible edge: the types fit,
+// there is no cycle, and the port is free.
 func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.Option) {
-	around := o.reach(nodeOf(ref), in)
+	around := o.reachable(nodeOf(ref), in)
 	taken := map[string]bool{}
 	for _, e := range o.Edges {
 		taken[e.To] = true
@@ -195,6 +201,7 @@ func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.
 	return list
 }
 
+// choice converts a port to an option.
 func (o *outliner) choice(id string, p flow.Port) components.Option {
 	ref := id + "." + p.Name
 	return components.Option{Value: ref, Label: o.title(ref)}
@@ -202,7 +209,7 @@ func (o *outliner) choice(id string, p flow.Port) components.Option {
 
 // reach are the nodes that an edge must not touch, for it would make a circle:
 // for an input those that come after the node, for an output those before.
-func (o *outliner) reach(id string, after bool) map[string]bool {
+func (o *outliner) reachable(id string, after bool) map[string]bool {
 	seen := map[string]bool{}
 	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
 		for _, e := range o.Edges {

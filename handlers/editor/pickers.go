@@ -12,16 +12,16 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// mostModels is how many models are shown at once.
-const mostModels = 120
+// maxModels is how many models are listed at once.
+const maxModels = 120
 
-// listModels is GET the list below the field of a model.
+// listModels is GET /flows/{id}/models: the list under a field for models.
 func (c *call) listModels() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
 	list := editorview.ModelList{Query: strings.TrimSpace(c.QueryParam("q"))}
-	left := mostModels
+	left := maxModels
 	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), c.QueryParam("task"), list.Query) {
 		if len(g.Models) > left {
 			g.Models, list.More = g.Models[:left], true
@@ -34,10 +34,11 @@ func (c *call) listModels() error {
 	return c.Render(http.StatusOK, editorview.Models(list))
 }
 
-// pinModel is GET the edits that make a node use a hosted model. The script
-// carries them out, so that they can be undone like any other.
-func (c *call) pinModel(t *drafted) error {
-	if !t.takesHosted() {
+// pinModel is GET /flows/{id}/node/{node}/pin: the edits that make a node use a
+// hosted model. The script applies them, so that they can be undone like all
+// edits.
+func (c *call) pinModel(t *draftNode) error {
+	if !t.usesHostedModel() {
 		return web.ErrNotFound
 	}
 	ops, err := c.pinEdits(t.node, c.QueryParam("model"))
@@ -47,12 +48,13 @@ func (c *call) pinModel(t *drafted) error {
 	return c.JSON(http.StatusOK, map[string]any{"ops": ops})
 }
 
-func (t *drafted) takesHosted() bool {
+// usesHostedModel reports whether the node runs a hosted model.
+func (t *draftNode) usesHostedModel() bool {
 	f := t.kind.Field("model")
 	return f != nil && f.Type == flow.FieldModel && f.Task == web.HostedTask
 }
 
-// pinEdits are the edits that turn a node's config into one with the model.
+// pinEdits returns the edits that change a node to a model.
 func (c *call) pinEdits(n *flow.Node, model string) ([]document.Edit, error) {
 	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
 	if err != nil {
@@ -69,9 +71,9 @@ func (c *call) pinEdits(n *flow.Node, model string) ([]document.Edit, error) {
 	return ops, nil
 }
 
-// pinned puts the edits of a chosen model in the place of that of its name. A
-// model that cannot be described yet is taken by name alone.
-func (c *call) pinned(f *nodeForm, model string) error {
+// applyPinned replaces the edit of the model's name by those of its version and
+// schema. A model whose schema cannot be read now is accepted by name.
+func (c *call) applyPinned(f *nodeForm, model string) error {
 	ops, err := c.pinEdits(f.node, model)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeModelIncompatible || e.Code == flow.CodeNotFound {
@@ -90,9 +92,10 @@ func (c *call) pinned(f *nodeForm, model string) error {
 	return nil
 }
 
-// showUpgrade is GET what the newest version of a node's model changes.
-func (c *call) showUpgrade(t *drafted) error {
-	if !t.takesHosted() {
+// showUpgrade is GET /flows/{id}/node/{node}/upgrade: what the newest version
+// of a node's model changes.
+func (c *call) showUpgrade(t *draftNode) error {
+	if !t.usesHostedModel() {
 		return web.ErrNotFound
 	}
 	up, err := c.s.Models.UpgradeModel(c.Ctx(), c.WorkspaceID(), t.node, t.Edges)

@@ -10,15 +10,16 @@ import (
 	"sluice/handlers/web"
 )
 
-// addFile is POST a file for a field: the answer is its value.
-func (c *call) addFile() error {
+// uploadFile is POST /flows/{id}/files: it stores a file for a field and
+// responds with its value.
+func (c *call) uploadFile() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
 	var file *flow.File
 	_, err := c.ReadForm(web.MaxForm, func(_ string, part *multipart.Part) (err error) {
 		if file == nil {
-			file, err = c.keepFile(part)
+			file, err = c.storeFile(part)
 		}
 		return err
 	})
@@ -26,12 +27,14 @@ func (c *call) addFile() error {
 		return err
 	}
 	if file == nil {
-		return flow.Errorf(flow.CodeInputInvalid, "No file came with the form. Choose one and try again.")
+		return flow.Errorf(flow.CodeInputInvalid, "No file was uploaded. Choose one and try again.")
 	}
 	return c.JSON(http.StatusCreated, file.Value())
 }
 
-func (c *call) keepFile(part *multipart.Part) (*flow.File, error) {
+// storeFile stores an uploaded file. An error of the upload is returned before
+// one of the store that it caused.
+func (c *call) storeFile(part *multipart.Part) (*flow.File, error) {
 	content := &web.UploadReader{Source: part}
 	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
 	if content.Err != nil {
@@ -40,10 +43,11 @@ func (c *call) keepFile(part *multipart.Part) (*flow.File, error) {
 	return f, err
 }
 
-// downloadTime is how long a file may take on its way to a page.
+// downloadTime bounds the download of a file.
 const downloadTime = 15 * time.Minute
 
-// showFile is GET a file of the workspace, for its members.
+// showFile is GET /files/{id}: a file of the workspace, for its members. Its
+// policy keeps an uploaded page from running scripts.
 func (c *call) showFile() error {
 	f, content, err := c.s.Store.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

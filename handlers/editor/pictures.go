@@ -7,14 +7,14 @@ import (
 	"sluice/views/components"
 )
 
-// diffPicture draws both documents on one canvas: where the newer one has a
-// node, it stands as there.
+// diffPicture draws both documents on one canvas. Nodes that are in both are at
+// their new position.
 func (s *Server) diffPicture(both *library.Comparison) components.Picture {
 	marks := map[string]string{}
 	for _, n := range both.Diff.Nodes {
 		marks[n.Node] = n.Change
 	}
-	d := s.NewDrawing("The flow with what was added, changed and removed")
+	d := s.NewDrawing("The flow with added, changed and removed nodes")
 	for i := range both.Now.Nodes {
 		n := &both.Now.Nodes[i]
 		d.Node(n, marks[n.ID])

@@ -8,8 +8,8 @@ import (
 	"sluice/handlers/web"
 )
 
-// pin is POST /flows/{id}/pin/{node}: outputs of a run, or typed ones, stand in
-// for the node when the draft is tried out.
+// pin is POST /flows/{id}/pin/{node}: outputs that replace those of the node in
+// runs of the draft.
 func (c *call) pin() error {
 	d, n, err := c.findPinned()
 	if err != nil {
@@ -29,7 +29,8 @@ func (c *call) pin() error {
 	return c.pinChanged(d, n, true)
 }
 
-// unpin is POST /flows/{id}/unpin/{node}. What is not pinned stays so.
+// unpin is POST /flows/{id}/unpin/{node}. Removing a pin that does not exist
+// succeeds.
 func (c *call) unpin() error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -49,7 +50,7 @@ func (c *call) unpin() error {
 	return c.pinChanged(d, n, false)
 }
 
-// findPinned finds the node of the address in the draft.
+// findPinned finds the node of the path in the draft.
 func (c *call) findPinned() (*draft, *flow.Node, error) {
 	d, err := c.findDraft()
 	if err != nil {
@@ -62,15 +63,15 @@ func (c *call) findPinned() (*draft, *flow.Node, error) {
 	return d, n, nil
 }
 
-// pinOutputs are the outputs to pin: typed as JSON, or those of a run's step.
+// pinOutputs returns the outputs to pin: typed as JSON, or those of a step.
 func (c *call) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 	if k := c.s.Kinds.For(n); k == nil || !k.CanPin() {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "Outputs cannot be pinned to this kind of node.")
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The outputs of this kind of node cannot be pinned. Pin those of the node before it.")
 	}
 	if text := strings.TrimSpace(c.FormValue("outputs")); text != "" {
 		return c.typedOutputs(text)
 	}
-	run, err := c.shownRun(d.flow.ID, c.FormValue("run"))
+	run, err := c.findRunOrLast(d.flow.ID, c.FormValue("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -83,15 +84,15 @@ func (c *call) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 			return step.Outputs, nil
 		}
 	}
-	return nil, flow.Errorf(flow.CodeInputInvalid, "This node has given nothing yet that could be pinned. Run the draft to it first, or type outputs.")
+	return nil, flow.Errorf(flow.CodeInputInvalid, "This node has no outputs yet. Run the draft up to it first, or type the outputs.")
 }
 
-// typedOutputs reads outputs that were typed. Files in them are those of the
-// workspace, whatever else was written about them.
+// typedOutputs parses typed outputs. Of files only the IDs are used; name, type
+// and size come from the store.
 func (c *call) typedOutputs(text string) (map[string]any, error) {
 	v, err := flow.DecodeJSON([]byte(text))
 	if err != nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "This is not JSON: %v.", err)
+		return nil, flow.Errorf(flow.CodeInputInvalid, "This is not valid JSON: %v.", err)
 	}
 	outputs, ok := v.(map[string]any)
 	if !ok {
@@ -104,14 +105,15 @@ func (c *call) typedOutputs(text string) (map[string]any, error) {
 	}
 	for _, id := range ids {
 		if files[id] == nil {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "There is no file %s. Upload it first.", id)
+			return nil, flow.Errorf(flow.CodeInputInvalid, "The file %s does not exist. Upload it first.", id)
 		}
 	}
 	outputs, _ = flow.MapFiles(outputs, func(id string, _ map[string]any) map[string]any { return files[id].Value() }).(map[string]any)
 	return outputs, nil
 }
 
-// pinChanged tells the pages that show the flow, and shows the node's data again.
+// pinChanged notifies the pages that show the flow, and renders the data of the
+// node.
 func (c *call) pinChanged(d *draft, n *flow.Node, is bool) error {
 	c.s.Announce(d.flow.ID, "flow:pinned", map[string]any{"node": n.ID, "pinned": is})
 	if !c.IsFragment() {
@@ -120,13 +122,14 @@ func (c *call) pinChanged(d *draft, n *flow.Node, is bool) error {
 	return c.dataPanel(http.StatusOK, d, n, c.FormValue("run"), nil)
 }
 
+// refusePin renders the data of the node with what was typed and the error.
 func (c *call) refusePin(d *draft, n *flow.Node, typed string, cause error) error {
 	e := flow.AsError(cause)
 	if e.Code == flow.CodeInternal || e.Code == flow.CodeNotFound {
 		return cause
 	}
-	return c.dataPanel(http.StatusUnprocessableEntity, d, n, c.FormValue("run"), &pinTrouble{typed, e.Message})
+	return c.dataPanel(http.StatusUnprocessableEntity, d, n, c.FormValue("run"), &pinError{typed, e.Message})
 }
 
-// pinTrouble is an edited pin that was not taken.
-type pinTrouble struct{ typed, text string }
+// pinError is a pin that was refused: what was typed, and why.
+type pinError struct{ typed, text string }

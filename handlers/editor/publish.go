@@ -17,10 +17,10 @@ import (
 	"sluice/views/layout"
 )
 
-// callersSpan is how far back people are told who used a flow.
-const callersSpan = 30 * 24 * time.Hour
+// callerPeriod is how far back the callers of a flow are listed.
+const callerPeriod = 30 * 24 * time.Hour
 
-// maxNote bounds what a person says about a version, in characters.
+// maxNote bounds the note of a version, in characters.
 const maxNote = 200
 
 func (s *Server) publishRoutes() []route {
@@ -31,7 +31,7 @@ func (s *Server) publishRoutes() []route {
 	}
 }
 
-// publishState is what the button says.
+// publishState returns what the publish button shows.
 func (c *call) publishState(f *flow.Flow) (editorview.PublishState, error) {
 	state := editorview.PublishState{FlowID: f.ID, Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
 	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
@@ -43,8 +43,8 @@ func (c *call) publishState(f *flow.Flow) (editorview.PublishState, error) {
 	return state, nil
 }
 
-// nextVersion is the version that publishing the draft makes live. A draft that
-// equals the newest version makes that one live again.
+// nextVersion returns the version that publishing the draft would make live. If
+// the draft equals the newest version, that one becomes live again.
 func (c *call) nextVersion(f *flow.Flow) (int64, error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), f.WorkspaceID, f.ID)
 	switch {
@@ -58,7 +58,7 @@ func (c *call) nextVersion(f *flow.Flow) (int64, error) {
 	return list[0].Number + 1, nil
 }
 
-// fillPublish puts the button and its dialog into the builder.
+// fillPublish adds the publish button and its dialog to the editor.
 func (c *call) fillPublish(d *draft, f *editorview.BuilderFill) (editorview.PublishState, error) {
 	state, err := c.publishState(d.flow)
 	if err == nil {
@@ -68,7 +68,7 @@ func (c *call) fillPublish(d *draft, f *editorview.BuilderFill) (editorview.Publ
 	return state, err
 }
 
-// publishProblems are what keeps the draft from being published.
+// publishProblems returns what keeps the draft from being published.
 func (c *call) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) {
 	_, err := c.s.Library.CheckDraft(c.Ctx(), f)
 	e, ok := errors.AsType[*flow.Error](err)
@@ -88,7 +88,8 @@ func (c *call) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) 
 	return list
 }
 
-// publishForm gathers all that is said before the draft is published.
+// publishForm returns what the user sees before publishing: the changes and, if
+// they break callers, who those are.
 func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error) {
 	form = editorview.PublishForm{FlowID: f.ID, Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
 	if form.State, err = c.publishState(f); err != nil {
@@ -104,33 +105,35 @@ func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error
 	return form, err
 }
 
+// callers returns the keys that called a flow recently.
 func (c *call) callers(flowID string) ([]flow.Caller, error) {
-	return c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-callersSpan))
+	return c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-callerPeriod))
 }
 
-// startURL is where programs start runs of a flow.
+// startURL returns the URL at which programs start runs of a flow.
 func (c *call) startURL(flowID string) string {
 	return c.s.PublicURL + "/v1/flow/" + url.PathEscape(flowID) + "/run"
 }
 
-// showPublish is GET publish: what would change, and who would notice.
+// showPublish is GET /flows/{id}/publish.
 func (c *call) showPublish(f *flow.Flow) error {
 	form, err := c.publishForm(f)
 	if err != nil {
 		return err
 	}
-	return c.answerPublish(http.StatusOK, form)
+	return c.renderPublish(http.StatusOK, form)
 }
 
-// answerPublish shows the form in the dialog, or without a script as a page.
-func (c *call) answerPublish(status int, form editorview.PublishForm) error {
+// renderPublish renders the form in the dialog, or without scripts as a page.
+func (c *call) renderPublish(status int, form editorview.PublishForm) error {
 	if c.IsFragment() {
 		return c.Render(status, editorview.PublishContent(form))
 	}
 	return c.Render(status, editorview.PublishPage(c.Page("Publish "+form.Name, layout.SectionFlows), form))
 }
 
-// showPublishButton is GET publish/button: the button after the draft changed.
+// showPublishButton is GET /flows/{id}/publish/button: the button after a
+// change of the draft.
 func (c *call) showPublishButton(f *flow.Flow) error {
 	state, err := c.publishState(f)
 	if err != nil {
@@ -139,7 +142,8 @@ func (c *call) showPublishButton(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.PublishButton(state))
 }
 
-// publish is POST publish: the draft that was shown becomes the live version.
+// publish is POST /flows/{id}/publish. It publishes the draft that the user
+// saw: if it has changed since, the new changes are shown first.
 func (c *call) publish() error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -152,39 +156,40 @@ func (c *call) publish() error {
 	form.Note = strings.TrimSpace(c.FormValue("note"))
 	switch seen := c.FormValue("draft"); {
 	case len(form.Problems) > 0:
-		form.Error = "The draft has problems. Nothing was published."
+		form.Error = "The draft has problems. Fix them, then publish again."
 	case seen != "" && seen != form.Draft:
-		form.Error = "The draft was changed since you looked. Nothing was published; this is what it changes now."
+		form.Error = "The draft has changed since you opened this. Check the new changes, then publish again."
 	case len([]rune(form.Note)) > maxNote:
-		form.Error = "Say what is new in 200 characters at most."
+		form.Error = "Use at most 200 characters for the release notes."
 	}
 	if form.Error != "" && c.IsFragment() {
 		return c.Render(http.StatusUnprocessableEntity, editorview.PublishBody(form))
 	}
 	if form.Error != "" {
-		return c.answerPublish(http.StatusUnprocessableEntity, form)
+		return c.renderPublish(http.StatusUnprocessableEntity, form)
 	}
-	return c.release(f, form)
+	return c.publishDraft(f, form)
 }
 
-// release makes the draft live, writes down who did it, and tells the page.
-func (c *call) release(f *flow.Flow, form editorview.PublishForm) error {
+// publishDraft makes the draft live, writes the audit log and notifies all
+// pages.
+func (c *call) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
 	v, created, err := c.s.Library.PublishNoted(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, form.Note)
 	if err != nil {
 		return err
 	}
-	said := editorview.VersionName(v.Number) + " was live already. Nothing changed."
+	message := editorview.VersionName(v.Number) + " was already live. Nothing changed."
 	if created || f.LiveVersion != v.Number {
 		detail := editorview.VersionName(v.Number) + ": " + v.Summary
 		if err := c.Audit("flow.publish", f.ID, detail); err != nil {
 			return err
 		}
-		said = editorview.VersionName(v.Number) + " of “" + f.Name + "” is live."
+		message = editorview.VersionName(v.Number) + " of “" + f.Name + "” is live."
 	}
 	c.s.AnnounceLive(f.ID, v.Number)
 	form.Done = true
 	form.State.Live, form.State.Next, form.State.Changed, form.State.Beside = v.Number, v.Number, false, true
-	c.Toast(components.ToneOK, said+" POST "+form.URL)
+	c.Toast(components.ToneOK, message+" POST "+form.URL)
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 	}
@@ -192,13 +197,13 @@ func (c *call) release(f *flow.Flow, form editorview.PublishForm) error {
 	return c.Render(http.StatusOK, editorview.Published(form))
 }
 
-// AnnounceLive tells all pages that show a flow which version programs get now.
+// AnnounceLive notifies all pages that show a flow which version is live.
 func (s *Server) AnnounceLive(flowID string, version int64) {
 	s.Announce(flowID, "flow:live", map[string]any{"version": version})
 }
 
-// sortByDocument puts problems in the order of the nodes; those of the whole
-// flow come first.
+// sortByDocument sorts problems by the order of the nodes. Problems of the
+// whole flow come first.
 func sortByDocument(d *flow.Document, list []editorview.PublishProblem) {
 	place := map[string]int{}
 	for i := range d.Nodes {

@@ -9,7 +9,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// documentOf is what a run ran.
+// documentOf returns the document that a run ran.
 func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
 	data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), run.DocumentHash)
 	if err != nil {
@@ -22,8 +22,9 @@ func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
 	return doc, nil
 }
 
-// ranBy is what a run ran: the draft itself where that is still the same.
-func (c *call) ranBy(d *draft, run *flow.Run) (*draft, error) {
+// draftOfRun returns the document of a run: the draft if it is still
+// equivalent, else that document, read-only.
+func (c *call) draftOfRun(d *draft, run *flow.Run) (*draft, error) {
 	doc, err := c.documentOf(run)
 	if err != nil || document.Covers(d.Document, doc) {
 		return d, err
@@ -33,18 +34,17 @@ func (c *call) ranBy(d *draft, run *flow.Run) (*draft, error) {
 	return was, nil
 }
 
-// showReplay is GET /flows/{id}?run=: the builder with a run on it. Where
-// another document ran than the draft is now, that one is shown and nothing of
-// it can be changed.
+// showReplay is GET /flows/{id}?run=: the editor with the states of a run. If
+// the draft has changed since, the document of the run is shown, read-only.
 func (c *call) showReplay(d *draft, runID string) error {
 	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), d.flow.ID, runID)
 	if err != nil {
 		return err
 	}
-	if d, err = c.ranBy(d, run); err != nil {
+	if d, err = c.draftOfRun(d, run); err != nil {
 		return err
 	}
-	note := editorview.Replay{Run: c.mark(run), Differs: d.former, Now: c.s.Now()}
+	note := editorview.Replay{Run: c.mark(run), Differs: d.readOnlyVersion, Now: c.s.Now()}
 	return c.builder(http.StatusOK, d, func(b *editorview.BuilderPage) {
 		b.Fill.RunBar = editorview.RunBar(note.Run, c.s.Now().UnixMilli())
 		if note.Differs {
@@ -54,7 +54,7 @@ func (c *call) showReplay(d *draft, runID string) error {
 	})
 }
 
-// fillRunning puts what runs a flow into the builder.
+// fillRunning adds the run button and the list of runs to the editor.
 func (c *call) fillRunning(d *draft, fill *editorview.BuilderFill) error {
 	list, err := c.flowRuns(d.flow.ID, c.QueryParam("run"))
 	if err != nil {

@@ -12,23 +12,24 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// runStream is what the builder hears of one run.
+// runStream is the event stream of one run. It is used by one goroutine.
 type runStream struct {
 	*call
 	out     *web.Stream
 	run     *flow.Run
-	graph   *flow.Document // of the run, for what a node is called and gives
+	graph   *flow.Document // of the run, for titles and previews of nodes
 	watch   flow.Watch
 	last    int64          // number of the newest change that was sent
-	known   map[string]int // attempts of steps that run, by path
+	known   map[string]int // attempts of steps whose start was sent, by path
 	over    map[string]int // attempts whose end is being sent
 	checked time.Time
-	missed  bool // the last look failed; another one is due
+	missed  bool // the last refresh failed and must be repeated
 }
 
-// runEvents is GET /flows/{id}/runs/{run}/events: where the run stands, and
-// then each change of it until it has ended. A look sends the present state of
-// all that changed, so a reader that is slow, late or comes again misses nothing.
+// runEvents is GET /flows/{id}/runs/{run}/events: the state of the run, and
+// each change until it has ended. Each event has the current state of
+// everything that changed since the last one, so a client that is slow, late or
+// reconnects misses nothing.
 func (c *call) runEvents(f *flow.Flow) error {
 	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
 	if err != nil {
@@ -38,10 +39,10 @@ func (c *call) runEvents(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	watch := c.s.Runner.WatchText(run.ID) // before the first look, so that no change falls between
+	watch := c.s.Runner.WatchText(run.ID) // before the first read, so that no change is missed
 	defer watch.Stop()
 	s := &runStream{call: c, run: run, graph: doc, watch: watch, known: map[string]int{}, over: map[string]int{}, checked: c.s.Now()}
-	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // whatever else it says is the start
+	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // anything else means from the start
 	s.out = web.StartStream(c.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
 		return err
@@ -49,33 +50,33 @@ func (c *call) runEvents(f *flow.Flow) error {
 	return nil
 }
 
-// follow sends until the run has ended, the person has gone or the server
-// drains. The first change after a pause is sent at once, what follows it within
-// the pace together.
+// follow sends until the run has ended, the client has disconnected or the
+// server drains. The first change after a pause is sent immediately; changes
+// within web.RunPace are sent together.
 func (s *runStream) follow() error {
-	beat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
+	heartbeat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
 	defer stop()
 	pause := time.NewTimer(web.RunReadInterval)
 	defer pause.Stop()
-	err := s.look()
+	err := s.refresh()
 	for err == nil {
 		if s.missed {
 			pause.Reset(web.RetryPause)
 		} else {
 			pause.Reset(web.RunReadInterval)
 		}
-		switch err = s.rest(pause); {
+		switch err = s.waitPace(pause); {
 		case err == nil && s.missed:
-			err = s.look()
+			err = s.refresh()
 		case err == nil:
-			err = s.next(beat)
+			err = s.next(heartbeat)
 		}
 	}
 	return err
 }
 
-// rest lets the pace pass.
-func (s *runStream) rest(pause *time.Timer) error {
+// waitPace waits until the next event may be sent.
+func (s *runStream) waitPace(pause *time.Timer) error {
 	select {
 	case <-pause.C:
 		return nil
@@ -85,24 +86,25 @@ func (s *runStream) rest(pause *time.Timer) error {
 	return web.ErrStreamDone
 }
 
-// next answers what comes first.
-func (s *runStream) next(beat <-chan time.Time) error {
+// next waits for a notification and handles it.
+func (s *runStream) next(heartbeat <-chan time.Time) error {
 	select {
 	case <-s.watch.Changes:
-		return s.look()
+		return s.refresh()
 	case <-s.watch.Texts:
-		return s.speak()
-	case <-beat:
-		return s.beat()
+		return s.sendTexts()
+	case <-heartbeat:
+		return s.heartbeat()
 	case <-s.s.Drained:
 	case <-s.Ctx().Done():
 	}
 	return web.ErrStreamDone
 }
 
-// beat keeps the connection, and looks at the member and at the run: another
-// process may work on it.
-func (s *runStream) beat() error {
+// heartbeat keeps the connection alive and checks access. It also rereads the
+// run, because the notification of a change by another instance may have been
+// lost.
+func (s *runStream) heartbeat() error {
 	if s.s.Now().Sub(s.checked) >= web.MemberCheckInterval {
 		s.checked = s.s.Now()
 		if err := s.CheckMember(); err != nil {
@@ -113,11 +115,12 @@ func (s *runStream) beat() error {
 	if err := s.out.Flush(); err != nil {
 		return err
 	}
-	return s.look()
+	return s.refresh()
 }
 
-// look sends what is new. While the database is away that is nothing.
-func (s *runStream) look() error {
+// refresh sends what is new. If the database is unavailable, it sends nothing
+// and is repeated.
+func (s *runStream) refresh() error {
 	err := s.sendNew()
 	if s.missed = flow.IsUnavailable(err); s.missed {
 		return nil
@@ -125,8 +128,8 @@ func (s *runStream) look() error {
 	return err
 }
 
-// sendNew reads the run before its steps: a step that was written between is
-// left for the next look, as its number is beyond the run's.
+// sendNew reads the run before its steps. A step that was written in between
+// has a higher number than the run, and is left for the next time.
 func (s *runStream) sendNew() error {
 	run, err := s.s.Store.FindRun(s.Ctx(), s.WorkspaceID(), s.run.FlowID, s.run.ID)
 	if err != nil {
@@ -138,7 +141,7 @@ func (s *runStream) sendNew() error {
 	}
 	changed := s.changedSteps(run, steps)
 	s.watch.Sync(s.Ctx(), run, steps)
-	s.writeTexts() // what a step said comes before its end
+	s.writeTexts() // the text of a step comes before its end
 	if len(changed) > 0 {
 		s.out.Add("", "steps", changed)
 	}
@@ -151,7 +154,7 @@ func (s *runStream) sendNew() error {
 	if run.State.Ended() {
 		s.out.Add("", "over", nil)
 	}
-	s.forgetEnded()
+	s.dropEnded()
 	if s.out.Pending() {
 		if err := s.out.Flush(); err != nil {
 			return err
@@ -163,8 +166,8 @@ func (s *runStream) sendNew() error {
 	return nil
 }
 
-// stepNews is where a step stands, for the canvas.
-type stepNews struct {
+// stepEvent is the state of a step, for the canvas.
+type stepEvent struct {
 	Node    string              `json:"node"`
 	State   flow.StepState      `json:"state"`
 	Ms      int64               `json:"ms"`              // it took, or has taken so far
@@ -176,8 +179,10 @@ type stepNews struct {
 	At      int64               `json:"at"` // when it was recorded, in ms since 1970
 }
 
-func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepNews {
-	var list []stepNews
+// changedSteps returns the steps that changed since the last event, and tracks
+// which steps run, because only their text is sent.
+func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepEvent {
+	var list []stepEvent
 	for i := range steps {
 		step := &steps[i]
 		switch {
@@ -187,15 +192,16 @@ func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepNews {
 			s.over[step.Path] = step.Attempt
 		}
 		if step.Seq > s.last && step.Seq <= run.Seq {
-			list = append(list, s.news(step))
+			list = append(list, s.newStepEvent(step))
 		}
 	}
 	return list
 }
 
-func (s *runStream) news(step *flow.Step) stepNews {
+// newStepEvent converts a step.
+func (s *runStream) newStepEvent(step *flow.Step) stepEvent {
 	now := s.s.Now()
-	n := stepNews{
+	n := stepEvent{
 		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: editorview.Tokens(step.Usage), Cost: editorview.Cost(step.Usage),
 		Error: editorview.TroubleOf(step.Error), At: now.UnixMilli(),
 	}
@@ -210,7 +216,7 @@ func (s *runStream) news(step *flow.Step) stepNews {
 	return n
 }
 
-// stepTook is how long a step worked, until now if it has not ended.
+// stepTook returns how long a step has taken until it ended, or until now.
 func stepTook(step *flow.Step, now time.Time) time.Duration {
 	switch {
 	case step.StartedAt.IsZero():
@@ -221,8 +227,8 @@ func stepTook(step *flow.Step, now time.Time) time.Duration {
 	return max(0, step.EndedAt.Sub(step.StartedAt))
 }
 
-// runNews is where the run stands.
-type runNews struct {
+// runEvent is the state of the run.
+type runEvent struct {
 	Run   string              `json:"run"`
 	State flow.RunState       `json:"state"`
 	Done  int                 `json:"done"`
@@ -234,13 +240,15 @@ type runNews struct {
 	Title string              `json:"title,omitempty"`
 }
 
+// writeRun adds the state of the run. Its number is the ID of the event, which
+// the browser sends when it reconnects.
 func (s *runStream) writeRun(run *flow.Run) error {
 	m := s.mark(run)
 	var bar bytes.Buffer
 	if err := editorview.RunBar(m, s.s.Now().UnixMilli()).Render(s.Ctx(), &bar); err != nil {
 		return err
 	}
-	n := runNews{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: editorview.Cost(run.Usage), Error: m.Error, Bar: bar.String()}
+	n := runEvent{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: editorview.Cost(run.Usage), Error: m.Error, Bar: bar.String()}
 	if m.Error != nil && m.Error.Node != "" {
 		if node := s.graph.Node(m.Error.Node); node != nil {
 			n.Title = editorview.NodeTitle(node, s.s.Kinds.For(node))
@@ -250,23 +258,23 @@ func (s *runStream) writeRun(run *flow.Run) error {
 	return nil
 }
 
-// textNews is text of a step that is at work.
-type textNews struct {
+// textEvent is text of a step that is running.
+type textEvent struct {
 	Node  string `json:"node"`
 	Text  string `json:"text"`
-	Reset bool   `json:"reset,omitempty"` // what was told before is void
+	Reset bool   `json:"reset,omitempty"` // discard the text sent before
 }
 
-// writeTexts writes what is new of the steps that are known to run, or have
-// just ended.
+// writeTexts adds the new text of steps that the client knows to run. early
+// reports that there is text of a step whose start was not sent yet.
 func (s *runStream) writeTexts() (early bool) {
-	var list []textNews
+	var list []textEvent
 	for _, d := range s.watch.Read(func(path string, attempt int) bool {
 		ready := s.known[path] == attempt
 		early = early || !ready
 		return ready
 	}) {
-		list = append(list, textNews{d.Path, d.Text, d.Reset})
+		list = append(list, textEvent{d.Path, d.Text, d.Reset})
 	}
 	if len(list) > 0 {
 		s.out.Add("", "text", list)
@@ -274,15 +282,17 @@ func (s *runStream) writeTexts() (early bool) {
 	return early
 }
 
-func (s *runStream) forgetEnded() {
+// dropEnded forgets the steps whose end was sent.
+func (s *runStream) dropEnded() {
 	for path := range s.over {
 		delete(s.known, path)
 	}
 	clear(s.over)
 }
 
-// speak sends text without asking the store, unless a step has begun meanwhile.
-func (s *runStream) speak() error {
+// sendTexts sends text without reading the database, unless a step has started
+// in between.
+func (s *runStream) sendTexts() error {
 	early := s.writeTexts()
 	if s.out.Pending() {
 		if err := s.out.Flush(); err != nil {
@@ -290,7 +300,7 @@ func (s *runStream) speak() error {
 		}
 	}
 	if early {
-		return s.look()
+		return s.refresh()
 	}
 	return nil
 }

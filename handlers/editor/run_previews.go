@@ -10,7 +10,7 @@ import (
 	"sluice/views/components"
 )
 
-// preview is the result of a step, small enough to stand in its node.
+// preview is the result of a step, short enough for its node on the canvas.
 type preview struct {
 	Kind   string  `json:"kind"` // text, scores, image, file
 	Text   string  `json:"text,omitempty"`
@@ -19,7 +19,7 @@ type preview struct {
 	Port   string  `json:"port,omitempty"`
 }
 
-// score is a label with how well it fits, from 0 to 1.
+// score is a label with its score from 0 to 1.
 type score struct {
 	Label string  `json:"label"`
 	Score float64 `json:"score"`
@@ -31,10 +31,12 @@ const (
 	previewScores = 3
 )
 
+// sortedKeys returns the keys of a map in order.
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// preview makes a small picture of what a step gave: scores where there are
-// some, else the first of its outputs in the order of the kind.
+// preview returns the preview of a step: its scores if it has some, else the
+// first of its outputs in the order of the kind. Branches have none, as their
+// edges show the result.
 func (s *runStream) preview(step *flow.Step) *preview {
 	if list := scoresIn(step.Outputs); len(list) > 0 {
 		return &preview{Kind: "scores", Scores: list}
@@ -45,7 +47,7 @@ func (s *runStream) preview(step *flow.Step) *preview {
 	}
 	k := s.s.Kinds.For(n)
 	if k == nil || k.OutputsField != "" || len(k.Outputs) > 1 && k.Class == flow.Inline {
-		return nil // a branch says by its edges which one was taken
+		return nil // the edges show which branch was taken
 	}
 	for _, p := range k.Outputs {
 		if v, ok := step.Outputs[p.Name]; ok && v != nil && v != "" {
@@ -55,6 +57,7 @@ func (s *runStream) preview(step *flow.Step) *preview {
 	return nil
 }
 
+// previewOf returns the preview of one value.
 func previewOf(v any) *preview {
 	if id, ok := flow.FileID(v); ok {
 		f := components.FileOf(v)
@@ -74,7 +77,8 @@ func previewOf(v any) *preview {
 	return &preview{Kind: "text", Text: strings.TrimSpace(text)}
 }
 
-// scoresIn finds labels with scores, best first: a list of them, or the one.
+// scoresIn returns labels with scores, best first. Kinds return them as a map,
+// as a list, or as one label.
 func scoresIn(outputs map[string]any) []score {
 	var list []score
 	switch scores := outputs["scores"].(type) {

@@ -12,20 +12,21 @@ import (
 	"sluice/views/layout"
 )
 
+// runningRoutes are the routes of test runs, pins and the data of nodes.
 func (s *Server) runningRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/run", web.Editor, onDraft((*call).showRunForm)},
 		{http.MethodPost, "/flows/:flow/run", web.Editor, onDraft((*call).startRun)},
 		{http.MethodGet, "/flows/:flow/runs", web.Viewer, web.OnFlow((*call).showFlowRuns)},
 		{http.MethodGet, "/flows/:flow/runs/:run/events", web.Viewer, streaming(web.OnFlow((*call).runEvents))},
-		{http.MethodPost, "/flows/:flow/runs/:run/cancel", web.Editor, web.OnFlow((*call).stopRun)},
+		{http.MethodPost, "/flows/:flow/runs/:run/cancel", web.Editor, web.OnFlow((*call).cancelRun)},
 		{http.MethodGet, "/flows/:flow/data/:node", web.Viewer, (*call).showData},
 		{http.MethodPost, "/flows/:flow/pin/:node", web.Editor, (*call).pin},
 		{http.MethodPost, "/flows/:flow/unpin/:node", web.Editor, (*call).unpin},
 	}
 }
 
-// targetNode is the node that a partial run is about.
+// targetNode returns the node that a partial run ends or starts at.
 func targetNode(a web.TestRunOptions) string {
 	if a.Until != "" {
 		return a.Until
@@ -33,8 +34,8 @@ func targetNode(a web.TestRunOptions) string {
 	return a.From
 }
 
-// showRunForm is GET /flows/{id}/run: what the draft asks for, or what keeps it
-// from running.
+// showRunForm is GET /flows/{id}/run: the inputs of the draft, or the problems
+// that keep it from running.
 func (c *call) showRunForm(d *draft) error {
 	ask := web.TestRunOptions{Until: c.QueryParam("until"), From: c.QueryParam("from"), Parent: c.QueryParam("parent")}
 	form, err := c.runForm(d, ask, nil)
@@ -44,6 +45,7 @@ func (c *call) showRunForm(d *draft) error {
 	return c.showRun(http.StatusOK, form)
 }
 
+// showRun renders the form in the dialog, or without scripts as a page.
 func (c *call) showRun(status int, form editorview.RunForm) error {
 	if c.IsFragment() {
 		return c.Render(status, editorview.RunFormBody(form, "h2"))
@@ -52,8 +54,8 @@ func (c *call) showRun(status int, form editorview.RunForm) error {
 	return c.Render(status, editorview.RunFormPage(p, form))
 }
 
-// runForm is the form with what was typed, or else with the values of the run
-// before. A draft with problems lists them in the place of fields.
+// runForm returns the form with what was typed, or else with the inputs of the
+// last run. If the draft has problems, they replace the fields.
 func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (editorview.RunForm, error) {
 	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: ask.Until, From: ask.From, Parent: ask.Parent}
 	if n := d.Node(targetNode(ask)); n != nil {
@@ -80,7 +82,7 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 	return form, nil
 }
 
-// webhooks counts the nodes that would send something.
+// webhooks counts the active webhook nodes, which would really send something.
 func (c *call) webhooks(d *draft) (n int) {
 	for i := range d.Nodes {
 		if k := c.s.Kinds.Find(d.Nodes[i].Kind); k != nil && k.OutputsField != "" && !d.Nodes[i].Disabled {
@@ -90,8 +92,8 @@ func (c *call) webhooks(d *draft) (n int) {
 	return n
 }
 
-// lastInputs are those of the given run, or of the last one that was started
-// from the builder; nil if there is none.
+// lastInputs returns the inputs of the given run, or of the last run that was
+// started here; nil without such a run.
 func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
 	if runID != "" {
 		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
@@ -100,7 +102,7 @@ func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
 		}
 		return run.Inputs, nil
 	}
-	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: shownRuns})
+	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: maxRuns})
 	if err != nil {
 		return nil, fmt.Errorf("find the last run of %s: %w", flowID, err)
 	}
@@ -112,16 +114,16 @@ func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
 	return nil, nil
 }
 
-// startRun is POST /flows/{id}/run: a run of the draft begins, as far as its
-// inputs are right.
+// startRun is POST /flows/{id}/run: it starts a run of the draft if the inputs
+// are valid.
 func (c *call) startRun(d *draft) error {
 	typed, err := c.readInputs()
 	if err != nil {
 		return err
 	}
-	started, err := c.tryDraft(d, typed)
+	started, err := c.startDraft(d, typed)
 	if err != nil {
-		return c.refuseRun(d, typed, err)
+		return c.renderRunRefusal(d, typed, err)
 	}
 	c.s.Announce(d.flow.ID, "flow:run", map[string]string{"run": started.Run.ID})
 	if c.IsFragment() {
@@ -130,7 +132,8 @@ func (c *call) startRun(d *draft) error {
 	return c.Redirect("/flows/" + d.flow.ID + "?run=" + started.Run.ID)
 }
 
-func (c *call) tryDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
+// startDraft starts a run of the draft, or with a parent a rerun of part of it.
+func (c *call) startDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 	s := flow.Start{
 		WorkspaceID: c.WorkspaceID(), FlowID: d.flow.ID, UserID: c.Member.UserID, Trigger: flow.TriggerBuilder,
 		TestRun: &flow.TestRun{Until: typed.Options.Until},
@@ -148,8 +151,9 @@ func (c *call) tryDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: typed.Options.Parent, From: typed.Options.From})
 }
 
-// refuseRun shows the form again, with what was typed and what is wrong with it.
-func (c *call) refuseRun(d *draft, typed *web.Inputs, cause error) error {
+// renderRunRefusal renders the form again with what was typed and what is wrong
+// with it.
+func (c *call) renderRunRefusal(d *draft, typed *web.Inputs, cause error) error {
 	e, ok := errors.AsType[*flow.Error](cause)
 	if !ok || e.Code == flow.CodeNotFound || e.Code == flow.CodeInternal {
 		return cause
@@ -158,20 +162,20 @@ func (c *call) refuseRun(d *draft, typed *web.Inputs, cause error) error {
 	if err != nil {
 		return err
 	}
-	if blameFields(&form, e.Fields) == 0 && len(form.Problems.List) == 0 {
+	if assignProblems(&form, e.Fields) == 0 && len(form.Problems.List) == 0 {
 		form.Error = e.Message
 	}
 	return c.showRun(http.StatusUnprocessableEntity, form)
 }
 
-// blameFields puts problems beside the fields that they are about, and counts
-// those that found one.
-func blameFields(form *editorview.RunForm, problems []flow.Problem) (n int) {
+// assignProblems sets the errors of the fields that have problems, and returns
+// how many problems belong to a field.
+func assignProblems(form *editorview.RunForm, problems []flow.Problem) (n int) {
 	for _, p := range problems {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.Pointer, "/inputs"), "/")
 		for i := range form.Fields {
 			if f := &form.Fields[i]; f.Name == web.InputPrefix+name && f.Error == "" {
-				f.Error = fieldTrouble(p)
+				f.Error = problemText(p)
 				n++
 			}
 		}
@@ -179,16 +183,17 @@ func blameFields(form *editorview.RunForm, problems []flow.Problem) (n int) {
 	return n
 }
 
-func fieldTrouble(p flow.Problem) string {
+// problemText returns what is wrong with an input.
+func problemText(p flow.Problem) string {
 	if p.Code == "required" {
-		return "The flow needs this."
+		return "Required."
 	}
 	return editorview.Sentence(p.Detail)
 }
 
-// stopRun is POST /flows/{id}/runs/{run}/cancel. Stopping what has ended does
-// nothing.
-func (c *call) stopRun(f *flow.Flow) error {
+// cancelRun is POST /flows/{id}/runs/{run}/cancel. Canceling a run that has
+// ended does nothing.
+func (c *call) cancelRun(f *flow.Flow) error {
 	run, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
 	if err != nil {
 		return err
@@ -199,10 +204,10 @@ func (c *call) stopRun(f *flow.Flow) error {
 	return c.Redirect("/flows/" + f.ID + "?run=" + run.ID)
 }
 
-// shownRuns is how many runs the pane lists.
-const shownRuns = 50
+// maxRuns is how many runs the pane lists.
+const maxRuns = 50
 
-// showFlowRuns is GET /flows/{id}/runs: the last runs of the flow.
+// showFlowRuns is GET /flows/{id}/runs: the latest runs of the flow.
 func (c *call) showFlowRuns(f *flow.Flow) error {
 	list, err := c.flowRuns(f.ID, c.QueryParam("run"))
 	if err != nil {
@@ -214,9 +219,10 @@ func (c *call) showFlowRuns(f *flow.Flow) error {
 	return c.Redirect("/flows/" + f.ID)
 }
 
+// flowRuns returns the latest runs; current is marked.
 func (c *call) flowRuns(flowID, current string) (editorview.RunList, error) {
 	list := editorview.RunList{FlowID: flowID, MayRun: c.MayEdit(), Now: c.s.Now()}
-	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: shownRuns})
+	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: maxRuns})
 	if err != nil {
 		return list, fmt.Errorf("list the runs of %s: %w", flowID, err)
 	}
@@ -228,7 +234,7 @@ func (c *call) flowRuns(flowID, current string) (editorview.RunList, error) {
 	return list, nil
 }
 
-// mark is where a run stands, for the person who asks.
+// mark converts a run, for the current user.
 func (c *call) mark(run *flow.Run) editorview.RunMark {
 	m := editorview.MarkOf(run, c.s.Now())
 	m.MayRun = c.MayEdit()

@@ -20,7 +20,7 @@ func TestRunInTheBuilder(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.TicketRouting)
-	p := b.RunChromium("/flows/" + id)
+	p := runChromium(b, "/flows/"+id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 
 	p.Click("#run-button")
@@ -52,7 +52,7 @@ func TestRunInTheBuilder(t *testing.T) {
 	if os.Getenv("SLUICE_PICTURES") == "" {
 		return
 	}
-	webtest.RunCommand(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	runCommand(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
 	p.Look("run-dark")
 	p.Do(chromedp.EmulateViewport(375, 760), chromedp.Sleep(500*time.Millisecond))
 	p.Look("run-phone")
@@ -65,7 +65,7 @@ func TestRunFailsInTheBuilder(t *testing.T) {
 	h := webtest.Setup(t, func(c *handlers.Config) { c.Runner = &talking{Runner: c.Runner} })
 	b := h.As(flow.MemberEditor)
 	id, let := h.Waiting()
-	p := b.RunChromium("/flows/" + id)
+	p := runChromium(b, "/flows/"+id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 	p.Eval(`document.querySelector("#run-button").click()`)
 	p.Until(`document.querySelector("#node-get .result-text .caret") !== null && document.querySelector("#node-get .result-text").textContent.includes("Thanks for")`)
@@ -91,7 +91,7 @@ func TestLargeValueUnfolds(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	id := h.Flow(`{"schema":"sluice.flow/v1","name":"Big","nodes":[{"id":"in","kind":"input","config":{"name":"in","type":"json"}},{"id":"out","kind":"output","config":{"name":"out"}}],"edges":[{"from":"in.value","to":"out.value"}]}`)
 	run := h.Ran(b, id, url.Values{"filled": {"1"}, "in.in": {`{"deep":{"notes":"` + strings.Repeat("x", 9000) + `","word":"found"},"small":[1,[2]]}`}})
-	p := b.RunChromium("/flows/" + id + "?run=" + run.ID)
+	p := runChromium(b, "/flows/"+id+"?run="+run.ID)
 	p.Until(`document.querySelector("#node-out")?.dataset.state === "succeeded"`)
 	p.Eval(`document.querySelector("#canvas").selection.set(["out"]); document.querySelector("#drawer-fold").click(); document.querySelector("#tab-data").click()`)
 	p.Until(`document.querySelector("#node-data .tree .later") !== null && !document.querySelector("#node-data").textContent.includes("found")`)

@@ -2,7 +2,7 @@ package editor
 
 import "sluice/handlers/web"
 
-// readInputs reads the form, and keeps the files that come with it.
+// readInputs reads the form of a run and stores its files.
 func (c *call) readInputs() (*web.Inputs, error) {
 	t := c.NewInputs(c.WorkspaceID(), c.s.MaxFile)
 	fields, err := c.ReadInputFields(t)

@@ -26,8 +26,8 @@ func TestRunForm(t *testing.T) {
 	})
 	t.Run("keeps what was typed beside what is wrong with it", func(t *testing.T) {
 		form := url.Values{"filled": {"1"}, "in.ticket": {""}, "in.times": {"9"}}
-		b.Fragment().Post(path, form).Is(422).Has("The flow needs this.", `value="9"`, "at most 5").Lacks("<html")
-		b.Post(path, form).Is(422).Has("<html", "The flow needs this.", `value="9"`)
+		b.Fragment().Post(path, form).Is(422).Has("Required.", `value="9"`, "at most 5").Lacks("<html")
+		b.Post(path, form).Is(422).Has("<html", "Required.", `value="9"`)
 	})
 	t.Run("starts a run that remembers its values", func(t *testing.T) {
 		run := h.Ran(b, id, webtest.Ticket("there"))
@@ -88,19 +88,19 @@ func TestRunUntilAndFrom(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	part := h.Ran(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
-	if got := h.StepStates(part); got != "hello succeeded, ticket succeeded" {
+	if got := stepStates(h, part); got != "hello succeeded, ticket succeeded" {
 		t.Errorf("run to here: %s", got)
 	}
 	whole := h.Ran(b, id, webtest.Ticket("there"))
 	again := h.Ran(b, id, url.Values{"parent": {whole.ID}, "from": {"again"}})
-	if got := h.StepStates(again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
+	if got := stepStates(h, again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
 		t.Errorf("run from here: %s", got)
 	}
 	if again.ParentRunID != whole.ID || again.Outputs["reply"] != "Hello there!" {
 		t.Errorf("%+v", again)
 	}
 	rerun := h.Ran(b, id, url.Values{"parent": {part.ID}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
-	if got := h.StepStates(rerun); got != "again succeeded, count succeeded, hello reused, reply succeeded, ticket reused, times succeeded" {
+	if got := stepStates(h, rerun); got != "again succeeded, count succeeded, hello reused, reply succeeded, ticket reused, times succeeded" {
 		t.Errorf("rerun: %s", got)
 	}
 	b.Fragment().Post("/flows/"+id+"/run", url.Values{"parent": {part.ID}, "from": {"nobody"}}).Is(422)
@@ -112,20 +112,20 @@ func TestPins(t *testing.T) {
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	path := "/flows/" + id
-	b.Fragment().Post(path+"/pin/hello", nil).Is(422).Has("has given nothing yet")
+	b.Fragment().Post(path+"/pin/hello", nil).Is(422).Has("has no outputs yet")
 	run := h.Ran(b, id, webtest.Ticket("there"))
 	b.Fragment().Get(path+"/data/hello?run="+run.ID).Is(200).Has("Pin output", "Hello there")
 	b.Fragment().Post(path+"/pin/hello", url.Values{"run": {run.ID}}).Is(200).Has("Unpin", "Pinned output")
-	if got := h.StepStates(h.Ran(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
+	if got := stepStates(h, h.Ran(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
 		t.Errorf("with a pin: %s", got)
 	}
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": "Mine"}`}}).Is(200)
 	if run := h.Ran(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Mine!" {
 		t.Errorf("with an edited pin: %v", run.Outputs)
 	}
-	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text"`}}).Is(422).Has("This is not JSON", "{&#34;text&#34;")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text"`}}).Is(422).Has("This is not valid JSON", "{&#34;text&#34;")
 	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`[1]`}}).Is(422).Has("Write an object")
-	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": {"file": "file_00000000000000000000000000"}}`}}).Is(422).Has("There is no file")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": {"file": "file_00000000000000000000000000"}}`}}).Is(422).Has("does not exist")
 	b.Fragment().Post(path+"/pin/ticket", url.Values{"outputs": {`{"value": "x"}`}}).Is(422)
 	b.Post(path+"/pin/nobody", nil).Is(404)
 	b.Post(path+"/unpin/hello", nil).Is(http.StatusSeeOther)
@@ -140,7 +140,7 @@ func TestRunEvents(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
 	run := h.Ran(h.As(flow.MemberEditor), h.Flow(webtest.Routing), webtest.Ticket("there"))
-	events := b.RunStream("/flows/" + run.FlowID + "/runs/" + run.ID + "/events")
+	events := runStream(b, "/flows/"+run.FlowID+"/runs/"+run.ID+"/events")
 	if len(events["over"]) != 1 || len(events["steps"]) != 1 || len(events["run"]) != 1 {
 		t.Fatalf("%v", events)
 	}
@@ -163,7 +163,7 @@ func TestRunEventsItems(t *testing.T) {
  {"id":"words","kind":"input","config":{"name":"words","type":"list","default":["a","b","c"]}},
  {"id":"all","kind":"output","config":{"name":"all"}}],
  "edges":[{"from":"words.value","to":"all.value"}]}`), url.Values{})
-	events := h.As(flow.MemberViewer).RunStream("/flows/" + run.FlowID + "/runs/" + run.ID + "/events")
+	events := runStream(h.As(flow.MemberViewer), "/flows/"+run.FlowID+"/runs/"+run.ID+"/events")
 	if all := strings.Join(events["steps"], ""); !strings.Contains(all, `"items":{"value":3}`) {
 		t.Errorf("no items by port in %s", all)
 	}
@@ -175,7 +175,7 @@ func TestRunEventsLive(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	t.Run("tell of a step that begins and ends", func(t *testing.T) {
 		id, let := h.Waiting()
-		run := h.Starts(b, id)
+		run := starts(h, b, id)
 		resp, err := b.Client.Get(b.Base + "/flows/" + id + "/runs/" + run + "/events")
 		if err != nil {
 			t.Fatal(err)
@@ -199,9 +199,9 @@ func TestRunEventsLive(t *testing.T) {
 	})
 	t.Run("end when the run is stopped", func(t *testing.T) {
 		id, _ := h.Waiting()
-		run := h.Starts(b, id)
+		run := starts(h, b, id)
 		b.Post("/flows/"+id+"/runs/"+run+"/cancel", nil).RedirectsTo("/flows/" + id + "?run=" + run)
-		if events := b.RunStream("/flows/" + id + "/runs/" + run + "/events"); !strings.Contains(strings.Join(events["run"], ""), `"state":"canceled"`) {
+		if events := runStream(b, "/flows/"+id+"/runs/"+run+"/events"); !strings.Contains(strings.Join(events["run"], ""), `"state":"canceled"`) {
 			t.Errorf("%v", events)
 		}
 		b.Fragment().Post("/flows/"+id+"/runs/"+run+"/cancel", nil).Is(http.StatusNoContent)
@@ -210,9 +210,9 @@ func TestRunEventsLive(t *testing.T) {
 		h := webtest.Setup(t)
 		b := h.As(flow.MemberEditor)
 		id, let := h.Waiting()
-		run := h.Starts(b, id)
+		run := starts(h, b, id)
 		h.Server.Drain()
-		if events := b.RunStream("/flows/" + id + "/runs/" + run + "/events"); len(events["over"]) != 0 || len(events["run"]) == 0 {
+		if events := runStream(b, "/flows/"+id+"/runs/"+run+"/events"); len(events["over"]) != 0 || len(events["run"]) == 0 {
 			t.Errorf("%v", events)
 		}
 		let <- http.StatusOK

@@ -1,6 +1,21 @@
-// Package editor is the builder: the canvas and its edits, the inspector, runs of
-// the draft, pins, publishing and versions, the pane for callers of the API, and
-// the live events of everybody who has a flow open.
+// Package editor serves the editor of a flow: the canvas and its edits, the
+// inspector, test runs and pins, publishing and versions, the API pane, the
+// settings of the public form, and the live events of all pages that have the
+// flow open.
+//
+//   - builder.go renders the page, ops.go applies the edits of the canvas.
+//   - builder_events.go streams edits and events to open pages,
+//     builder_presence.go exchanges them with other instances.
+//   - inspector.go shows one node; inspector_form.go and inspector_members.go
+//     read its form when there is no script.
+//   - running.go starts test runs, run_events.go streams their progress, data.go
+//     shows the values of a node, pins.go replaces them.
+//   - publish.go, versions.go and compare.go are about published versions.
+//   - api.go and its parts show how programs call the flow.
+//
+// A draft has a revision that grows with each transaction of edits. Every edit is
+// validated and logged by the library in flow; this package only converts between
+// it and the page. Everything but drawing works without scripts.
 package editor
 
 import (
@@ -24,34 +39,34 @@ type Runner interface {
 	TrialInputs(ctx context.Context, ws, flowID, until string) ([]flow.Input, error)
 }
 
-// Config is what the room needs beside the site.
+// Config is what this package needs in addition to the site.
 type Config struct {
 	Library *library.Library
 	Runner  Runner
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
 	Models  web.Models
-	// API answers a request to the HTTP API as if it bore the key, which need not
-	// be in the store.
+	// API serves a request to the HTTP API with the given key, which need not be
+	// in the store.
 	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)
 	// KeysPanel renders the keys that may call a flow, out of all keys of the
 	// workspace.
 	KeysPanel func(c *web.Call, f *flow.Flow, keys []flow.Key) (templ.Component, error)
 }
 
-// Server is the room.
+// Server serves the editor.
 type Server struct {
 	*web.Site
 	Config
 	editing editing
-	name    string // of this instance, in messages to the others
+	name    string // of this instance, in broadcasts
 }
 
-// New returns the room of a site. Its routes still have to be mounted.
+// New returns the editor of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
 	return &Server{Site: site, Config: cfg, name: rand.Text()}
 }
 
-// call is one request to this room.
+// call is one request to this package.
 type call struct {
 	*web.Call
 	s *Server
@@ -59,14 +74,14 @@ type call struct {
 
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the room's table of routes.
+// route is a line of the table of routes.
 type route struct {
 	method, path string
 	access       web.Access
 	handle       func(*call) error
 }
 
-// Routes returns the routes of the room.
+// Routes returns the routes of this package.
 func (s *Server) Routes() []web.Route {
 	table := slices.Concat(
 		s.builderRoutes(),
@@ -84,7 +99,8 @@ func (s *Server) Routes() []web.Route {
 	return list
 }
 
-// streaming wraps a handler that sends an event stream.
+// streaming wraps a handler that sends an event stream. It limits how many
+// streams a user may have.
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
 }

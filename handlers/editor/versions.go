@@ -17,10 +17,11 @@ import (
 	"sluice/views/layout"
 )
 
+// versionRoutes are the routes of published versions.
 func (s *Server) versionRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/versions", web.Viewer, web.OnFlow((*call).showVersions)},
-		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, web.OnFlow((*call).askLive)},
+		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, web.OnFlow((*call).confirmLive)},
 		{http.MethodPost, "/flows/:flow/versions/:n/live", web.Editor, (*call).makeLive},
 		{http.MethodPost, "/flows/:flow/versions/:n/restore", web.Editor, (*call).restoreVersion},
 		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, web.Posted(web.OnFlow((*call).undoRestore))},
@@ -28,7 +29,7 @@ func (s *Server) versionRoutes() []route {
 	}
 }
 
-// showVersions is GET versions: the draft and all that was published.
+// showVersions is GET /flows/{id}/versions: the draft and all versions.
 func (c *call) showVersions(f *flow.Flow) error {
 	v := editorview.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
 	var err error
@@ -49,12 +50,14 @@ func (c *call) showVersions(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.Versions(c.Page("Versions of "+f.Name, layout.SectionFlows), v))
 }
 
-func (c *call) versionLines(f *flow.Flow) (lines []editorview.VersionLine, most bool, err error) {
+// versionLines converts the versions, with how often each ran recently. atLeast
+// reports that runs were counted only in part.
+func (c *call) versionLines(f *flow.Flow) (lines []editorview.VersionLine, atLeast bool, err error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, false, err
 	}
-	runs, whole, err := c.s.Store.CountVersionRuns(c.Ctx(), c.WorkspaceID(), f.ID, c.s.Now().Add(-callersSpan))
+	runs, whole, err := c.s.Store.CountVersionRuns(c.Ctx(), c.WorkspaceID(), f.ID, c.s.Now().Add(-callerPeriod))
 	if err != nil {
 		return nil, false, err
 	}
@@ -68,7 +71,7 @@ func (c *call) versionLines(f *flow.Flow) (lines []editorview.VersionLine, most 
 	return lines, !whole, nil
 }
 
-// versionOf is what a version of the flow says.
+// versionOf returns the document of a version, read-only.
 func (c *call) versionOf(d *draft, text string) (*draft, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
@@ -81,8 +84,8 @@ func (c *call) versionOf(d *draft, text string) (*draft, error) {
 	return d.of(doc), nil
 }
 
-// showVersion is GET /flows/{id}?version=: a version where the draft is drawn
-// otherwise. Nothing on it can be changed.
+// showVersion is GET /flows/{id}?version=: the editor with a version,
+// read-only.
 func (c *call) showVersion(d *draft, text string) error {
 	shown, err := c.versionOf(d, text)
 	if err != nil {
@@ -105,8 +108,9 @@ func (c *call) versionNumber() (int64, error) {
 	return n, nil
 }
 
-// askLive is GET live: what callers would notice of another version.
-func (c *call) askLive(f *flow.Flow) error {
+// confirmLive is GET /flows/{id}/versions/{n}/live: what callers would notice
+// if this version became live.
+func (c *call) confirmLive(f *flow.Flow) error {
 	n, err := c.versionNumber()
 	if err != nil {
 		return err
@@ -124,7 +128,8 @@ func (c *call) askLive(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.MakeLive(c.Page("Make live", layout.SectionFlows), form))
 }
 
-// makeLive is POST live: programs get this version from now on.
+// makeLive is POST /flows/{id}/versions/{n}/live: calls run this version from
+// now on.
 func (c *call) makeLive() error {
 	f, n, err := c.flowAndVersion()
 	if err != nil {
@@ -143,6 +148,7 @@ func (c *call) makeLive() error {
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 }
 
+// flowAndVersion finds the flow and the version number of the path.
 func (c *call) flowAndVersion() (f *flow.Flow, n int64, err error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, 0, err
@@ -154,7 +160,9 @@ func (c *call) flowAndVersion() (f *flow.Flow, n int64, err error) {
 	return f, n, err
 }
 
-// restoreVersion is POST restore: the draft becomes equal to the version.
+// restoreVersion is POST /flows/{id}/versions/{n}/restore: the draft becomes
+// equal to the version. It is an edit that can be undone; the note on the page
+// with the undo button stays longer than a toast would.
 func (c *call) restoreVersion() error {
 	f, n, err := c.flowAndVersion()
 	if err != nil {
@@ -163,7 +171,7 @@ func (c *call) restoreVersion() error {
 	tx := "restore-" + rand.Text()
 	out, err := c.s.Library.RestoreVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID, tx)
 	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
-		return flow.Errorf(document.CodeEditsMissed, "Others are changing the draft right now. Try again in a moment.")
+		return flow.Errorf(document.CodeEditsMissed, "Others are editing the draft right now. Try again in a moment.")
 	}
 	if err != nil {
 		return err
@@ -178,23 +186,24 @@ func (c *call) restoreVersion() error {
 		// The note on that page can take it back; a toast would be gone too soon.
 		return c.Redirect(to + "?" + url.Values{"restored": {strconv.FormatInt(n, 10)}, "tx": {tx}}.Encode())
 	}
-	c.Toast(components.ToneOK, restoredWords(n, out))
+	c.Toast(components.ToneOK, restoredText(n, out))
 	return c.Redirect(to)
 }
 
-// undoRestore is POST undo: the draft is as it was before a restore.
+// undoRestore is POST /flows/{id}/versions/undo: it undoes a restore.
 func (c *call) undoRestore(f *flow.Flow) error {
 	r := document.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
 	if _, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r); err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "The draft is as it was before.")
+	c.Toast(components.ToneOK, "The restore was undone.")
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 }
 
-func restoredWords(n int64, out *library.Restored) string {
+// restoredText returns the message after a restore that cannot be undone.
+func restoredText(n int64, out *library.Restored) string {
 	if !out.Changed {
-		return "The draft was equal to " + editorview.VersionName(n) + " already."
+		return "The draft is already equal to " + editorview.VersionName(n) + "."
 	}
-	return "The draft equals " + editorview.VersionName(n) + " now. Its nodes stand in another order, so this cannot be undone."
+	return "The draft is now equal to " + editorview.VersionName(n) + ". The order of its nodes changed, so this cannot be undone."
 }

@@ -84,12 +84,12 @@ func TestFormInAFrame(t *testing.T) {
 	p := h.Anonymous().Tab(webtest.Chromium(t), 800, 700)
 	p.Do(chromedp.Navigate(other))
 	p.Until(`document.querySelector("iframe").dataset.loaded === "1"`)
-	for end := time.Now().Add(webtest.BrowserPatience); h.CountRuns(id) == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(webtest.BrowserPatience); countRuns(h, id) == 0 && time.Now().Before(end); {
 		at := webtest.Spot{X: 350, Y: 165} // the button, below one line of title
 		p.Mouse(input.DispatchMouseEventTypeMousePressed, at)
 		p.Mouse(input.DispatchMouseEventTypeMouseReleased, at)
 	}
-	if run := h.LastRun(id); run.Trigger != flow.TriggerForm {
+	if run := lastRun(h, id); run.Trigger != flow.TriggerForm {
 		t.Errorf("run %+v", run)
 	}
 }

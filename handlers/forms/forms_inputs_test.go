@@ -57,7 +57,7 @@ func TestFormRefusesInputs(t *testing.T) {
 			}
 		})
 	}
-	if n := h.CountRuns(id); n != 0 {
+	if n := countRuns(h, id); n != 0 {
 		t.Errorf("%d runs began", n)
 	}
 	t.Run("all at once", func(t *testing.T) {

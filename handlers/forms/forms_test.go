@@ -81,7 +81,7 @@ func TestForm(t *testing.T) {
 		if link == nil || !strings.Contains(link[1], "signature=") {
 			t.Errorf("no signed link to the picture: %s", page.Body)
 		}
-		run := h.LastRun(id)
+		run := lastRun(h, id)
 		if run.Trigger != flow.TriggerForm || run.Version != 1 || run.KeyID != "" || run.UserID != "" {
 			t.Errorf("run %+v", run)
 		}
@@ -91,7 +91,7 @@ func TestForm(t *testing.T) {
 		h.As(flow.MemberViewer).Get("/runs/"+run.ID).Is(http.StatusOK).Has("Form", "How much")
 	})
 	t.Run("again keeps the inputs and the file", func(t *testing.T) {
-		first := h.LastRun(id)
+		first := lastRun(h, id)
 		path := "/f/" + id + "?again=" + h.Server.Forms.Seals().Ticket(id, first.ID, time.Now().Add(time.Hour))
 		page := b.Get(path).Is(http.StatusOK).Has("How much &lt;b&gt;is&lt;/b&gt; it?", `value="grace"`, "red\nblue", "me.png", `name="last.in.photo"`)
 		previousRun := regexp.MustCompile(`name="again" value="([^"]+)"`).FindStringSubmatch(page.Body)[1]
@@ -99,7 +99,7 @@ func TestForm(t *testing.T) {
 		texts["again"], texts["once"] = previousRun, "2"
 		texts["last.in.photo"], _ = flow.FileID(first.Inputs["photo"])
 		b.SendForm("/f/"+id, texts, nil).Is(http.StatusSeeOther)
-		if run := h.LastRun(id); run.ID == first.ID || fmt.Sprint(run.Inputs["photo"]) != fmt.Sprint(first.Inputs["photo"]) {
+		if run := lastRun(h, id); run.ID == first.ID || fmt.Sprint(run.Inputs["photo"]) != fmt.Sprint(first.Inputs["photo"]) {
 			t.Errorf("run %+v", run.Inputs)
 		}
 		delete(texts, "again")
@@ -161,7 +161,7 @@ func TestFormTicket(t *testing.T) {
 	b := h.Anonymous()
 	path := b.SendForm("/f/"+id, map[string]string{"in.ticket": "refund"}, nil).Is(http.StatusSeeOther).Header.Get("Location")
 	b.Ended(path)
-	run := h.LastRun(id)
+	run := lastRun(h, id)
 	short, seals := strings.TrimPrefix(run.ID, flow.PrefixRun), h.Server.Forms.Seals()
 	byKey, err := h.Runner.StartRun(t.Context(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"ticket": "private"}})
 	if err != nil {
@@ -187,7 +187,7 @@ func TestFormTicket(t *testing.T) {
 	b.Get("/runs/" + run.ID).Is(http.StatusSeeOther) // to the sign-in
 	b.Get("/f/" + id + "?again=" + seals.Ticket(other, run.ID, time.Now().Add(time.Hour))).Is(http.StatusOK).Lacks("refund")
 	b.Get("/f/" + id + "?again=" + seals.Ticket(id, byKey.Run.ID, time.Now().Add(time.Hour))).Is(http.StatusOK).Lacks("private")
-	h.OffForm(id)
+	offForm(h, id)
 	b.Get(path).Is(http.StatusNotFound)
 }
 
@@ -231,13 +231,13 @@ func TestFormFromElsewhere(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	if got := post("/f/"+id, "cross-site", "https://evil.example"); got != http.StatusForbidden || h.CountRuns(id) != 0 {
+	if got := post("/f/"+id, "cross-site", "https://evil.example"); got != http.StatusForbidden || countRuns(h, id) != 0 {
 		t.Errorf("a form of another site: %d", got)
 	}
 	if got := post("/f/"+id, "same-origin", h.Http.URL); got != http.StatusSeeOther {
 		t.Errorf("a form inside a frame: %d", got)
 	}
-	ticket := h.Server.Forms.Seals().Ticket(id, h.LastRun(id).ID, time.Now().Add(time.Hour))
+	ticket := h.Server.Forms.Seals().Ticket(id, lastRun(h, id).ID, time.Now().Add(time.Hour))
 	if got := post("/f/"+id+"/r/"+ticket+"/cancel", "", "null"); got != http.StatusSeeOther {
 		t.Errorf("cancel by a browser that says not where from: %d", got)
 	}
@@ -261,7 +261,7 @@ func TestFormFailure(t *testing.T) {
 	id := h.FormOf(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[{"id":"get","kind":"http_request","label":"Ask the vault","config":{"url":"http://127.0.0.1:1/private"}},{"id":"o","kind":"output","config":{"name":"o"}}],"edges":[{"from":"get.body","to":"o.value"}]}`)
 	b := h.Anonymous()
 	path := b.SendForm("/f/"+id, nil, nil).Is(http.StatusSeeOther).Header.Get("Location")
-	b.Ended(path).Has("Failed", "A service that this form uses did not respond.", "Reference "+h.LastRun(id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed", "get")
+	b.Ended(path).Has("Failed", "A service that this form uses did not respond.", "Reference "+lastRun(h, id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed", "get")
 }
 
 func TestFormEvents(t *testing.T) {

@@ -170,7 +170,7 @@ func limitText(in *flow.Input, maxFileSize int64) string {
 }
 
 // boundsText returns the allowed range of a number, a length or a count, or ""
-// if there is none.
+// if it is unbounded.
 func boundsText(low, high *float64, unit string) string {
 	write := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	switch {

@@ -33,9 +33,9 @@ func TestHasher(t *testing.T) {
 	}
 	h.patience = 0
 	for range hashAtOnce {
-		h.room <- struct{}{}
+		h.slots <- struct{}{}
 	}
 	if _, err := h.Hash(t.Context(), password); err != errBusy {
-		t.Errorf("a full house: %v", err)
+		t.Errorf("all slots taken: %v", err)
 	}
 }

@@ -20,11 +20,12 @@ const (
 	longestPassword  = 512
 )
 
-// passwordParams are argon2id with 19 MiB and two passes, as OWASP advises.
+// passwordParams are the parameters of argon2id that OWASP recommends: 19 MiB
+// and two passes.
 var passwordParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
-// UnknownUserHash is compared with where there is no account, so that the answer
-// takes as long as if there were. No password gives it.
+// UnknownUserHash is compared with the password if there is no account, so that
+// the response takes as long as if there were one. No password matches it.
 const UnknownUserHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // Check returns a sentence about what is wrong with a new password, or
@@ -37,35 +38,39 @@ func Check(password, email string) string {
 	return guessable(password, email)
 }
 
-// Hash is how passwords are kept.
+// Hash hashes a password with a random salt. The result names its parameters,
+// so that they can be raised later.
 func Hash(password string) (string, error) {
 	return argon2id.CreateHash(password, passwordParams)
 }
 
-// How many passwords are hashed at once, how many may wait for that, and how
-// long: each takes 19 MiB and some ten milliseconds of one core.
+// Limits of hashing: each hash takes 19 MiB and some tens of milliseconds of one
+// core.
 const (
-	hashAtOnce   = 2
-	hashWaiting  = 64
-	hashPatience = 5 * time.Second
+	hashAtOnce   = 2               // hashes at the same time
+	hashWaiting  = 64              // hashes that wait for that
+	hashPatience = 5 * time.Second // longest wait
 )
 
-// Hasher keeps passwords that arrive all at once from taking the machine.
+// Hasher bounds the memory and CPU time of hashing when many users sign in at
+// once. It is safe for concurrent use.
 type Hasher struct {
-	room     chan struct{}
+	slots    chan struct{} // holds one element per running hash
 	waiting  atomic.Int64
 	patience time.Duration
 }
 
+// NewHasher returns a Hasher with the default limits.
 func NewHasher() *Hasher {
-	return &Hasher{room: make(chan struct{}, hashAtOnce), patience: hashPatience}
+	return &Hasher{slots: make(chan struct{}, hashAtOnce), patience: hashPatience}
 }
 
 var errBusy = &flow.Error{
-	Code: flow.CodeOverloaded, Message: "Too many people are signing in at this moment. Try again in a few seconds.", After: hashPatience,
+	Code: flow.CodeOverloaded, Message: "Too many users are signing in right now. Try again in a few seconds.", After: hashPatience,
 }
 
-// do runs work when there is room, which must be soon.
+// do runs work when a slot is free. If too many calls wait or the wait is too
+// long, it returns errBusy.
 func (h *Hasher) do(ctx context.Context, work func() error) error {
 	defer h.waiting.Add(-1)
 	if h.waiting.Add(1) > hashWaiting {
@@ -74,14 +79,15 @@ func (h *Hasher) do(ctx context.Context, work func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, h.patience)
 	defer cancel()
 	select {
-	case h.room <- struct{}{}:
-		defer func() { <-h.room }()
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
 		return work()
 	case <-ctx.Done():
 		return errBusy
 	}
 }
 
+// Hash is the function Hash within the limits of h.
 func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err error) {
 	err = h.do(ctx, func() error {
 		hash, err = Hash(password)
@@ -90,15 +96,15 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 	return hash, err
 }
 
-// Matches compares a password with a hash. What is too long to be one takes as
-// long as any other, and never fits.
-func (h *Hasher) Matches(ctx context.Context, password, hash string) (fits bool, err error) {
+// Matches reports whether a password has the hash. A password that is too long
+// takes as long as any other and never matches.
+func (h *Hasher) Matches(ctx context.Context, password, hash string) (matches bool, err error) {
 	if utf8.RuneCountInString(password) > longestPassword {
 		password, hash = "", UnknownUserHash
 	}
 	err = h.do(ctx, func() error {
-		fits, err = argon2id.ComparePasswordAndHash(password, hash)
+		matches, err = argon2id.ComparePasswordAndHash(password, hash)
 		return err
 	})
-	return fits, err
+	return matches, err
 }

@@ -25,11 +25,11 @@ var commonGzip []byte
 var commonPasswords = sync.OnceValue(func() string {
 	r, err := gzip.NewReader(bytes.NewReader(commonGzip))
 	if err != nil {
-		panic("pages: the list of common passwords: " + err.Error())
+		panic("passwords: the list of common passwords: " + err.Error())
 	}
 	text, err := io.ReadAll(r)
 	if err != nil {
-		panic("pages: the list of common passwords: " + err.Error())
+		panic("passwords: the list of common passwords: " + err.Error())
 	}
 	return string(text)
 })

@@ -1,10 +1,5 @@
 package webtest
 
-import (
-	"net/http"
-	"net/url"
-)
-
 // Greeting takes a name and gives a text; a webhook tells somebody.
 const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"who","kind":"input","config":{"name":"who","type":"text","example":"Ada <b>","description":"Whom to greet."}},
@@ -19,14 +14,4 @@ func (h *Env) Live(document string) (id string) {
 	id = h.Flow(document)
 	h.Publish(id)
 	return id
-}
-
-// Remembers sets a cookie as a script of the page does.
-func (b *Browser) Remembers(name, value string) {
-	b.t.Helper()
-	u, err := url.Parse(b.Base)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.Client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/flows"}})
 }

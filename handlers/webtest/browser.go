@@ -49,8 +49,8 @@ func Chromium(t *testing.T) context.Context {
 }
 
 // tab is one page of a real browser, signed in as somebody.
-type tab struct {
-	t    *testing.T
+type Tab struct {
+	T    *testing.T
 	ctx  context.Context
 	base string
 	mu   sync.Mutex
@@ -59,13 +59,13 @@ type tab struct {
 
 // Tab opens an empty page that is signed in as the person of b. At the end of
 // the test it must have thrown nothing, and the policy refused nothing.
-func (b *Browser) Tab(chromium context.Context, width, height int64) *tab {
-	b.t.Helper()
+func (b *Browser) Tab(chromium context.Context, width, height int64) *Tab {
+	b.T.Helper()
 	ctx, end := chromedp.NewContext(chromium)
-	b.t.Cleanup(end)
-	p := &tab{t: b.t, ctx: ctx, base: b.Base}
+	b.T.Cleanup(end)
+	p := &Tab{T: b.T, ctx: ctx, base: b.Base}
 	if err := chromedp.Listen(ctx, p.hear); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	Send(p, log.Enable, cdp.Empty{})
 	Send(p, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
@@ -74,17 +74,17 @@ func (b *Browser) Tab(chromium context.Context, width, height int64) *tab {
 		Send(p, cdpnetwork.SetCookie, cdpnetwork.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.Base})
 	}
 	p.Do(chromedp.EmulateViewport(width, height))
-	b.t.Cleanup(func() {
+	b.T.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if len(p.bad) > 0 {
-			b.t.Errorf("the page complained: %s", strings.Join(p.bad, "\n"))
+			b.T.Errorf("the page complained: %s", strings.Join(p.bad, "\n"))
 		}
 	})
 	return p
 }
 
-func (p *tab) hear(ev any) {
+func (p *Tab) hear(ev any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := ev.(type) {
@@ -102,43 +102,43 @@ func (p *tab) hear(ev any) {
 	}
 }
 
-func (p *tab) Do(actions ...chromedp.Action[chromedp.Void]) {
-	p.t.Helper()
+func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 }
 
-func (p *tab) Open(path string) { p.t.Helper(); p.Do(chromedp.Navigate(p.base + path)) }
+func (p *Tab) Open(path string) { p.T.Helper(); p.Do(chromedp.Navigate(p.base + path)) }
 
 // Send is one command of the protocol.
-func Send[P, R any](p *tab, cmd cdp.Command[P, R], params P) R {
-	p.t.Helper()
+func Send[P, R any](p *Tab, cmd cdp.Command[P, R], params P) R {
+	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
 	defer cancel()
 	r, err := chromedp.Call(ctx, cmd, params)
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	return r
 }
 
 // Value evaluates an expression of the page.
-func Value[T any](p *tab, js string) T {
-	p.t.Helper()
+func Value[T any](p *Tab, js string) T {
+	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 	if err != nil {
-		p.t.Fatalf("%s: %v", js, err)
+		p.T.Fatalf("%s: %v", js, err)
 	}
 	return v
 }
 
-// poll waits for a condition of a page, which may be replaced by another meanwhile.
-func poll(ctx context.Context, js string, patience time.Duration) error {
+// Poll waits for a condition of a page, which may be replaced by another meanwhile.
+func Poll(ctx context.Context, js string, patience time.Duration) error {
 	for {
 		err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
 		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "Cannot find context") {
@@ -148,33 +148,33 @@ func poll(ctx context.Context, js string, patience time.Duration) error {
 }
 
 // Until waits for a condition of the page.
-func (p *tab) Until(js string) {
-	p.t.Helper()
+func (p *Tab) Until(js string) {
+	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
 	defer cancel()
-	if err := poll(ctx, js, BrowserPatience-time.Second); err != nil {
-		p.t.Fatalf("waited for %s: %v", js, err)
+	if err := Poll(ctx, js, BrowserPatience-time.Second); err != nil {
+		p.T.Fatalf("waited for %s: %v", js, err)
 	}
 }
 
 // Want fails unless an expression has a value, written as JSON.
-func (p *tab) Want(js, want string) {
-	p.t.Helper()
+func (p *Tab) Want(js, want string) {
+	p.T.Helper()
 	if got := Value[string](p, `String(JSON.stringify(`+js+`))`); got != want {
-		p.t.Fatalf("%s is %s, want %s", js, got, want)
+		p.T.Fatalf("%s is %s, want %s", js, got, want)
 	}
 }
 
 type Spot struct{ X, Y float64 }
 
 // Middle is where an element lies.
-func (p *tab) Middle(selector string) Spot {
-	p.t.Helper()
+func (p *Tab) Middle(selector string) Spot {
+	p.T.Helper()
 	return Value[Spot](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
 }
 
-func (p *tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
-	p.t.Helper()
+func (p *Tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
+	p.T.Helper()
 	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: 1}
 	if kind == input.DispatchMouseEventTypeMouseMoved {
 		e.Buttons = 1
@@ -182,16 +182,16 @@ func (p *tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
 	Send(p, input.DispatchMouseEvent, e)
 }
 
-func (p *tab) Click(selector string) {
-	p.t.Helper()
+func (p *Tab) Click(selector string) {
+	p.T.Helper()
 	at := p.Middle(selector)
 	p.Mouse(input.DispatchMouseEventTypeMousePressed, at)
 	p.Mouse(input.DispatchMouseEventTypeMouseReleased, at)
 }
 
 // Drag goes from one place to another in small steps.
-func (p *tab) Drag(from, to Spot) {
-	p.t.Helper()
+func (p *Tab) Drag(from, to Spot) {
+	p.T.Helper()
 	p.Mouse(input.DispatchMouseEventTypeMousePressed, from)
 	for i := 1.0; i <= 8; i++ {
 		p.Mouse(input.DispatchMouseEventTypeMouseMoved, Spot{from.X + (to.X-from.X)*i/8, from.Y + (to.Y-from.Y)*i/8})
@@ -200,14 +200,14 @@ func (p *tab) Drag(from, to Spot) {
 }
 
 // Write types a text into what has the focus.
-func (p *tab) Write(text string) {
-	p.t.Helper()
+func (p *Tab) Write(text string) {
+	p.T.Helper()
 	Send(p, input.InsertText, input.InsertTextParams{Text: text})
 }
 
 // Press types keys written as "Ctrl+Z" or "Enter".
-func (p *tab) Press(chords ...string) {
-	p.t.Helper()
+func (p *Tab) Press(chords ...string) {
+	p.T.Helper()
 	named := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Down": kb.ArrowDown, "F2": kb.F2}
 	for _, chord := range chords {
 		parts := strings.Split(chord, "+")

@@ -21,11 +21,3 @@ func (h *Env) FlowElsewhere() string {
 	}
 	return f.ID
 }
-
-// SetDraft replaces a draft, which may have problems.
-func (h *Env) SetDraft(id, document string) {
-	h.T.Helper()
-	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Answer a ticket", "", []byte(document)); err != nil {
-		h.T.Fatal(err)
-	}
-}

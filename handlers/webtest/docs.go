@@ -8,7 +8,7 @@ import (
 // On is the same browser that reports to a test of its own.
 func (b *Browser) On(t *testing.T) *Browser {
 	other := *b
-	other.t = t
+	other.T = t
 	return &other
 }
 

@@ -12,10 +12,17 @@ import (
 	"sluice/flow"
 )
 
-// FormOf publishes a document and opens its form.
+// FormOf publishes a document and opens its form, with the given settings.
 func (h *Env) FormOf(document string, set ...func(*flow.Form)) (id string) {
 	h.T.Helper()
 	id = h.Flow(document)
+	h.openForm(id, set...)
+	return id
+}
+
+// openForm publishes a flow and switches its form on.
+func (h *Env) openForm(id string, set ...func(*flow.Form)) {
+	h.T.Helper()
 	h.Publish(id)
 	f := flow.NewForm(flow.DefaultWorkspace, id)
 	f.On = true
@@ -25,7 +32,6 @@ func (h *Env) FormOf(document string, set ...func(*flow.Form)) (id string) {
 	if err := h.Store.SaveForm(context.Background(), f); err != nil {
 		h.T.Fatal(err)
 	}
-	return id
 }
 
 // FormFile is one of a form: name, MIME and content.
@@ -36,12 +42,12 @@ type FormFile struct {
 
 // SendForm sends a form as a browser does, files last.
 func (b *Browser) SendForm(path string, texts map[string]string, files map[string]FormFile) *Answer {
-	b.t.Helper()
+	b.T.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	for name, text := range texts {
 		if err := w.WriteField(name, text); err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
 	}
 	for name, f := range files {
@@ -50,11 +56,11 @@ func (b *Browser) SendForm(path string, texts map[string]string, files map[strin
 			_, err = part.Write(f.Content)
 		}
 		if err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return b.Send("POST", path, w.FormDataContentType(), &body)
 }
@@ -62,48 +68,25 @@ func (b *Browser) SendForm(path string, texts map[string]string, files map[strin
 // Ended loads the page of a result, as a browser without scripts does again and
 // again, until the run has ended.
 func (b *Browser) Ended(path string) *Answer {
-	b.t.Helper()
+	b.T.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
 		a := b.Get(path).Is(http.StatusOK)
 		if !strings.Contains(a.Body, "data-events") {
 			return a
 		}
 		if !strings.Contains(a.Body, `<noscript><meta http-equiv="refresh" content="2"></noscript>`) {
-			b.t.Fatalf("the page does not load itself anew: %s", a.Body)
+			b.T.Fatalf("the page does not reload itself: %s", a.Body)
 		}
 	}
-	b.t.Fatal("the run did not end")
+	b.T.Fatal("the run did not end")
 	return nil
 }
 
-// LastRun is the newest run of a flow.
-func (h *Env) LastRun(flowID string) *flow.Run {
-	h.T.Helper()
-	list, err := h.Store.ListRuns(context.Background(), flow.RunFilter{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 1})
-	if err != nil || len(list) == 0 {
-		h.T.Fatalf("no run of %s: %v", flowID, err)
-	}
-	return &list[0]
-}
-
-func (h *Env) CountRuns(flowID string) int {
-	h.T.Helper()
-	list, err := h.Store.ListRuns(context.Background(), flow.RunFilter{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 50})
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	return len(list)
-}
-
-// SlowForm is a form whose run goes on until the gate opens.
+// SlowForm opens the form of a flow whose run lasts until the test sends a
+// status to the gate.
 func (h *Env) SlowForm() (id string, gate chan<- int) {
 	h.T.Helper()
 	id, gate = h.Waiting()
-	h.Publish(id)
-	f := flow.NewForm(flow.DefaultWorkspace, id)
-	f.On = true
-	if err := h.Store.SaveForm(context.Background(), f); err != nil {
-		h.T.Fatal(err)
-	}
+	h.openForm(id)
 	return id, gate
 }

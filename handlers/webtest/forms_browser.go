@@ -8,8 +8,8 @@ import (
 
 // Arrives waits for a condition of a page that may be the next one: what is asked
 // while pages change is asked again.
-func (p *tab) Arrives(js string) {
-	p.t.Helper()
+func (p *Tab) Arrives(js string) {
+	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
 	defer cancel()
 	for ctx.Err() == nil {
@@ -17,5 +17,5 @@ func (p *tab) Arrives(js string) {
 			return
 		}
 	}
-	p.t.Fatalf("waited for %s", js)
+	p.T.Fatalf("waited for %s", js)
 }

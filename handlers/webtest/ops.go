@@ -18,10 +18,10 @@ type told struct {
 }
 
 func (a *Answer) Told() told {
-	a.t.Helper()
+	a.T.Helper()
 	var v told
 	if err := json.Unmarshal([]byte(a.Body), &v); err != nil {
-		a.t.Fatalf("%v in %s", err, a.Body)
+		a.T.Fatalf("%v in %s", err, a.Body)
 	}
 	return v
 }

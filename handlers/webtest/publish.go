@@ -42,24 +42,10 @@ func (h *Env) Call(id string, k *flow.Key, inputs map[string]any) (*flow.Run, er
 }
 
 func (a *Answer) Field(name string) string {
-	a.t.Helper()
+	a.T.Helper()
 	found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(a.Body)
 	if found == nil {
-		a.t.Fatalf("there is no field %s in: %s", name, a.Body)
+		a.T.Fatalf("there is no field %s in: %s", name, a.Body)
 	}
 	return found[1]
-}
-
-// ForeignFlow is a flow of a workspace that nobody of the test is in.
-func (h *Env) ForeignFlow() string {
-	h.T.Helper()
-	ctx := context.Background()
-	if err := h.Store.CreateWorkspace(ctx, flow.Workspace{ID: "foreign", Name: "Foreign"}); err != nil {
-		h.T.Fatal(err)
-	}
-	f, err := h.Library.Import(ctx, "foreign", "", []byte(PublishGreeting))
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	return f.ID
 }

@@ -2,7 +2,6 @@ package webtest
 
 import (
 	"crypto/rand"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -25,7 +24,7 @@ func (h *Env) Fresh(name string) *Browser {
 
 // Ask sends a request without content, as a browser or as htmx.
 func (b *Browser) Ask(method, path string, htmx bool) *Answer {
-	b.t.Helper()
+	b.T.Helper()
 	other := *b
 	other.htmx = htmx
 	return other.Send(method, path, "application/x-www-form-urlencoded", strings.NewReader(""))
@@ -40,14 +39,6 @@ func (h *Env) WithKey(t *testing.T) func(method, path string, htmx bool) *Answer
 		t.Fatal(err)
 	}
 	b := h.Anonymous()
-	b.Client.Transport = bearer(text)
+	b.Client.Transport = withHeader{"Authorization", "Bearer " + text}
 	return b.Ask
-}
-
-// bearer adds a key to every request.
-type bearer string
-
-func (k bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r.Header.Set("Authorization", "Bearer "+string(k))
-	return http.DefaultTransport.RoundTrip(r)
 }

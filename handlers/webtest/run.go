@@ -63,10 +63,3 @@ func (h *Env) Ended(runID string) *flow.Run {
 		}
 	}
 }
-
-func (h *Env) PublishIn(ws, id string) {
-	h.T.Helper()
-	if _, _, err := h.Library.Publish(context.Background(), ws, id, "cli"); err != nil {
-		h.T.Fatal(err)
-	}
-}

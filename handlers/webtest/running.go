@@ -1,14 +1,12 @@
 package webtest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"time"
 
 	"sluice/flow"
@@ -42,42 +40,6 @@ func (h *Env) Ran(b *Browser, flowID string, form url.Values) *flow.Run {
 	return run
 }
 
-func (h *Env) StepStates(run *flow.Run) string {
-	h.T.Helper()
-	steps, err := h.Store.FindSteps(context.Background(), run.WorkspaceID, run.ID)
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	var list []string
-	for _, s := range steps {
-		list = append(list, s.Path+" "+string(s.State))
-	}
-	return strings.Join(list, ", ")
-}
-
-// RunStream reads the events of a run until it is over.
-func (b *Browser) RunStream(path string) (events map[string][]string) {
-	b.t.Helper()
-	resp, err := b.Client.Get(b.Base + path)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.Header.Get("Content-Type") != "text/event-stream" {
-		b.t.Fatalf("%d %s", resp.StatusCode, resp.Header)
-	}
-	events = map[string][]string{}
-	name := ""
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if event, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
-			name = event
-		} else if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			events[name] = append(events[name], data)
-		}
-	}
-	return events
-}
-
 // Waiting is a flow whose one step lasts until the test lets it end.
 func (h *Env) Waiting() (flowID string, let chan<- int) {
 	gate := make(chan int, 1)
@@ -93,9 +55,14 @@ func (h *Env) Waiting() (flowID string, let chan<- int) {
 	return h.Flow(`{"schema":"sluice.flow/v1","name":"Slow","nodes":[{"id":"get","kind":"http_request","config":{"url":"` + slow.URL + `"}},{"id":"o","kind":"output","config":{"name":"o"}}],"edges":[{"from":"get.body","to":"o.value"}]}`), gate
 }
 
-func (h *Env) Starts(b *Browser, flowID string) (runID string) {
-	h.T.Helper()
-	a := b.Post("/flows/"+flowID+"/run", url.Values{"filled": {"1"}}).Is(http.StatusSeeOther)
-	_, runID, _ = strings.Cut(a.Header.Get("Location"), "?run=")
-	return runID
-}
+// TicketRouting routes a ticket, as the starter does.
+const TicketRouting = `{"schema":"sluice.flow/v1","name":"Route a support ticket","nodes":[
+ {"id":"ticket","kind":"input","position":{"x":0,"y":20},"config":{"name":"ticket","type":"text","example":"I was charged twice for October and need the second payment back. This is urgent."}},
+ {"id":"team","kind":"classify","label":"Which team","position":{"x":300,"y":0},"config":{"labels":["billing","technical","legal"]}},
+ {"id":"words","kind":"template","label":"Write a reply","position":{"x":300,"y":260},"config":{"template":"Thanks for letting us know.\nYou wrote:\n\n{{ticket}}\n\nWe look into it."}},
+ {"id":"legal","kind":"condition","label":"Needs a person?","position":{"x":600,"y":120},"config":{"expression":"value == \"legal\""}},
+ {"id":"ask","kind":"template","label":"Tell legal","position":{"x":900,"y":0},"config":{"template":"{{value}}"}},
+ {"id":"reply","kind":"output","position":{"x":600,"y":320},"config":{"name":"reply"}},
+ {"id":"out","kind":"output","position":{"x":900,"y":200},"config":{"name":"team"}}],
+ "edges":[{"from":"ticket.value","to":"team.text"},{"from":"ticket.value","to":"words.ticket"},{"from":"team.label","to":"legal.value"},
+ {"from":"legal.true","to":"ask.value"},{"from":"words.text","to":"reply.value"},{"from":"legal.false","to":"out.value"}]}`

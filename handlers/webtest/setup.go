@@ -172,12 +172,12 @@ func (h *Env) Anonymous() *Browser {
 		h.T.Fatal(err)
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Browser{t: h.T, Base: h.Http.URL, Client: &http.Client{Jar: jar, CheckRedirect: stay, Timeout: 30 * time.Second}}
+	return &Browser{T: h.T, Base: h.Http.URL, Client: &http.Client{Jar: jar, CheckRedirect: stay, Timeout: 30 * time.Second}}
 }
 
 // Browser keeps cookies and sends what a browser sends.
 type Browser struct {
-	t      *testing.T
+	T      *testing.T
 	Base   string
 	Client *http.Client
 	htmx   bool
@@ -192,29 +192,29 @@ func (b *Browser) Fragment() *Browser {
 
 // Answer is what came back.
 type Answer struct {
-	t      *testing.T
+	T      *testing.T
 	Status int
 	Header http.Header
 	Body   string
 }
 
-func (b *Browser) Get(path string) *Answer { b.t.Helper(); return b.Send("GET", path, "", nil) }
+func (b *Browser) Get(path string) *Answer { b.T.Helper(); return b.Send("GET", path, "", nil) }
 
 func (b *Browser) Post(path string, form url.Values) *Answer {
-	b.t.Helper()
+	b.T.Helper()
 	return b.Send("POST", path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
 }
 
 func (b *Browser) PostJSON(path, body string) *Answer {
-	b.t.Helper()
+	b.T.Helper()
 	return b.Send("POST", path, "application/json", strings.NewReader(body))
 }
 
 func (b *Browser) Send(method, path, mime string, body io.Reader) *Answer {
-	b.t.Helper()
+	b.T.Helper()
 	r, err := http.NewRequest(method, b.Base+path, body)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if mime != "" {
@@ -226,40 +226,40 @@ func (b *Browser) Send(method, path, mime string, body io.Reader) *Answer {
 	}
 	resp, err := b.Client.Do(r)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	return &Answer{b.t, resp.StatusCode, resp.Header, string(text)}
+	return &Answer{b.T, resp.StatusCode, resp.Header, string(text)}
 }
 
 // Is checks the status.
 func (a *Answer) Is(status int) *Answer {
-	a.t.Helper()
+	a.T.Helper()
 	if a.Status != status {
-		a.t.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
+		a.T.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
 	}
 	return a
 }
 
 // RedirectsTo checks that the answer leads to a page.
 func (a *Answer) RedirectsTo(path string) {
-	a.t.Helper()
+	a.T.Helper()
 	to := a.Header.Get("Location") + a.Header.Get("HX-Redirect")
 	if to != path {
-		a.t.Fatalf("status %d leads to %q, want %q: %s", a.Status, to, path, a.Body)
+		a.T.Fatalf("status %d leads to %q, want %q: %s", a.Status, to, path, a.Body)
 	}
 }
 
 // Has checks that the answer says something.
 func (a *Answer) Has(texts ...string) *Answer {
-	a.t.Helper()
+	a.T.Helper()
 	for _, text := range texts {
 		if !strings.Contains(a.Body, text) {
-			a.t.Errorf("%q is missing in: %s", text, a.Body)
+			a.T.Errorf("%q is missing in: %s", text, a.Body)
 		}
 	}
 	return a
@@ -267,10 +267,10 @@ func (a *Answer) Has(texts ...string) *Answer {
 
 // Lacks checks that the answer does not say something.
 func (a *Answer) Lacks(texts ...string) *Answer {
-	a.t.Helper()
+	a.T.Helper()
 	for _, text := range texts {
 		if strings.Contains(a.Body, text) {
-			a.t.Errorf("%q should not be in: %s", text, a.Body)
+			a.T.Errorf("%q should not be in: %s", text, a.Body)
 		}
 	}
 	return a

@@ -7,7 +7,8 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// keyFacts returns what pages show of a key at a time; nil stays nil.
+// keyFacts converts what pages show about a key at the given time. It returns
+// nil for nil.
 func keyFacts(k *flow.Key, now time.Time) *consoleview.KeyFacts {
 	if k == nil {
 		return nil
@@ -22,6 +23,7 @@ func keyFacts(k *flow.Key, now time.Time) *consoleview.KeyFacts {
 	}
 }
 
+// scopeNames converts scopes to names.
 func scopeNames(scopes []flow.Scope) []string {
 	list := make([]string, len(scopes))
 	for i, s := range scopes {
@@ -30,6 +32,8 @@ func scopeNames(scopes []flow.Scope) []string {
 	return list
 }
 
+// scopesOf converts names to scopes. Unknown ones are refused when the key is
+// created.
 func scopesOf(names []string) []flow.Scope {
 	list := make([]flow.Scope, len(names))
 	for i, name := range names {

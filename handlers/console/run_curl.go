@@ -8,21 +8,21 @@ import (
 	"sluice/handlers/web"
 )
 
-// showCURL is GET curl: the command that starts a run with the same inputs, as
-// plain text.
+// showCURL is GET curl: the command, as plain text, that starts a run with the
+// same inputs. The page of the run copies it.
 func (c *call) showCURL(run *flow.Run) error {
 	if run.FlowID != c.Param("flow") {
 		return web.ErrNotFound
 	}
 	if run.Erased != "" {
-		return flow.Errorf(run.Erased, "The inputs of this run are gone, so there is nothing to send again.")
+		return flow.Errorf(run.Erased, "The inputs of this run were erased, so it cannot be sent again.")
 	}
 	text, err := c.s.curl(run)
 	switch {
 	case err != nil:
 		return err
 	case text == "":
-		return flow.Errorf(flow.CodeBodyTooLarge, "The inputs of this run are too large for a command. Send them from a file.")
+		return flow.Errorf(flow.CodeBodyTooLarge, "The inputs of this run are too long for a command. Send them from a file.")
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	if err := c.String(http.StatusOK, text); err != nil {

@@ -1,4 +1,4 @@
-package webtest
+package editor_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"sluice/e2e/need"
+	"sluice/handlers/webtest"
 )
 
 // runTab is a page in a real browser.
@@ -30,34 +31,34 @@ var oneChromium sync.Mutex
 // runPatience bounds what a page is waited for; a loaded machine needs seconds.
 const runPatience = 2 * time.Minute
 
-// RunChromium opens a page in a tab that is signed in as the browser is.
-func (b *Browser) RunChromium(path string) *runTab {
-	b.t.Helper()
+// runChromium opens a page in a tab that is signed in as the browser is.
+func runChromium(b *webtest.Browser, path string) *runTab {
+	b.T.Helper()
 	program, err := exec.LookPath("chromium")
-	need.Tool(b.t, "no Chromium is installed", err == nil)
+	need.Tool(b.T, "no Chromium is installed", err == nil)
 	oneChromium.Lock()
-	b.t.Cleanup(oneChromium.Unlock)
+	b.T.Cleanup(oneChromium.Unlock)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1440, 900), chromedp.Flag("disable-quic", true))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocator)
-	b.t.Cleanup(func() { end(); stop() })
-	p := &runTab{b.t, ctx}
+	b.T.Cleanup(func() { end(); stop() })
+	p := &runTab{b.T, ctx}
 	if err := chromedp.Do(ctx); err != nil {
-		b.t.Fatalf("start %s: %v", program, err)
+		b.T.Fatalf("start %s: %v", program, err)
 	}
 	base, err := url.Parse(b.Base)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	for _, c := range b.Client.Jar.Cookies(base) {
-		RunCommand(p, devnet.SetCookie, devnet.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.Base})
+		runCommand(p, devnet.SetCookie, devnet.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.Base})
 	}
 	p.Do(chromedp.EmulateViewport(1440, 900), chromedp.Navigate(b.Base+path))
 	return p
 }
 
-// RunCommand sends one command of the protocol.
-func RunCommand[P, R any](p *runTab, cmd cdp.Command[P, R], params P) {
+// runCommand sends one command of the protocol.
+func runCommand[P, R any](p *runTab, cmd cdp.Command[P, R], params P) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, runPatience)
 	defer cancel()
@@ -88,7 +89,7 @@ func (p *runTab) Until(js string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, runPatience)
 	defer cancel()
-	if err := poll(ctx, js, runPatience-time.Second); err != nil {
+	if err := webtest.Poll(ctx, js, runPatience-time.Second); err != nil {
 		p.Look("failed")
 		p.t.Fatalf("waited for %s: %v", js, err)
 	}
@@ -109,18 +110,6 @@ func (p *runTab) Look(name string) {
 		p.t.Fatal(err)
 	}
 }
-
-// TicketRouting routes a ticket, as the starter does.
-const TicketRouting = `{"schema":"sluice.flow/v1","name":"Route a support ticket","nodes":[
- {"id":"ticket","kind":"input","position":{"x":0,"y":20},"config":{"name":"ticket","type":"text","example":"I was charged twice for October and need the second payment back. This is urgent."}},
- {"id":"team","kind":"classify","label":"Which team","position":{"x":300,"y":0},"config":{"labels":["billing","technical","legal"]}},
- {"id":"words","kind":"template","label":"Write a reply","position":{"x":300,"y":260},"config":{"template":"Thanks for letting us know.\nYou wrote:\n\n{{ticket}}\n\nWe look into it."}},
- {"id":"legal","kind":"condition","label":"Needs a person?","position":{"x":600,"y":120},"config":{"expression":"value == \"legal\""}},
- {"id":"ask","kind":"template","label":"Tell legal","position":{"x":900,"y":0},"config":{"template":"{{value}}"}},
- {"id":"reply","kind":"output","position":{"x":600,"y":320},"config":{"name":"reply"}},
- {"id":"out","kind":"output","position":{"x":900,"y":200},"config":{"name":"team"}}],
- "edges":[{"from":"ticket.value","to":"team.text"},{"from":"ticket.value","to":"words.ticket"},{"from":"team.label","to":"legal.value"},
- {"from":"legal.true","to":"ask.value"},{"from":"words.text","to":"reply.value"},{"from":"legal.false","to":"out.value"}]}`
 
 // WantLate measures how long after its record a step was on the canvas.
 func (p *runTab) WantLate() {

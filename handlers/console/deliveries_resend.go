@@ -1,0 +1,97 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
+)
+
+const (
+	// maxCounted is where counting stops, so that the page appears quickly.
+	maxCounted = 100_001
+	// resendBatch is how many messages one request resends, which takes seconds.
+	resendBatch = 10_000
+)
+
+// readResend reads which failed messages to resend. An ID that cannot be read
+// is an error and not ignored: the form would otherwise resend all messages.
+func (c *webhookCall) readResend() (consoleview.AgainPage, flow.FailedChoice, error) {
+	a := consoleview.AgainPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: maxCounted, Batch: resendBatch, Errors: components.Errors{}}
+	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
+		return a, flow.FailedChoice{}, web.ErrNotFound
+	}
+	choice := flow.FailedChoice{WorkspaceID: c.WorkspaceID(), FlowID: a.Flow, EndpointID: a.Endpoint, Since: readTime(a.Errors, "since", a.Since), Asked: c.s.Now()}
+	flows, err := c.flowOptions()
+	if err != nil {
+		return a, choice, err
+	}
+	a.Flows = append([]components.Option{{Value: "", Label: "All flows"}}, flows...)
+	if a.Endpoint != "" {
+		e, err := c.s.Store.FindEndpoint(c.Ctx(), c.WorkspaceID(), a.Endpoint)
+		if err != nil {
+			return a, choice, err
+		}
+		a.Host, a.FlowName = e.Host, optionLabel(flows, e.FlowID)
+	}
+	return a, choice, nil
+}
+
+// confirmResend is GET /deliveries/again: how many failed messages would be
+// sent.
+func (c *webhookCall) confirmResend() error {
+	a, choice, err := c.readResend()
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if len(a.Errors) > 0 {
+		status = http.StatusUnprocessableEntity
+	} else if a.Count, err = c.s.Store.CountFailed(c.Ctx(), choice, maxCounted); err != nil {
+		return err
+	}
+	a.Asked = choice.Asked.UnixMicro()
+	return c.Render(status, consoleview.Again(c.Page("Resend failed messages", layout.SectionDeliveries), a))
+}
+
+// resendFailed is POST /deliveries/again. It includes only messages that had
+// failed when the page was rendered, so that a form sent twice sends each
+// message once.
+func (c *webhookCall) resendFailed() error {
+	a, choice, err := c.readResend()
+	if err != nil {
+		return err
+	}
+	if asked, err := strconv.ParseInt(c.FormValue("asked"), 10, 64); err == nil && asked < choice.Asked.UnixMicro() {
+		choice.Asked = time.UnixMicro(asked)
+	}
+	if len(a.Errors) > 0 {
+		return c.Render(http.StatusUnprocessableEntity, consoleview.Again(c.Page("Resend failed messages", layout.SectionDeliveries), a))
+	}
+	n, err := c.s.Store.RedeliverFailed(c.Ctx(), choice, resendBatch)
+	if err != nil {
+		return err
+	}
+	detail := fmt.Sprintf("%d messages", n)
+	if a.Host != "" {
+		detail += " to " + a.Host
+	}
+	if a.Since != "" {
+		detail += " since " + a.Since
+	}
+	switch n {
+	case 0:
+		c.Toast(components.ToneNone, "There are no failed messages left to resend.")
+	case 1:
+		c.Toast(components.ToneOK, "1 message is being resent.")
+	default:
+		c.Toast(components.ToneOK, components.Count(n)+" messages are being resent.")
+	}
+	return c.AuditAndRedirect("/deliveries", "delivery.redeliver_failed", a.Flow, detail)
+}
