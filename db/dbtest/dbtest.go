@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -60,16 +61,23 @@ func Postgres(t testing.TB, set ...func(*db.Config)) *db.Store {
 // PostgresConfig is the configuration of a fresh database, already migrated.
 func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
-	need.Tool(t, "PostgreSQL server binaries not found", server.installed())
-	if err := server.start(); err != nil {
-		t.Fatalf("start PostgreSQL: %v", err)
-	}
+	startServer(t)
 	name, err := server.take()
 	if err != nil {
 		t.Fatalf("create a PostgreSQL database: %v", err)
 	}
 	t.Cleanup(func() { server.giveBack(name) })
 	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey, Instance: "test-" + rand.Text()}, set)
+}
+
+// startServer starts the shared server. It skips the test if PostgreSQL is not
+// installed.
+func startServer(t testing.TB) {
+	t.Helper()
+	need.Tool(t, "PostgreSQL server binaries not found", pgserver.Installed())
+	if err := server.start(); err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
 }
 
 // masterKey is known, so that templates fit every store.

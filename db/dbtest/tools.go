@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -11,7 +12,7 @@ import (
 // version as the server. The test is omitted if it is not installed.
 func Tool(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	path := program(name)
+	path := pgserver.Program(name)
 	need.Tool(t, name+" is not installed", path != "")
 	return exec.Command(path, args...)
 }
