@@ -54,9 +54,8 @@ func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.
 
 // SetCredentialHosts sets the hosts that a credential may be sent to.
 func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
-		return dbconn.MustAffect(n, err, "credential")
+	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
+		return tx.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 	})
 }
 
@@ -73,15 +72,6 @@ func (s Credentials) BindCredential(ctx context.Context, ws, name string, hosts 
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.BindCredential(tx.Ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 	})
-}
-
-// ListWorkspaceIDs returns the IDs of all workspaces.
-func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
-	ids, err := s.Reads.ListWorkspaceIDs(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
-	}
-	return ids, nil
 }
 
 // ExamineCredentials returns the credentials of all workspaces that cannot be
@@ -115,9 +105,8 @@ func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Cre
 
 // RemoveCredential removes a credential.
 func (s Credentials) RemoveCredential(ctx context.Context, ws, name string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
-		return dbconn.MustAffect(n, err, "credential")
+	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
+		return tx.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
 	})
 }
 

@@ -68,9 +68,8 @@ func (s Sessions) DropSession(ctx context.Context, tokenHash string) error {
 
 // EndSession ends a session of a user.
 func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
-		return dbconn.MustAffect(n, err, "session")
+	return s.Update(ctx, "session", func(tx *core.Tx) (int64, error) {
+		return tx.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
 	})
 }
 

@@ -50,11 +50,9 @@ func holdThrottle(tx *core.Tx, name string) (gen.Throttle, error) {
 }
 
 func fail(tx *core.Tx, r gen.Throttle, t flow.Try, now time.Time) error {
-	if dbconn.TimeOf(r.FailedAt).Before(now.Add(-flow.TriesForgotten)) {
-		r.Failures = 0
-	}
+	failures, until := t.Fail(r.Failures, dbconn.TimeOf(r.FailedAt), now)
 	return tx.SaveThrottle(tx.Ctx, gen.SaveThrottleParams{
-		Name: r.Name, Failures: r.Failures + 1, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(now.Add(t.Wait(r.Failures + 1))),
+		Name: r.Name, Failures: failures, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(until),
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -139,4 +140,27 @@ func copyTemplate(dir string) error {
 		}
 	}
 	return nil
+}
+
+// Tool prepares a run of a PostgreSQL program, such as pg_dump, of the same
+// version as the server. The test is omitted if it is not installed.
+func Tool(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	path := pgserver.Program(name)
+	need.Tool(t, name+" is not installed", path != "")
+	return exec.Command(path, args...)
+}
+
+// EmptyPostgresConfig is the configuration of a database without tables, for
+// tests of migrations and of dumps that are restored. It is dropped after the
+// test.
+func EmptyPostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
+	t.Helper()
+	startServer(t)
+	name, err := server.create("empty", "template0")
+	if err != nil {
+		t.Fatalf("create an empty PostgreSQL database: %v", err)
+	}
+	t.Cleanup(func() { server.drop(name) })
+	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey}, set)
 }

@@ -45,8 +45,8 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 		}
 		handed := 0
 		err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-			if err := lockDeliveries(tx); err != nil {
-				return err
+			if err := tx.Lock(deliveryLock); err != nil {
+				return fmt.Errorf("lock deliveries: %w", err)
 			}
 			if queued, err = tx.QueueDue(tx.Ctx, due); err != nil {
 				return err
@@ -72,16 +72,6 @@ func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time,
 		return dbconn.Earliest(s.Reads.NextDelivery(ctx))
 	}
 	return now, err
-}
-
-func lockDeliveries(tx *core.Tx) error {
-	if tx.Store.Pool() == nil {
-		return nil
-	}
-	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(deliveryLock)); err != nil {
-		return fmt.Errorf("lock deliveries: %w", err)
-	}
-	return nil
 }
 
 // shareSlots creates jobs for deliveries while there are free slots.

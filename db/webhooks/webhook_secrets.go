@@ -55,15 +55,10 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 		if err != nil {
 			return w, dbconn.NotFoundErr(err, "flow")
 		}
-		w.Secrets, err = Signing(s).openSigning(row.WorkspaceID, row.FlowID, signing)
+		w.Secrets, err = openSecrets(s.DB, signing.Signing, signing.SigningBefore, row.WorkspaceID, row.FlowID)
 		return w, err
 	}
-	text, err := s.Unseal(row.Signing, row.WorkspaceID, row.ID, "signing")
-	if err != nil {
-		return w, err
-	}
-	before, err := openBefore(s.DB, row.SigningBefore, row.WorkspaceID, row.ID)
-	w.Secrets = append([]flow.SigningSecret{{Secret: string(text)}}, before...)
+	w.Secrets, err = openSecrets(s.DB, row.Signing, row.SigningBefore, row.WorkspaceID, row.ID)
 	return w, err
 }
 
