@@ -50,7 +50,7 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 		return nil, dbconn.NotFoundErr(err, "key")
 	}
 	k := core.KeyOf(r)
-	k.Borne = hash
+	k.PresentedHash = hash
 	return &k, nil
 }
 

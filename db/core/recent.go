@@ -53,7 +53,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 	if err == nil && now.Opens(n.Key) {
 		return nil
 	}
-	tx.Store.Recent.Keys.Remove(n.Key.Borne)
+	tx.Store.Recent.Keys.Remove(n.Key.PresentedHash)
 	if err == nil || dbconn.IsNoRows(err) {
 		err = flow.ErrKeyOutdated
 	}
