@@ -278,8 +278,18 @@ func (tx *Tx) ResumeRun(ws, runID string, from int64) error {
 	if err := tx.ClearWake(tx.Ctx, runID); err != nil {
 		return fmt.Errorf("clear wake of %s: %w", runID, err)
 	}
-	_, err := tx.hand(runID, from)
-	return err
+	holder := tx.ReserveWorker()
+	r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: PlaceWorker, InstanceID: holder, Busy: tx.BusyAt(holder)})
+	if err != nil {
+		tx.ReturnWorker(holder)
+		if dbconn.IsNoRows(err) { // another transaction moved it first
+			err = nil
+		}
+		return err
+	}
+	tx.Moved(r.WorkspaceID, r.FlowID, from, PlaceWorker)
+	tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt}, holder)
+	return nil
 }
 
 // setDueWake makes a run wait for a wake that is already due.
