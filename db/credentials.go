@@ -11,6 +11,10 @@ import (
 	"sluice/flow"
 )
 
+// The secret of a credential is encrypted with the master key. Its associated data is
+// the workspace and the name, so a secret cannot be moved to another credential.
+// Hosts bound where the credential may be sent.
+
 // SaveCredential adds a credential or replaces the one with its name. It sets ID
 // and times. A plain secret that is replaced continues to sign webhooks for the
 // credential's Overlap.

@@ -14,6 +14,12 @@ import (
 	"sluice/flow"
 )
 
+// A key is stored as the SHA-256 of its secret; the secret itself is shown once and
+// never stored. Secrets are random and long, so a fast hash without salt is enough.
+// After a rotation the key also has the hash of its previous secret, which stays
+// valid until a time. Transactions that change keys set Batch.KeysChanged, so that
+// the cache of RecentKey is dropped after the commit.
+
 // CreateKey adds a key. It sets an empty ID and time.
 func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {

@@ -10,6 +10,11 @@ import (
 	"sluice/flow"
 )
 
+// Sessions are stored by the hash of their token, so that a copy of the database does
+// not allow anyone to sign in. Their writes are relaxed except those that end a
+// session: losing the last seconds of a session after a failure is harmless, but a
+// session that was ended must not reappear.
+
 // SaveSession stores a session under the hash of its token.
 func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 	data := one.Data

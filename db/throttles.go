@@ -12,6 +12,9 @@ import (
 	"sluice/flow"
 )
 
+// Failed attempts to sign in are counted per account and per address, on PostgreSQL
+// for all instances together. flow.Try decides how long to wait after failures.
+
 // TakeTry counts an attempt under each name as failed, because concurrent attempts
 // have not failed yet when they are counted. ForgiveTry reverts that for a success.
 // If one of the names must still wait, it counts nothing and returns how long.

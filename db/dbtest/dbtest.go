@@ -43,7 +43,7 @@ func SQLite(t testing.TB, set ...func(*db.Config)) *db.Store {
 	return open(t, SQLiteConfig(t, set...))
 }
 
-// SQLiteConfig is the configuration of a fresh database, already migrated.
+// SQLiteConfig returns the configuration of a new, migrated database.
 func SQLiteConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
 	cfg := db.Config{DataDir: t.TempDir()}
@@ -59,7 +59,7 @@ func Postgres(t testing.TB, set ...func(*db.Config)) *db.Store {
 	return open(t, PostgresConfig(t, set...))
 }
 
-// PostgresConfig is the configuration of a fresh database, already migrated.
+// PostgresConfig returns the configuration of a new, migrated database.
 func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
 	startServer(t)
@@ -81,7 +81,7 @@ func startServer(t testing.TB) {
 	}
 }
 
-// masterKey is known, so that templates fit every store.
+// masterKey is the same in all tests, because a copy of the template needs its key.
 const masterKey = "c2x1aWNlIHRlc3QgbWFzdGVyIGtleSBvZiAzMiBieXQ="
 
 func change(cfg db.Config, set []func(*db.Config)) db.Config {
@@ -142,8 +142,8 @@ func copyTemplate(dir string) error {
 	return nil
 }
 
-// Tool prepares a run of a PostgreSQL program, such as pg_dump, of the same
-// version as the server. The test is omitted if it is not installed.
+// Tool returns a command for a PostgreSQL program, such as pg_dump, of the same version
+// as the server. The test is skipped if it is not installed.
 func Tool(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := pgserver.Program(name)
@@ -151,9 +151,8 @@ func Tool(t testing.TB, name string, args ...string) *exec.Cmd {
 	return exec.Command(path, args...)
 }
 
-// EmptyPostgresConfig is the configuration of a database without tables, for
-// tests of migrations and of dumps that are restored. It is dropped after the
-// test.
+// EmptyPostgresConfig returns the configuration of a database without tables, for tests
+// of migrations and of restored dumps. It is dropped after the test.
 func EmptyPostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
 	startServer(t)

@@ -12,6 +12,10 @@ import (
 	"sluice/flow/document"
 )
 
+// Secrets are rotated with an overlap: deliveries are signed with the current secret
+// and with replaced ones until their overlap ends, so that receivers can switch at
+// any time in between. The list of replaced secrets is encrypted as one value.
+
 // SigningSecret returns the current whsec_ secret of a flow.
 func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
 	list, err := s.SigningSecrets(ctx, ws, flowID)

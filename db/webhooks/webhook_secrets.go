@@ -14,6 +14,10 @@ import (
 	"sluice/flow/document"
 )
 
+// Each webhook node and each key has its own secret, so that a receiver cannot forge
+// the messages of another one. Nodes from before that keep using the secret of their
+// flow until they get a new one (the column inherits).
+
 // WebhookSecret returns the signing secrets of an owner, and creates one if
 // necessary.
 func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
