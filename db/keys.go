@@ -56,7 +56,7 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 		return nil, dbconn.NotFoundErr(err, "key")
 	}
 	k := core.KeyOf(r)
-	k.PresentedHash = hash
+	k.Borne = hash
 	return &k, nil
 }
 

@@ -41,9 +41,9 @@ type Key struct {
 	Uses            int64
 	Trigger         Trigger // what runs started with it are triggered by; empty means api
 
-	// PresentedHash is the hash of the secret that the caller presented: Hash or
+	// Borne is the hash of the text that a caller showed: Hash or
 	// Previous.Hash. It is empty where nobody did.
-	PresentedHash string
+	Borne string
 	// Recent tells that the key was remembered from an earlier request, so that
 	// it may have changed since.
 	Recent bool
@@ -125,7 +125,7 @@ func (k *Key) Refusal(now time.Time) error {
 	case KeyExpired:
 		return Errorf(CodeKeyExpired, "This key has expired.")
 	}
-	if k.PresentedHash != "" && k.PresentedHash == k.Previous.Hash && !k.Overlaps(now) {
+	if k.Borne != "" && k.Borne == k.Previous.Hash && !k.Overlaps(now) {
 		return Errorf(CodeKeyRevoked, "This key was replaced by a new one. Use that.")
 	}
 	return nil

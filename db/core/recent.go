@@ -53,7 +53,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 	if err == nil && now.Opens(n.Key) {
 		return nil
 	}
-	tx.Store.Recent.Keys.Remove(n.Key.PresentedHash)
+	tx.Store.Recent.Keys.Remove(n.Key.Borne)
 	if err == nil || dbconn.IsNoRows(err) {
 		err = flow.ErrKeyOutdated
 	}

@@ -77,7 +77,7 @@ func (m *memory) FindKeyByHash(_ context.Context, hash string) (*flow.Key, error
 		return nil, missing("key")
 	}
 	found := *k
-	found.PresentedHash = hash
+	found.Borne = hash
 	return &found, nil
 }
 

@@ -39,8 +39,8 @@ func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	previous := ""
-	if key.PresentedHash == key.Previous.Hash {
-		previous = key.PresentedHash
+	if key.Borne == key.Previous.Hash {
+		previous = key.Borne
 	}
 	by := key.ID + " " + previous
 	use := u.byKey[by]
