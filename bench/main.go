@@ -191,7 +191,7 @@ func run() (err error) {
 	defer os.RemoveAll(b.dir)
 	defer func() {
 		if b.postgres != nil {
-			b.postgres.Stop()
+			b.postgres.Remove()
 		}
 	}()
 	if err := b.choose(*on, *callers); err != nil {

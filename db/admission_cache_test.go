@@ -6,9 +6,9 @@ import (
 	"sluice/flow"
 )
 
-// TestStartRun_knows_what_other_processes_changed starts runs, so that what they
-// need is known, and changes it through another process.
-func TestStartRun_knows_what_other_processes_changed(t *testing.T) {
+// TestStartRun_sees_changes_of_other_processes starts runs, so that their keys
+// and limits are cached, and changes these through another process.
+func TestStartRun_sees_changes_of_other_processes(t *testing.T) {
 	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		for range 3 {
 			here.must(here.finish(here.take(here.start().ID), flow.RunSucceeded))

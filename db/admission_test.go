@@ -18,7 +18,7 @@ func byKey(key string) func(*flow.NewRun) {
 	return func(n *flow.NewRun) { n.Run.KeyID = key }
 }
 
-// admitted lists whose runs were handed out, in order.
+// admitted returns the keys of the runs that were handed out, in order.
 func (w *fixture) admitted(names map[string]string) string {
 	var list []string
 	for _, id := range w.queue.ids(flow.JobRun) {
@@ -27,7 +27,7 @@ func (w *fixture) admitted(names map[string]string) string {
 	return strings.Join(list, " ")
 }
 
-func TestAdmission_holds_the_capacity(t *testing.T) {
+func TestAdmission_respects_the_capacity(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		names := map[string]string{}
 		var runs []*flow.Run
@@ -48,7 +48,7 @@ func TestAdmission_holds_the_capacity(t *testing.T) {
 	}, capacity(2))
 }
 
-func TestAdmission_goes_round(t *testing.T) {
+func TestAdmission_is_round_robin(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.CreateWorkspace(w.ctx, flow.Workspace{ID: "ws_two", Name: "Two"}))
 		other := w.newFlow("ws_two")
@@ -66,14 +66,14 @@ func TestAdmission_goes_round(t *testing.T) {
 			ids := w.queue.ids(flow.JobRun)
 			run = &flow.Run{ID: ids[len(ids)-1]}
 		}
-		// Workspaces take turns, then keys within one, the oldest of a key first.
+		// Round-robin by workspace, then by key within one; the oldest run of a key first.
 		wantEqual(t, "order", strings.TrimSpace(w.admitted(names)), "a1 z1 b1 z2 a2 b2 a3")
 	}, capacity(1))
 }
 
-// TestAdmitRuns_goes_round admits many at once, with as many keys as fit into
+// TestAdmitRuns_is_round_robin admits many at once, with as many keys as fit into
 // one look at the queue and with more.
-func TestAdmitRuns_goes_round(t *testing.T) {
+func TestAdmitRuns_is_round_robin(t *testing.T) {
 	for _, keys := range []int{3, 130} {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {
 			setup(t, func(t *testing.T, w *fixture) {
@@ -122,7 +122,7 @@ func TestAdmission_limits_of_flow_and_workspace(t *testing.T) {
 	}
 }
 
-func TestAdmission_passes_over_a_flow_at_its_limit(t *testing.T) {
+func TestAdmission_skips_a_flow_at_its_limit(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 1}))
 		other := w.newFlow(ws)
@@ -137,7 +137,7 @@ func TestAdmission_passes_over_a_flow_at_its_limit(t *testing.T) {
 	}, capacity(2))
 }
 
-func TestAdmission_a_key_has_so_many_open_runs(t *testing.T) {
+func TestAdmission_limits_open_runs_of_a_key(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		two := func(n *flow.NewRun) { n.Key = &flow.Key{ID: n.Run.KeyID, Concurrency: 2} }
 		first := w.start(two)
@@ -151,7 +151,7 @@ func TestAdmission_a_key_has_so_many_open_runs(t *testing.T) {
 	})
 }
 
-func TestAdmission_at_once(t *testing.T) {
+func TestAdmission_concurrent_starts(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 3}))
 		var wg sync.WaitGroup
@@ -177,7 +177,7 @@ func TestAdmission_at_once(t *testing.T) {
 	})
 }
 
-func TestAdmission_ends_and_starts_at_once(t *testing.T) {
+func TestAdmission_concurrent_ends_and_starts(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var wg sync.WaitGroup
 		for range 8 {
@@ -210,7 +210,7 @@ func TestAdmission_ends_and_starts_at_once(t *testing.T) {
 	}, capacity(2))
 }
 
-func TestAdmitRuns_takes_what_a_process_without_a_queue_left(t *testing.T) {
+func TestAdmitRuns_admits_runs_of_a_process_without_a_queue(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.UseQueue(nil)
 		a, b := w.start(), w.start()
@@ -226,7 +226,7 @@ func TestAdmitRuns_takes_what_a_process_without_a_queue_left(t *testing.T) {
 	})
 }
 
-func TestAdmission_room_on_instances(t *testing.T) {
+func TestAdmission_capacity_of_all_instances(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "one", 2))
 		want := 2

@@ -1,6 +1,9 @@
 package db
 
-import "sluice/db/core"
+import (
+	"sluice/db/core"
+	"sluice/db/dbconn"
+)
 
 // Names of package core that belong to the store.
 type (
@@ -24,3 +27,11 @@ const (
 func ReadEngine(dataDir string) (info EngineInfo, running bool, err error) {
 	return core.ReadEngine(dataDir)
 }
+
+// Errors of Open and LockEngine.
+var (
+	ErrEngineRunning = dbconn.ErrEngineRunning
+	ErrNoDatabase    = dbconn.ErrNoDatabase
+	ErrNewer         = dbconn.ErrNewer
+	ErrPooler        = dbconn.ErrPooler
+)

@@ -16,7 +16,7 @@ import (
 	"sluice/flow"
 )
 
-// audited writes entries of a workspace, a second apart.
+// audited adds entries of a workspace, one second apart.
 func (w *fixture) audited(ws string, actions ...string) {
 	w.t.Helper()
 	for _, action := range actions {
@@ -25,7 +25,7 @@ func (w *fixture) audited(ws string, actions ...string) {
 	}
 }
 
-// verified is the result for one workspace.
+// verified returns the result for one workspace.
 func verified(t *testing.T, s *db.Store, ws string) flow.AuditChain {
 	t.Helper()
 	list, err := s.VerifyAudit(t.Context(), ws)
@@ -46,7 +46,7 @@ func wantIntact(t *testing.T, c flow.AuditChain, entries int64) {
 	wantEqual(t, "entries", c.Entries, entries)
 }
 
-// tamper changes the database as somebody without the master key could.
+// tamper changes the database like an attacker without the master key.
 func (w *fixture) tamper(statement string, args ...any) {
 	w.t.Helper()
 	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
@@ -123,7 +123,7 @@ func TestVerifyAudit_finds(t *testing.T) {
 	}
 }
 
-// Entries that many instances write at once follow each other.
+// Entries that instances write concurrently form one chain.
 func TestVerifyAudit_after_concurrent_writes(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
@@ -198,7 +198,7 @@ func TestAudit_is_kept_without_a_retention(t *testing.T) {
 	})
 }
 
-// Entries that are older than chains become the first of theirs.
+// Entries from before there were chains become the first entries of a chain.
 func TestVerifyAudit_adopts_older_entries(t *testing.T) {
 	t.Parallel()
 	cfg := core.Config{DataDir: t.TempDir()}
@@ -283,7 +283,7 @@ func TestVerifyAudit_after_rotation(t *testing.T) {
 			rotated := cfg
 			rotated.MasterKey, rotated.MasterKeyFile = "", file
 			write(rotated, 3)
-			// A database of a test is used by others with the key that it had.
+			// Other tests use this database with its original key.
 			first := filepath.Join(cfg.DataDir, core.KeyFile)
 			if cfg.MasterKey != "" {
 				first = filepath.Join(t.TempDir(), "first.key")
@@ -297,7 +297,7 @@ func TestVerifyAudit_after_rotation(t *testing.T) {
 	}
 }
 
-// A backup carries the chain with it.
+// A backup contains the chain.
 func TestVerifyAudit_after_restore(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)
@@ -336,7 +336,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// A long log is adopted whole, in few statements.
+// A long log is adopted completely with few statements.
 func TestVerifyAudit_adopts_a_long_log(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {

@@ -21,7 +21,7 @@ import (
 func backedUp(t *testing.T) (cfg core.Config, backup, fileID string) {
 	t.Helper()
 	cfg = core.Config{DataDir: t.TempDir()}
-	sealedWorld(t, cfg)
+	sealedFixture(t, cfg)
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestBackUp_of_PostgreSQL_is_its_own(t *testing.T) {
 	}
 }
 
-// flipped changes one byte in the middle.
+// flipped returns content with one changed byte in the middle.
 func flipped(b []byte) []byte {
 	b = bytes.Clone(b)
 	b[len(b)/2] ^= 0x40

@@ -10,8 +10,8 @@ import (
 	"sluice/db/dbtest"
 )
 
-// TestTellOthers: what one instance says, the others hear and it does not.
-func TestTellOthers(t *testing.T) {
+// TestBroadcast: what one instance says, the others hear and it does not.
+func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.PostgresConfig(t)
 	heard := make(chan string, 100)

@@ -18,7 +18,7 @@ func (s Budgets) CheckSpending(ctx context.Context, ws, flowID, keyID string) er
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
 	}
-	return core.CheckSpending(ctx, s.Reads, core.NewSpending(ws, flowID, keyID, l.KeyName, l.FlowUsd, l.KeyUsd), s.Config.Now())
+	return core.CheckSpending(ctx, s.Reads, core.Spending{WorkspaceID: ws, FlowID: flowID, KeyID: keyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: l.KeyUsd}, s.Config.Now())
 }
 
 // SetFlowLimits sets the limits and budgets of a flow.

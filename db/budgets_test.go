@@ -26,7 +26,7 @@ func (w *fixture) limit(l flow.Limits) {
 	w.flow.Limits = l
 }
 
-// spend records that a run has cost something, and goes on.
+// spend records a cost of a run that continues.
 func (w *fixture) spend(r *flow.Run, nano int64) {
 	w.t.Helper()
 	s := step("write")
@@ -72,7 +72,7 @@ func TestBudgets_of_runs(t *testing.T) {
 
 // A refused start leaves nothing behind: no run, no idempotency key, and
 // nothing taken from another budget.
-func TestBudgets_refuse_whole_starts(t *testing.T) {
+func TestBudgets_refused_starts_change_nothing(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, byKey := w.key(5, 0)
 		w.limit(flow.Limits{RunsPerDay: 1})
@@ -91,7 +91,7 @@ func TestBudgets_refuse_whole_starts(t *testing.T) {
 		}
 		s, err := w.tryStart(byKey, named)
 		w.must(err)
-		wantEqual(t, "accepted anew", s.Replayed, false)
+		wantEqual(t, "accepted again", s.Replayed, false)
 		s, err = w.tryStart(byKey, named) // nothing is left, but this is no other start
 		w.must(err)
 		wantEqual(t, "the same", s.Replayed, true)
@@ -100,7 +100,7 @@ func TestBudgets_refuse_whole_starts(t *testing.T) {
 	})
 }
 
-// A start that is refused for another reason is given back.
+// A start that is refused for another reason does not count.
 func TestBudgets_count_accepted_runs(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.limit(flow.Limits{RunsPerDay: 2, MaxRunning: 1, MaxQueued: 1})
@@ -118,7 +118,7 @@ func TestBudgets_count_accepted_runs(t *testing.T) {
 	})
 }
 
-func TestBudgets_of_runs_at_once(t *testing.T) {
+func TestBudgets_of_concurrent_runs(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, byKey := w.key(5, 0)
 		w.limit(flow.Limits{RunsPerDay: 7})
@@ -145,8 +145,8 @@ func TestBudgets_of_runs_at_once(t *testing.T) {
 	})
 }
 
-// A budget that is given in the middle of a day counts the runs of that day.
-func TestBudgets_given_late(t *testing.T) {
+// A budget that is set during the day counts the earlier runs of that day.
+func TestBudgets_set_during_the_day(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.clock.move(-16 * time.Hour)
 		w.start() // yesterday
@@ -176,8 +176,8 @@ func TestBudgets_given_late(t *testing.T) {
 	})
 }
 
-// Clocks that differ around midnight do not give a budget twice.
-func TestBudgets_clocks_that_differ(t *testing.T) {
+// Different clocks around midnight do not allow a budget to be used twice.
+func TestBudgets_with_different_clocks(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.limit(flow.Limits{RunsPerDay: 2})
 		early := w.clock.Now()
@@ -225,7 +225,7 @@ func TestBudgets_of_dollars(t *testing.T) {
 	})
 }
 
-// What a fenced worker spent is not counted, nor is a write that comes twice.
+// The costs of a fenced worker and of a repeated write are not counted.
 func TestBudgets_count_once(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.limit(flow.Limits{USDPerDay: 1000})
@@ -247,8 +247,8 @@ func TestBudgets_count_once(t *testing.T) {
 	})
 }
 
-// Nobody pays for budgets that are not there.
-func TestBudgets_cost_a_start_nothing_where_there_are_none(t *testing.T) {
+// Starts without budgets need no extra statements.
+func TestBudgets_need_no_statements_if_not_set(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		statements := func(k *flow.Key) string {
 			run := flow.Run{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID, DocumentHash: "abc", Timeout: time.Hour, Save: true}

@@ -11,6 +11,10 @@ import (
 	"sluice/flow"
 )
 
+// The secret of a credential is encrypted with the master key. Its associated data is
+// the workspace and the name, so a secret cannot be moved to another credential.
+// Hosts bound where the credential may be sent.
+
 // SaveCredential adds a credential or replaces the one with its name. It sets ID
 // and times. A plain secret that is replaced continues to sign webhooks for the
 // credential's Overlap.
@@ -54,9 +58,8 @@ func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.
 
 // SetCredentialHosts sets the hosts that a credential may be sent to.
 func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
-		return dbconn.MustAffect(n, err, "credential")
+	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
+		return tx.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 	})
 }
 
@@ -73,15 +76,6 @@ func (s Credentials) BindCredential(ctx context.Context, ws, name string, hosts 
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.BindCredential(tx.Ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 	})
-}
-
-// ListWorkspaceIDs returns the IDs of all workspaces.
-func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
-	ids, err := s.Reads.ListWorkspaceIDs(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
-	}
-	return ids, nil
 }
 
 // ExamineCredentials returns the credentials of all workspaces that cannot be
@@ -115,9 +109,8 @@ func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Cre
 
 // RemoveCredential removes a credential.
 func (s Credentials) RemoveCredential(ctx context.Context, ws, name string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
-		return dbconn.MustAffect(n, err, "credential")
+	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
+		return tx.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
 	})
 }
 

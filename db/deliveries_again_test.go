@@ -100,7 +100,7 @@ func TestRedeliverFailed_in_batches(t *testing.T) {
 	})
 }
 
-func TestTests_are_dropped(t *testing.T) {
+func TestDropStale_removes_webhook_tests(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		test := &flow.NewDelivery{Node: "hook", URL: "https://a.test", Body: []byte(`{}`)}
 		_, err := w.AddTest(w.ctx, "ws_other", w.flow.ID, test)

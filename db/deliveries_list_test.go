@@ -84,7 +84,7 @@ func TestListDeliveryRows_pages(t *testing.T) {
 	})
 }
 
-func TestListDeliveryRows_tells_the_last_attempt(t *testing.T) {
+func TestListDeliveryRows_has_the_last_attempt(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
 		p, err := w.ListDeliveryRows(w.ctx, flow.DeliveryChoice{WorkspaceID: ws, Limit: 5})

@@ -102,8 +102,8 @@ func TestRedeliver(t *testing.T) {
 	})
 }
 
-// TestRedeliver_twice: who asks again while an attempt is under way gets none
-// beside it, and one that waits for its next attempt need not wait.
+// TestRedeliver_twice checks that redelivering during an attempt starts no second
+// attempt, and that a waiting delivery is sent immediately.
 func TestRedeliver_twice(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()

@@ -20,9 +20,9 @@ func (w *fixture) sent(n int) (ids []string) {
 	return ids
 }
 
-// An instance of 0.1.0 that goes on during an upgrade hands deliveries to the
+// An instance of 0.1.0 that keeps running during an upgrade hands deliveries to the
 // queue without writing their place; any instance may get the job.
-func TestDelivery_of_an_older_instance_is_made(t *testing.T) {
+func TestDelivery_of_an_older_instance_is_sent(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		for place, id := range w.sent(4) {
 			if place == 1 {
@@ -41,7 +41,7 @@ func TestDelivery_of_an_older_instance_is_made(t *testing.T) {
 	})
 }
 
-// Nor does it write the place of what it has finished, which must take no slot.
+// It does not write the place of finished deliveries either, which must take no slot.
 func TestDelivery_ended_by_an_older_instance_holds_no_slot(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ids := w.sent(2 * fairness.EndpointSlots)

@@ -11,6 +11,12 @@ import (
 	"sluice/flow/document"
 )
 
+// A draft is stored as its current document and a log of the last edits. Each edit
+// increments the revision of the draft and is stored with its inverse, so that it can
+// be undone. Editors that show the same draft read the edits after their revision.
+// An edit is only accepted on top of the current revision; an editor that is behind
+// applies the missed edits first and sends its own again.
+
 // SaveEdit stores an edit of a draft and the resulting draft. It stores nothing and
 // returns false if the draft is no longer at the base revision.
 func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error) {

@@ -39,7 +39,7 @@ func (w *fixture) openTab(l *library.Library, flowID, name string) *tab {
 	return &tab{Library: l, flowID: flowID, name: name, d: d, rev: f.Rev}
 }
 
-// edit sends edits until they are not too late, carrying out what was missed.
+// edit sends edits until they are not too late, applying the missed edits first.
 func (t *tab) edit(ctx context.Context, txID string, ops ...document.Edit) error {
 	for {
 		r, err := t.EditFlow(ctx, ws, t.flowID, "user_1", document.EditRequest{Base: t.rev, Tab: t.name, TxID: txID, Ops: ops})
@@ -142,8 +142,7 @@ func TestEditFlow_repeats_and_undoes(t *testing.T) {
 	})
 }
 
-// What was acknowledged is on disk, whatever becomes of the machine. PostgreSQL
-// syncs whatever does not ask for less.
+// An acknowledged edit survives a failure of the machine. PostgreSQL syncs by default.
 func TestSaveEdit_is_synced_on_SQLite(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})

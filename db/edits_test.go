@@ -98,7 +98,7 @@ func TestListEdits(t *testing.T) {
 	})
 }
 
-func TestEditsAreShortened(t *testing.T) {
+func TestSaveEdit_limits_the_log(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.edit(1, "t1")
 		w.edit(2, "t2")
@@ -126,8 +126,8 @@ func (w *fixture) editLatest(txID string) (bool, error) {
 	return w.tryEdit(f.Rev, txID)
 }
 
-// Whoever edits at the same time: each revision is somebody's, and one alone.
-func TestSaveEdit_many_at_once(t *testing.T) {
+// With concurrent edits, each revision belongs to exactly one edit.
+func TestSaveEdit_concurrent(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		const editors, each = 8, 10
 		var wg sync.WaitGroup

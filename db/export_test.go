@@ -19,16 +19,16 @@ import (
 	"sluice/flow"
 )
 
-// What follows lets the tests, which live outside because dbtest imports this
-// package, look inside.
+// The following exports internals to the tests, which are in an external package
+// because dbtest imports this one.
 
-// Groups counts transactions of the SQLite writer, and those that were synced.
+// Groups returns the number of transactions of the SQLite writer, and of synced ones.
 func (s *Store) Groups() (all, synced int64) {
 	w := s.Writer.(*core.GroupWriter)
 	return w.Transactions.Load(), w.Synced.Load()
 }
 
-// Waiting counts the members that the SQLite writer has not taken yet.
+// Waiting returns the number of members that the SQLite writer has not gathered yet.
 func (s *Store) Waiting() int { return len(s.Writer.(*core.GroupWriter).Waiting) }
 
 // ChoiceQuery is a query that choosing runs makes.
@@ -37,7 +37,7 @@ type ChoiceQuery struct {
 	Args       []any
 }
 
-// ChoiceQueries are all that a choice may need, in their order.
+// ChoiceQueries returns all queries that a choice may need, in their order.
 func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQuery, error) {
 	k := newRunFilter(&c)
 	groups, err := s.runGroups(ctx, &k, c.Limit+1)
@@ -68,7 +68,7 @@ func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	return core.ReaderOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
 }
 
-// SealedColumns names the columns that a rotation seals anew.
+// SealedColumns returns the columns that a rotation encrypts again.
 func SealedColumns() (names []string) {
 	for _, col := range sealedColumns {
 		names = append(names, col.table+"."+col.column)
@@ -76,7 +76,7 @@ func SealedColumns() (names []string) {
 	return names
 }
 
-// RotatePartly is RotateMasterKey cut short after some columns.
+// RotatePartly is RotateMasterKey interrupted after some columns.
 func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 	cfg = cfg.WithDefaults()
 	fresh, err := newKey(filepath.Join(cfg.DataDir, core.KeyFile) + ".new")
@@ -102,7 +102,7 @@ func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 	return err
 }
 
-// MigrateTo makes a database of an older schema and fills it.
+// MigrateTo creates a database with an older schema and fills it.
 func MigrateTo(ctx context.Context, cfg core.Config, version int64, fill ...string) error {
 	return onDatabase(ctx, cfg, func(dialect goose.Dialect, db *sql.DB) error {
 		m, err := migrations.NewMigration(dialect, db, cfg.Schema())

@@ -13,6 +13,11 @@ import (
 	"sluice/flow"
 )
 
+// Files are removed in two steps. Erasing marks the row in a transaction, which makes
+// the file inaccessible. Later RemoveErasedFiles removes the content, unless another
+// file has the same content, and then the row. So a crash between the two steps
+// leaves only content that is removed at the next attempt.
+
 // EraseFile erases a file. RemoveErasedFiles removes its content later.
 func (s Files) EraseFile(ctx context.Context, ws, id string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {

@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// Contents counts what is kept by hash, and what is kept but nobody's.
+// Contents counts stored content by hash, and drafts.
 func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
 	if s.Pool() != nil {
 		err = s.Reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM blobs), (SELECT count(*) FROM uploads)
@@ -36,13 +36,13 @@ func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
 	return kept, loose, err
 }
 
-// Put puts content and goes no further, as a process that dies.
+// Put stores a draft and does not keep it, like a process that dies.
 func (s *Store) Put(ctx context.Context, content string) error {
 	_, err := s.bucket.Put(ctx, strings.NewReader(content))
 	return err
 }
 
-// Keep keeps content and lets name take the place of its row.
+// Keep stores content and runs name instead of inserting its row.
 func (s *Store) Keep(ctx context.Context, content string, name func(*core.Tx) error) error {
 	m := blobs.NewMeter(strings.NewReader(content), s.Config.MaxFile)
 	d, err := s.bucket.Put(ctx, m)
@@ -61,10 +61,10 @@ func NameFile(tx *core.Tx, ws, id, hash string, size int64) error {
 	return addFile(tx, &flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, "")
 }
 
-// TempFiles makes another maker of temporary files.
+// TempFiles replaces the function that creates temporary files.
 func (s *Store) TempFiles(open func(dir string) (*os.File, error)) {
 	s.bucket.(*blobs.Disk).Temp = open
 }
 
-// Config is what the store was opened with.
+// OpenedWith returns the configuration of the store.
 func (s *Store) OpenedWith() core.Config { return s.Config }

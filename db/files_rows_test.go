@@ -23,7 +23,7 @@ func (w *fixture) erase(r *flow.Run) {
 	w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved))
 }
 
-func TestFiles_go_with_the_last_run(t *testing.T) {
+func TestFiles_are_erased_with_the_last_run(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		own, shared := w.save("own"), w.save("shared")
 		a := w.startAndFinish(withFiles(own.ID, shared.ID))
@@ -46,7 +46,7 @@ func TestFiles_go_with_the_last_run(t *testing.T) {
 	})
 }
 
-func TestFiles_go_with_retention_and_with_save_false(t *testing.T) {
+func TestFiles_are_erased_by_retention_and_save_false(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		expires, unsaved := w.save("a"), w.save("b")
 		w.startAndFinish(withFiles(expires.ID))
@@ -61,7 +61,7 @@ func TestFiles_go_with_retention_and_with_save_false(t *testing.T) {
 	})
 }
 
-func TestFiles_of_a_parent_belong_to_its_rerun(t *testing.T) {
+func TestFiles_of_a_parent_are_linked_to_its_rerun(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		in := w.save("in")
 		parent := w.take(w.start(withFiles(in.ID)).ID)
@@ -77,7 +77,7 @@ func TestFiles_of_a_parent_belong_to_its_rerun(t *testing.T) {
 	})
 }
 
-func TestStartRun_refuses_a_file_that_is_gone(t *testing.T) {
+func TestStartRun_refuses_an_erased_file(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("gone")
 		w.must(w.EraseFile(w.ctx, ws, f.ID))
@@ -91,7 +91,7 @@ func TestStartRun_refuses_a_file_that_is_gone(t *testing.T) {
 	})
 }
 
-// A worker that was cut off must not leave files that nothing takes along.
+// A worker that lost its run must not leave files that are never erased.
 func TestSaveFile_for_a_run_that_is_erased(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish()
@@ -178,7 +178,7 @@ func TestExpireFiles(t *testing.T) {
 	})
 }
 
-func TestFiles_of_another_workspace_are_missing(t *testing.T) {
+func TestFiles_of_another_workspace_are_not_found(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("mine")
 		_, err := w.FindFile(w.ctx, "ws_other", f.ID)
@@ -223,7 +223,7 @@ func TestFileUses(t *testing.T) {
 
 // Starting a run with a file and erasing the only run that has it: the file
 // is there for the new run, or the new run was refused.
-func TestStartRun_and_erase_at_once(t *testing.T) {
+func TestStartRun_concurrent_with_erasure(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		for range 10 {
 			f := w.save("contested")

@@ -14,14 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/e2e/need"
 	"sluice/flow"
 )
 
-// save keeps content as an upload, changed by change.
+// save stores content as an upload, modified by change.
 func (w *fixture) save(content string, change ...func(*flow.NewFile)) *flow.File {
 	w.t.Helper()
 	f, err := w.trySave(content, change...)
@@ -47,7 +46,7 @@ func (w *fixture) content(id string) string {
 	return string(data)
 }
 
-// wantContents checks how much is kept by hash; nothing may lie about.
+// wantContents checks the number of stored contents and that there are no drafts.
 func (w *fixture) wantContents(want int) {
 	w.t.Helper()
 	kept, loose, err := w.Contents(w.ctx)
@@ -68,7 +67,7 @@ func (w *fixture) removeErased() {
 	w.must(err)
 }
 
-// random is content that differs everywhere, so that a wrong place shows.
+// random returns content without repetition, so that a wrong offset shows.
 func random(n int) string {
 	data := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
@@ -141,11 +140,11 @@ func TestSaveFile_keeps_equal_content_once(t *testing.T) {
 		n, err := w.RemoveErasedFiles(w.ctx, 100)
 		w.must(err)
 		wantEqual(t, "still to remove", n, 0)
-		wantEqual(t, "saved anew", w.content(w.save("same").ID), "same")
+		wantEqual(t, "saved again", w.content(w.save("same").ID), "same")
 	})
 }
 
-func TestSaveFile_refuses_what_is_too_large(t *testing.T) {
+func TestSaveFile_refuses_large_content(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.save(random(3 << 20))
 		_, err := w.trySave(random(3<<20 + 1))
@@ -163,7 +162,7 @@ func TestSaveFile_refuses_what_is_too_large(t *testing.T) {
 	}, func(cfg *core.Config) { cfg.MaxFile = 3 << 20 })
 }
 
-func TestSaveFile_of_content_that_breaks_off(t *testing.T) {
+func TestSaveFile_with_a_read_error(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		broken := io.MultiReader(strings.NewReader(random(1<<20+5)), iotestErr{errNo})
 		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, broken)
@@ -177,163 +176,6 @@ func TestSaveFile_of_content_that_breaks_off(t *testing.T) {
 type iotestErr struct{ err error }
 
 func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
-
-// Anything a crash can leave is gone after a sweep, and nothing else is.
-func TestSweepFiles(t *testing.T) {
-	setup(t, func(t *testing.T, w *fixture) {
-		kept := w.save("kept")
-		w.must(w.Put(w.ctx, "cut before it was kept"))
-		if err := w.Keep(w.ctx, "cut before its row", func(*core.Tx) error { return errNo }); !errors.Is(err, errNo) {
-			t.Fatalf("got %v", err)
-		}
-		past, soon := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-		if w.Pool() != nil { // its times come from the test's clock
-			past, soon = w.clock.Now().Add(-time.Hour), w.clock.Now().Add(time.Hour)
-		}
-		w.must(w.SweepFiles(w.ctx, past))
-		n, loose, err := w.Contents(w.ctx)
-		w.must(err)
-		wantEqual(t, "what is young stays", n+loose > 1, true)
-		another := w.again() // a process that was not there before knows nothing of uploads under way
-		w.must(another.SweepFiles(w.ctx, soon))
-		w.wantContents(1)
-		wantEqual(t, "content", w.content(kept.ID), "kept")
-	})
-}
-
-// again opens the same store once more.
-func (w *fixture) again() *db.Store {
-	w.t.Helper()
-	s, err := db.Open(w.ctx, w.OpenedWith())
-	w.must(err)
-	w.t.Cleanup(func() { s.Close() })
-	return s
-}
-
-func TestSweepFiles_spares_an_upload_under_way(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	slow := io.MultiReader(strings.NewReader("a"), waiting{begun, goOn}, strings.NewReader("b"))
-	done := make(chan error)
-	go func() {
-		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, slow)
-		done <- err
-	}()
-	<-begun
-	w.must(w.SweepFiles(w.ctx, time.Now().Add(time.Hour)))
-	close(goOn)
-	w.must(<-done)
-	w.wantContents(1)
-}
-
-// waiting is a reader that holds the one before it up.
-type waiting struct{ begun, goOn chan struct{} }
-
-func (r waiting) Read([]byte) (int, error) {
-	close(r.begun)
-	<-r.goOn
-	return 0, io.EOF
-}
-
-// An upload that was given up says so, rather than losing its beginning.
-func TestSweepFiles_gives_up_an_upload_that_stood_still(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, dbtest.Postgres(t), &clock{now: time.Now()})
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	slow := io.MultiReader(strings.NewReader(random(1<<20)), waiting{begun, goOn}, strings.NewReader("b"))
-	done := make(chan error)
-	go func() {
-		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, slow)
-		done <- err
-	}()
-	<-begun
-	w.must(w.SweepFiles(w.ctx, time.Now().Add(time.Hour)))
-	close(goOn)
-	wantCode(t, <-done, flow.CodeOverloaded)
-	w.wantContents(0)
-}
-
-// While a file is being named, its content cannot be removed; once it is
-// named, it is not removed.
-func TestRemove_waits_for_a_file_that_is_being_saved(t *testing.T) {
-	setup(t, func(t *testing.T, w *fixture) {
-		old := w.save("same")
-		w.must(w.EraseFile(w.ctx, ws, old.ID))
-		naming, name := make(chan struct{}), make(chan struct{})
-		saved, removed := make(chan error, 1), make(chan error, 1)
-		go func() {
-			saved <- w.Keep(w.ctx, "same", func(tx *core.Tx) error {
-				close(naming)
-				<-name
-				return db.NameFile(tx, ws, "file_new", old.Hash, 4)
-			})
-		}()
-		<-naming
-		go func() { removed <- w.Unwanted(w.ctx, old.Hash) }()
-		close(name)
-		w.must(<-saved)
-		w.must(<-removed)
-		wantEqual(t, "content", w.content("file_new"), "same")
-	})
-}
-
-func TestRemove_and_save_equal_content_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *fixture) {
-		done := make(chan error)
-		const savers, rounds = 4, 12
-		for range savers {
-			go func() { done <- w.saveAndErase(rounds) }()
-		}
-		stop := make(chan struct{})
-		removing := make(chan error)
-		go func() { removing <- w.removeUntil(stop) }()
-		for range savers {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		close(stop)
-		w.must(<-removing)
-		w.removeErased()
-		w.wantContents(0)
-	})
-}
-
-func (w *fixture) saveAndErase(rounds int) error {
-	for range rounds {
-		f, err := w.trySave("the same again and again")
-		if err != nil {
-			return err
-		}
-		_, r, err := w.OpenFile(w.ctx, ws, f.ID)
-		if err != nil {
-			return fmt.Errorf("open what was just saved: %w", err)
-		}
-		data, err := io.ReadAll(r)
-		if err = errors.Join(err, r.Close()); err != nil || string(data) != "the same again and again" {
-			return fmt.Errorf("read %q: %w", data, err)
-		}
-		if err := w.EraseFile(w.ctx, ws, f.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *fixture) removeUntil(stop chan struct{}) error {
-	for {
-		if _, err := w.RemoveErasedFiles(w.ctx, 100); err != nil {
-			return err
-		}
-		select {
-		case <-stop:
-			return nil
-		default:
-			runtime.Gosched()
-		}
-	}
-}
 
 // counting measures the heap while it is read.
 type counting struct {
@@ -353,8 +195,8 @@ func (c *counting) Read(p []byte) (int, error) {
 }
 
 // A large file passes through a small part of the memory. Not in parallel,
-// since the heap is everybody's.
-func TestSaveFile_of_64_MiB_needs_little_memory(t *testing.T) {
+// because all tests share the heap.
+func TestSaveFile_of_64_MiB_uses_little_memory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	const size, most = 64 << 20, 24 << 20
 	for name, open := range openers {
@@ -435,7 +277,7 @@ func TestSaveFile_when_the_database_is_full(t *testing.T) {
 	wantEqual(t, "contents", list, rows)
 }
 
-func TestFiles_are_private_to_the_process(t *testing.T) {
+func TestFiles_are_readable_by_the_owner_only(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	f := w.save("secret")
@@ -449,7 +291,7 @@ func TestFiles_are_private_to_the_process(t *testing.T) {
 	}
 }
 
-func TestOpenFile_whose_content_is_lost(t *testing.T) {
+func TestOpenFile_without_content(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("lost")
 		if w.Pool() == nil {

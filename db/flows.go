@@ -71,33 +71,6 @@ func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description st
 	return err
 }
 
-// SetWorkspaceLimits limits the running and queued runs of all flows together. 0
-// means no limit of running runs, and flow.DefaultMaxQueued queued ones.
-func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.SetWorkspaceLimits(tx.Ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
-		clear(tx.Batch.Counts.Limits)
-		return dbconn.MustAffect(n, err, "workspace")
-	})
-}
-
-// CreateWorkspace adds a workspace unless one with this ID exists.
-func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
-			ID: w.ID, Name: dbconn.ValidText(w.Name), MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: s.NowMicros(),
-		})
-	})
-}
-
-// FindWorkspace returns a workspace.
-func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
-	w, err := s.Reads.FindWorkspace(ctx, id)
-	return dbconn.Found(w, err, "workspace", func(w gen.Workspace) flow.Workspace {
-		return flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}
-	})
-}
-
 // ArchiveFlow removes the flow from all lists and deletes its edits and pinned
 // outputs. Its runs and versions stay.
 func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {

@@ -28,11 +28,10 @@ func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) 
 
 // SaveForm sets the form of a flow. It keeps the number of runs started today.
 func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.SaveForm(tx.Ctx, gen.SaveFormParams{
+	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
+		return tx.SaveForm(tx.Ctx, gen.SaveFormParams{
 			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: dbconn.BoolInt(f.On), Settings: dbconn.EncodeAny(f.FormSettings), UpdatedAt: s.NowMicros(),
 		})
-		return dbconn.MustAffect(n, err, "flow")
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// onPostgres sets a fixture up on PostgreSQL.
+// onPostgres sets up a fixture on PostgreSQL.
 func onPostgres(t *testing.T) *fixture {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}

@@ -12,7 +12,7 @@ func keyed(key, fingerprint string) func(*flow.NewRun) {
 	return func(n *flow.NewRun) { n.IdempotencyKey, n.Fingerprint = key, fingerprint }
 }
 
-func TestStartRun_again_with_the_same_key(t *testing.T) {
+func TestStartRun_repeated_with_the_same_key(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		first := w.start(keyed("k", "f"))
 		again, err := w.tryStart(keyed("k", "f"))
@@ -48,7 +48,7 @@ func TestStartRun_with_a_stale_key(t *testing.T) {
 	})
 }
 
-func TestStartRun_refused_keeps_nothing(t *testing.T) {
+func TestStartRun_refused_stores_nothing(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.tryStart(keyed("k", "f"), func(n *flow.NewRun) { n.Run.FlowID = "flow_none" })
 		wantCode(t, err, flow.CodeNotFound)
@@ -58,7 +58,7 @@ func TestStartRun_refused_keeps_nothing(t *testing.T) {
 	})
 }
 
-func TestStartRun_at_once_with_the_same_key(t *testing.T) {
+func TestStartRun_concurrent_with_the_same_key(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ids := make([]string, 20)
 		var wg sync.WaitGroup

@@ -48,9 +48,8 @@ func (s Invites) ListInvites(ctx context.Context, ws string) ([]flow.Invite, err
 
 // RevokeInvite deletes an invitation.
 func (s Invites) RevokeInvite(ctx context.Context, ws, id string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.DeleteInvite(tx.Ctx, gen.DeleteInviteParams{WorkspaceID: ws, ID: id})
-		return dbconn.MustAffect(n, err, "invitation")
+	return s.Update(ctx, "invitation", func(tx *core.Tx) (int64, error) {
+		return tx.DeleteInvite(tx.Ctx, gen.DeleteInviteParams{WorkspaceID: ws, ID: id})
 	})
 }
 

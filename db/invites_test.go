@@ -40,7 +40,7 @@ func TestInvites(t *testing.T) {
 	})
 }
 
-func TestInvites_end(t *testing.T) {
+func TestInvites_expire(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		revoked := w.invite("a@example.com", flow.MemberViewer, "")
 		wantCode(t, w.RevokeInvite(w.ctx, "ws_other", revoked.ID), flow.CodeNotFound)
@@ -83,8 +83,8 @@ func TestResetPassword(t *testing.T) {
 	})
 }
 
-// Who handed out a link to a password need not own what its person joins later.
-func TestResetPassword_ends_when_the_person_joins_elsewhere(t *testing.T) {
+// The creator of a reset link need not own the workspaces that the user joins later.
+func TestResetPassword_link_ends_when_the_user_joins_another_workspace(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		lin := w.newUser("lin@example.com", flow.MemberViewer)
 		w.invite("link", "", lin.ID)
@@ -94,7 +94,7 @@ func TestResetPassword_ends_when_the_person_joins_elsewhere(t *testing.T) {
 	})
 }
 
-func TestInvites_void_with_their_maker(t *testing.T) {
+func TestInvites_end_with_the_role_of_their_creator(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ada, bob := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("bob@example.com", flow.MemberOwner)
 		lin := w.newUser("lin@example.com", flow.MemberEditor)

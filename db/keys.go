@@ -14,6 +14,12 @@ import (
 	"sluice/flow"
 )
 
+// A key is stored as the SHA-256 of its secret; the secret itself is shown once and
+// never stored. Secrets are random and long, so a fast hash without salt is enough.
+// After a rotation the key also has the hash of its previous secret, which stays
+// valid until a time. Transactions that change keys set Batch.KeysChanged, so that
+// the cache of RecentKey is dropped after the commit.
+
 // CreateKey adds a key. It sets an empty ID and time.
 func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {
@@ -68,10 +74,9 @@ func (s Keys) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
 
 // RevokeKey revokes a key immediately. Revoking it again changes nothing.
 func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		n, err := tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.NowMicros()})
-		return dbconn.MustAffect(n, err, "key")
+		return tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.NowMicros()})
 	})
 }
 
@@ -99,22 +104,20 @@ func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
 // current secret does not have the prefix in k.Previous, because it was rotated
 // in the meantime, RollKey returns CodeNotFound.
 func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		n, err := tx.RollKey(tx.Ctx, gen.RollKeyParams{
+		return tx.RollKey(tx.Ctx, gen.RollKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: dbconn.Micros(k.Previous.Until),
 			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RolledAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
-		return dbconn.MustAffect(n, err, "key")
 	})
 }
 
 // EndPreviousKeyText ends the previous secret of a key immediately.
 func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
-		n, err := tx.EndPreviousKeyText(tx.Ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.NowMicros()})
-		return dbconn.MustAffect(n, err, "key")
+		return tx.EndPreviousKeyText(tx.Ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.NowMicros()})
 	})
 }
 

@@ -13,7 +13,7 @@ func (w *fixture) keyring() *library.Keyring {
 	return &library.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
 }
 
-// bear tells what becomes of a caller that shows a text.
+// bear returns the result for a caller that presents a secret.
 func (w *fixture) bear(text string) error {
 	w.t.Helper()
 	k, err := w.FindKeyByHash(w.ctx, flow.Hash([]byte(text)))
@@ -23,7 +23,7 @@ func (w *fixture) bear(text string) error {
 
 var ada = flow.Actor{ID: "user_ada", IP: "::1"}
 
-// makeKey makes a key that works for ten days.
+// makeKey creates a key that is valid for ten days.
 func (w *fixture) makeKey() (*flow.Key, string) {
 	w.t.Helper()
 	k := &flow.Key{

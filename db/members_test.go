@@ -41,8 +41,8 @@ func TestMembers(t *testing.T) {
 	})
 }
 
-// Two owners who remove each other at once leave one of them.
-func TestRemoveMember_leaves_an_owner(t *testing.T) {
+// If two owners remove each other concurrently, one of them stays.
+func TestRemoveMember_keeps_an_owner(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		owners := []*flow.User{w.newUser("ada@example.com", flow.MemberOwner), w.newUser("lin@example.com", flow.MemberOwner)}
 		var all sync.WaitGroup

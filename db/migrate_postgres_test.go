@@ -22,7 +22,7 @@ const firstRelease = 5
 
 // Instances that start at once on one database migrate it once, whether it is
 // empty or of an older schema.
-func TestMigrate_instances_that_start_at_once(t *testing.T) {
+func TestMigrate_concurrently_starting_instances(t *testing.T) {
 	t.Parallel()
 	for name, from := range map[string]int64{"empty": 0, "older": firstRelease} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func openAll(t *testing.T, configs ...core.Config) {
 
 // A migration that waits for a table, as during pg_dump, does not make others
 // wait behind it, and is done as soon as the table is free.
-func TestMigrate_while_a_table_is_held(t *testing.T) {
+func TestMigrate_while_a_table_is_locked(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.EmptyPostgresConfig(t)
 	if err := db.MigrateTo(t.Context(), cfg, firstRelease); err != nil {
@@ -217,7 +217,7 @@ func TestMigrate_an_index_on_SQLite(t *testing.T) {
 	}
 }
 
-// Migrations take as long as they take, whatever limits the database sets.
+// Migrations have no time limits, even if the database sets some.
 func TestMigrate_without_time_limits(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.EmptyPostgresConfig(t)

@@ -14,8 +14,8 @@ import (
 	"sluice/flow"
 )
 
-// A database of the first form is brought to the present one with all it holds.
-func TestOpen_an_older_form(t *testing.T) {
+// A database of the first schema is migrated with all its data.
+func TestOpen_an_older_schema(t *testing.T) {
 	t.Parallel()
 	cfg := core.Config{DataDir: t.TempDir()}
 	if err := db.MigrateTo(t.Context(), cfg, 1,
@@ -102,9 +102,9 @@ func TestOpen_a_newer_schema(t *testing.T) {
 	})
 }
 
-// A store that is open while a newer program adds columns to every table goes on
-// working: its statements name the columns that they use.
-func TestStore_outlives_a_newer_schema(t *testing.T) {
+// A store keeps working while a newer program adds columns to every table, because
+// its statements name the columns that they use.
+func TestStore_works_with_a_newer_schema(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.startAndFinish() // so that statements are prepared
 		for _, table := range w.tables() {

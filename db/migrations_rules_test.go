@@ -98,8 +98,8 @@ func breaches(text string, releases []string) (list []string) {
 	return list
 }
 
-// TestMigrations_expand_only holds every migration to what docs/upgrading.md
-// promises: instances of the previous release work on through it.
+// TestMigrations_expand_only checks the promise of docs/upgrading.md: instances of the
+// previous release keep working during every migration.
 func TestMigrations_expand_only(t *testing.T) {
 	t.Parallel()
 	changelog, err := os.ReadFile("../CHANGELOG.md")
@@ -128,7 +128,7 @@ func TestMigrations_expand_only(t *testing.T) {
 	}
 }
 
-func TestBreaches(t *testing.T) {
+func TestMigrations_rules_find_breaches(t *testing.T) {
 	t.Parallel()
 	const alone = "-- +goose NO TRANSACTION\n-- +goose Up\n"
 	for text, want := range map[string]string{

@@ -14,7 +14,7 @@ import (
 	"sluice/flow"
 )
 
-func TestOpen_twice_and_at_once(t *testing.T) {
+func TestOpen_repeated_and_concurrent(t *testing.T) {
 	t.Parallel()
 	configs := map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig}
 	for name, config := range configs {
@@ -34,7 +34,7 @@ func TestOpen_twice_and_at_once(t *testing.T) {
 	}
 }
 
-func TestOpen_a_fresh_directory_at_once(t *testing.T) {
+func TestOpen_a_fresh_directory_concurrently(t *testing.T) {
 	t.Parallel()
 	cfg := core.Config{DataDir: t.TempDir() + "/made/for it?"}
 	var wg sync.WaitGroup
@@ -48,7 +48,7 @@ func TestOpen_a_fresh_directory_at_once(t *testing.T) {
 	wg.Wait()
 }
 
-func TestOpen_says_nothing_of_the_password(t *testing.T) {
+func TestOpen_error_omits_the_password(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://u:hunter2@%zz", "postgres://u:hunter2@127.0.0.1:1/none?connect_timeout=1"} {
 		_, err := db.Open(t.Context(), core.Config{DataDir: t.TempDir(), DatabaseURL: url})
@@ -59,7 +59,7 @@ func TestOpen_says_nothing_of_the_password(t *testing.T) {
 }
 
 // Another process beside the engine writes to the same database.
-func TestOpen_beside_another(t *testing.T) {
+func TestOpen_while_another_process_writes(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)
 	a, err := db.Open(t.Context(), cfg)

@@ -14,8 +14,8 @@ import (
 )
 
 // A pooler that moves a connection between sessions is refused, in whatever
-// order it hands them out and whoever else uses it.
-func TestOpen_behind_a_pooler_of_transactions(t *testing.T) {
+// order it assigns them and whichever other clients use it.
+func TestOpen_behind_a_transaction_pooler(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string][]string{
 		"transaction": nil, "statement": nil, "transaction in turn": {"server_round_robin = 1"},
@@ -75,7 +75,7 @@ func occupy(t *testing.T, cfg core.Config) (release func()) {
 
 // In session mode a pooler changes nothing: the store also hears of runs, for
 // which a connection needs its session.
-func TestOpen_behind_a_pooler_of_sessions(t *testing.T) {
+func TestOpen_behind_a_session_pooler(t *testing.T) {
 	t.Parallel()
 	c := &clock{}
 	cfg := dbtest.PgBouncer(t, dbtest.PostgresConfig(t), "session")

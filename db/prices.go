@@ -40,9 +40,8 @@ func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
 
 // RemovePrice deletes a price.
 func (s Prices) RemovePrice(ctx context.Context, ws, model string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.DeletePrice(tx.Ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
-		return dbconn.MustAffect(n, err, "price")
+	return s.Update(ctx, "price", func(tx *core.Tx) (int64, error) {
+		return tx.DeletePrice(tx.Ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
 	})
 }
 

@@ -9,6 +9,10 @@ import (
 	"sluice/flow"
 )
 
+// The storage of a workspace is counted by every write that changes it, in counter
+// rows of the table storage, because counting the content itself would read all of
+// it. Package core keeps the counters (storage.go) and checks quotas.
+
 // FindStorage returns the storage and the quotas of a workspace.
 func (s Quotas) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
 	r, err := s.Reads.FindQuotaAndStorage(ctx, ws)

@@ -103,7 +103,7 @@ func TestQuota_of_runs(t *testing.T) {
 	}, quota(flow.Storage{Runs: 2}))
 }
 
-func TestQuota_repeated_start_is_answered(t *testing.T) {
+func TestQuota_does_not_affect_a_repeated_start(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		in := inGuest(w.withGuest())
 		named := func(n *flow.NewRun) { n.IdempotencyKey, n.Fingerprint = "once", "print" }
@@ -218,9 +218,9 @@ func TestQuota_leaves_no_content_of_refused_uploads(t *testing.T) {
 	}, quota(flow.Storage{Bytes: 10_000}))
 }
 
-// TestQuota_lets_accepted_runs_end writes more than the quota for a run that
+// TestQuota_does_not_affect_accepted_runs writes more than the quota for a run that
 // was accepted.
-func TestQuota_lets_accepted_runs_end(t *testing.T) {
+func TestQuota_does_not_affect_accepted_runs(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		in := inGuest(w.withGuest())
 		r := w.take(w.start(in).ID)
@@ -299,9 +299,9 @@ func TestQuota_is_exact_under_concurrency(t *testing.T) {
 	})
 }
 
-// TestBackup_frees_the_storage_of_files_that_are_gone erases one of two files
+// TestBackUp_frees_the_storage_of_erased_files erases one of two files
 // with the same content and another file between the snapshot and the packing.
-func TestBackup_frees_the_storage_of_files_that_are_gone(t *testing.T) {
+func TestBackUp_frees_the_storage_of_erased_files(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	w.save("kept")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -40,15 +41,10 @@ func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) 
 		given := s.NowMicros()
 		now = &given
 	}
+	var accepted bool
 	var used int64
-	r := &flow.Rate{}
-	if err := s.Reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&r.OK, &used); err != nil {
+	if err := s.Reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&accepted, &used); err != nil {
 		return nil, fmt.Errorf("count a request: %w", err)
 	}
-	r.Full = max(time.Duration(used)*time.Microsecond, 0)
-	r.Left = max(int64((time.Minute-r.Full)/step), 0)
-	if !r.OK {
-		r.Left, r.Wait = 0, max(r.Full+step-time.Minute, time.Millisecond)
-	}
-	return r, nil
+	return flow.NewRate(accepted, core.Since(used), step), nil
 }

@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// TestTakeRate: of what comes to several instances at once, so many are taken
-// as one would take, and one more each step.
+// TestTakeRate checks that several instances together accept as many concurrent
+// requests as one would, and one more each step.
 func TestTakeRate(t *testing.T) {
 	t.Parallel()
 	c := &clock{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}

@@ -49,7 +49,7 @@ func (w *fixture) recentKey(k *flow.Key) *flow.Key {
 	return k
 }
 
-func TestStartRun_refuses_what_a_remembered_key_may_no_longer_do(t *testing.T) {
+func TestStartRun_refuses_an_outdated_cached_key(t *testing.T) {
 	changes := map[string]func(w *fixture, k *flow.Key) error{
 		"revoked": func(w *fixture, k *flow.Key) error { return w.RevokeKey(w.ctx, ws, k.ID) },
 		"expires": func(w *fixture, k *flow.Key) error {
@@ -82,7 +82,7 @@ func TestStartRun_refuses_what_a_remembered_key_may_no_longer_do(t *testing.T) {
 	})
 }
 
-func TestStartRun_refuses_a_remembered_version_that_is_no_longer_live(t *testing.T) {
+func TestStartRun_refuses_an_outdated_cached_version(t *testing.T) {
 	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		publish := func(w *fixture, body string) flow.Version {
 			v, _, err := w.PublishFlow(w.ctx, ws, here.flow.ID, []byte(body), "", "me")

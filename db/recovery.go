@@ -12,6 +12,17 @@ import (
 	"sluice/flow"
 )
 
+// Recovery after a crash differs between the databases. On SQLite there is one
+// process: it recovers everything when it starts, and finds out from the jobs and
+// from the busy file which runs were executing (recovery_sqlite.go). On PostgreSQL
+// every instance regularly looks for instances without a recent heartbeat and takes
+// their work over (recovery_postgres.go). ListHolds is the safety net: it finds runs
+// that no instance works on although none has died.
+//
+// A run that may have crashed the process is not simply retried, because it might
+// crash every process that takes it. It is held back as a suspect and then tried
+// separately from other runs; package flow decides when.
+
 // recovery takes work back from dead workers in one transaction.
 type recovery struct {
 	tx     *core.Tx

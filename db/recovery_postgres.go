@@ -49,7 +49,7 @@ func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error
 // afterSilence takes over from instances without a recent heartbeat. If one was only
 // frozen, its writes are fenced when it continues.
 func (r *recovery) afterSilence(self string) error {
-	if _, err := r.tx.DBTX.ExecContext(r.tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
+	if err := r.tx.Lock(recoveryLock); err != nil {
 		return fmt.Errorf("lock recovery: %w", err)
 	}
 	// A silent instance is about to lose its work, so read the exact time first.
@@ -148,4 +148,28 @@ func (r *recovery) releaseDelivery(id string) error {
 	n, err := r.tx.ReleaseDelivery(r.tx.Ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.Store.NowMicros()})
 	r.report.Deliveries += int(n)
 	return err
+}
+
+// endSessions ends the database sessions of silent instances, whose frozen
+// transactions would hold locks that the takeover needs. It finds them by their
+// application name; sessions of live instances, of other databases and of other
+// roles are not affected. The statement checks the heartbeat again, because the
+// instance may have continued.
+func (s Recovery) endSessions(ctx context.Context, silent []string, since int64) error {
+	const end = `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
+		WHERE right(a.application_name, length($1)) = $1 AND a.datname = current_database() AND a.usename = current_user
+		AND a.pid <> pg_backend_pid() AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = $2 AND i.heartbeat_at > $3)`
+	for _, id := range silent {
+		if id == "" || id == s.Holder() {
+			continue
+		}
+		var ended int
+		if err := s.Vital.DBTX.QueryRowContext(ctx, end, dbconn.SessionSuffix(id), id, since).Scan(&ended); err != nil {
+			return fmt.Errorf("end the database sessions of %s: %w", id, err)
+		}
+		if ended > 0 {
+			s.Config.Log.Warn("ended the database sessions of an instance that is silent", "instance", id, "sessions", ended)
+		}
+	}
+	return nil
 }

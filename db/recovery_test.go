@@ -154,7 +154,7 @@ func suspectIDs(list []flow.Suspect) []string {
 	return ids
 }
 
-func TestRecover_suspects_what_was_busy_twice(t *testing.T) {
+func TestRecover_suspects_a_run_busy_in_two_crashes(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		guilty, innocent := w.start().ID, w.start().ID
 		both := []string{guilty, innocent}
@@ -196,9 +196,9 @@ func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
 	})
 }
 
-// TestRecover_halves_a_group finds the one of many that stops the process: its
+// TestRecover_bisects_a_group finds the one of many that stops the process: its
 // neighbours make progress as soon as they are tried without it.
-func TestRecover_halves_a_group(t *testing.T) {
+func TestRecover_bisects_a_group(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var all []string
 		for range 9 {
@@ -270,7 +270,7 @@ func (w *fixture) crashAs(next string) flow.Recovery {
 	return report
 }
 
-func TestRecover_a_job_that_was_not_begun_is_no_crash(t *testing.T) {
+func TestRecover_ignores_crashes_before_the_start_of_a_job(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "dead", 5))
 		if w.Pool() != nil {
@@ -284,7 +284,7 @@ func TestRecover_a_job_that_was_not_begun_is_no_crash(t *testing.T) {
 	})
 }
 
-func TestRecover_spares_the_living(t *testing.T) {
+func TestRecover_skips_live_instances(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		if w.Pool() == nil {
 			t.Skip("on SQLite there is one engine")

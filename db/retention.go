@@ -63,44 +63,35 @@ func erase(tx *core.Tx, ws, runID, failure string, code flow.Code) error {
 
 // ExpireRuns erases up to limit runs that are older than the retention.
 func (s Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	due := gen.ListExpiredParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
-	if rows, err := s.Reads.ListExpired(ctx, gen.ListExpiredParams{Now: due.Now, MaxRows: 1}); err != nil || len(rows) == 0 {
-		return 0, err
-	}
-	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		rows, err := tx.ListExpired(tx.Ctx, due)
-		if err != nil {
-			return err
-		}
-		n = len(rows)
-		for _, r := range rows {
-			if err := erase(tx, r.WorkspaceID, r.ID, r.Error, flow.CodeRunExpired); err != nil {
-				return fmt.Errorf("expire %s: %w", r.ID, err)
-			}
-		}
-		return nil
+	return s.eraseListed(ctx, limit, flow.CodeRunExpired, func(ctx context.Context, q *gen.Queries, most int32) ([]gen.ListUnsavedRow, error) {
+		rows, err := q.ListExpired(ctx, gen.ListExpiredParams{Now: dbconn.Micros(now), MaxRows: most})
+		return dbconn.MapRows(rows, func(r gen.ListExpiredRow) gen.ListUnsavedRow { return gen.ListUnsavedRow(r) }), err
 	})
-	return n, err
 }
 
 // EraseUnsaved erases up to limit ended runs that were started with save=false
 // and whose deliveries have ended.
 func (s Retention) EraseUnsaved(ctx context.Context, limit int) (n int, err error) {
-	if rows, err := s.Reads.ListUnsaved(ctx, 1); err != nil || len(rows) == 0 {
+	return s.eraseListed(ctx, limit, flow.CodeResultNotSaved, func(ctx context.Context, q *gen.Queries, most int32) ([]gen.ListUnsavedRow, error) {
+		return q.ListUnsaved(ctx, most)
+	})
+}
+
+// eraseListed erases the first runs of a list. It begins no transaction if the list
+// is empty.
+func (s Retention) eraseListed(ctx context.Context, limit int, code flow.Code, list func(context.Context, *gen.Queries, int32) ([]gen.ListUnsavedRow, error)) (n int, err error) {
+	if rows, err := list(ctx, s.Reads, 1); err != nil || len(rows) == 0 {
 		return 0, err
 	}
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		rows, err := tx.ListUnsaved(tx.Ctx, int32(limit))
-		if err != nil {
-			return err
-		}
+		rows, err := list(tx.Ctx, tx.Queries, int32(limit))
 		n = len(rows)
 		for _, r := range rows {
-			if err := erase(tx, r.WorkspaceID, r.ID, r.Error, flow.CodeResultNotSaved); err != nil {
+			if err := erase(tx, r.WorkspaceID, r.ID, r.Error, code); err != nil {
 				return fmt.Errorf("erase %s: %w", r.ID, err)
 			}
 		}
-		return nil
+		return err
 	})
 	return n, err
 }

@@ -44,7 +44,7 @@ func TestEraseRun(t *testing.T) {
 	})
 }
 
-func TestEraseRun_keeps_the_log_of_what_was_sent(t *testing.T) {
+func TestEraseRun_keeps_the_log_of_deliveries(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish(withWebhook)
 		d := w.deliver(w.handed()[0], flow.DeliveryDelivered)
@@ -60,7 +60,7 @@ func TestEraseRun_keeps_the_log_of_what_was_sent(t *testing.T) {
 	})
 }
 
-func TestEraseRun_elsewhere_is_missing(t *testing.T) {
+func TestEraseRun_of_another_workspace_is_not_found(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish()
 		wantCode(t, w.EraseRun(w.ctx, "ws_other", r.FlowID, r.ID, flow.CodeResultNotSaved), flow.CodeNotFound)

@@ -93,7 +93,7 @@ func TestRequestCancel_without_a_queue(t *testing.T) {
 	}, capacity(1))
 }
 
-func TestRequestCancel_elsewhere_is_missing(t *testing.T) {
+func TestRequestCancel_of_another_workspace_is_not_found(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.start()
 		_, err := w.RequestCancel(w.ctx, "ws_other", r.FlowID, r.ID)

@@ -37,7 +37,7 @@ func TestStorage_counts_a_repeated_delivery_once(t *testing.T) {
 
 // A run whose webhook does not open can end neither as it would nor in the way
 // that WriteRun knows, but it must not be tried forever.
-func TestFailRun_leaves_out_a_webhook_that_cannot_be_read(t *testing.T) {
+func TestFailRun_skips_an_unreadable_webhook(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start(func(n *flow.NewRun) {
 			n.Webhook = &flow.NewDelivery{URL: "https://example.com/in"}

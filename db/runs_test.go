@@ -24,7 +24,7 @@ func TestStartRun(t *testing.T) {
 	})
 }
 
-func TestStartRun_of_a_flow_elsewhere(t *testing.T) {
+func TestStartRun_of_a_flow_of_another_workspace(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.tryStart(func(n *flow.NewRun) { n.Run.WorkspaceID = "ws_other" })
 		wantCode(t, err, flow.CodeNotFound)
@@ -153,7 +153,7 @@ func TestListRuns(t *testing.T) {
 	})
 }
 
-func TestFindRun_elsewhere_is_missing(t *testing.T) {
+func TestFindRun_of_another_workspace_is_not_found(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.start()
 		_, foreign := w.FindRun(w.ctx, "ws_other", r.FlowID, r.ID)
@@ -163,7 +163,7 @@ func TestFindRun_elsewhere_is_missing(t *testing.T) {
 	})
 }
 
-// A write whose commit the caller did not hear of is repeated by it.
+// A write is repeated if the answer to its commit was lost.
 func TestWriteRun_repeated(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)

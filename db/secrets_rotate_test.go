@@ -17,8 +17,8 @@ import (
 	"sluice/flow"
 )
 
-// sealedWorld has a secret in each place that secrets are kept in.
-func sealedWorld(t *testing.T, cfg core.Config) {
+// sealedFixture has a secret in every encrypted column.
+func sealedFixture(t *testing.T, cfg core.Config) {
 	t.Helper()
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestRotateMasterKey(t *testing.T) {
 	t.Run("of a file takes its place", func(t *testing.T) {
 		t.Parallel()
 		cfg := core.Config{DataDir: t.TempDir()}
-		sealedWorld(t, cfg)
+		sealedFixture(t, cfg)
 		before := readFile(t, filepath.Join(cfg.DataDir, core.KeyFile))
 		r, err := db.RotateMasterKey(t.Context(), cfg, "")
 		if err != nil {
@@ -86,7 +86,7 @@ func TestRotateMasterKey(t *testing.T) {
 	t.Run("of the environment is left to the operator", func(t *testing.T) {
 		t.Parallel()
 		cfg := dbtest.PostgresConfig(t)
-		sealedWorld(t, cfg)
+		sealedFixture(t, cfg)
 		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); err == nil || !strings.Contains(err.Error(), "--new-key-file") {
 			t.Errorf("without a file for the new key: %v", err)
 		}
@@ -109,11 +109,11 @@ func TestRotateMasterKey(t *testing.T) {
 		}
 		opens(t, cfg)
 	})
-	t.Run("goes on where it was cut", testRotationCut)
+	t.Run("continues after an interruption", testRotationCut)
 	t.Run("waits for the server to stop", func(t *testing.T) {
 		t.Parallel()
 		cfg := core.Config{DataDir: t.TempDir()}
-		sealedWorld(t, cfg)
+		sealedFixture(t, cfg)
 		s, err := db.Open(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -128,12 +128,12 @@ func TestRotateMasterKey(t *testing.T) {
 	})
 }
 
-// testRotationCut stops after each column in turn, as a crash would.
+// testRotationCut interrupts a rotation after each column, like a crash.
 func testRotationCut(t *testing.T) {
 	t.Parallel()
 	for cut := range len(db.SealedColumns()) + 1 {
 		cfg := core.Config{DataDir: t.TempDir()}
-		sealedWorld(t, cfg)
+		sealedFixture(t, cfg)
 		if err := db.RotatePartly(t.Context(), cfg, cut); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ var binaryColumn = regexp.MustCompile(`(?m)^\s*(?:ALTER TABLE (\w+) ADD COLUMN )
 
 // Every binary column is either sealed, and then known to the rotation, or
 // holds nothing secret.
-func TestRotateMasterKey_knows_every_column(t *testing.T) {
+func TestRotateMasterKey_covers_every_column(t *testing.T) {
 	t.Parallel()
 	plain := []string{"meta.value", "sessions.data", "chunks.data"}
 	files, err := filepath.Glob("migrations/*.sql")

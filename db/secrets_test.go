@@ -39,7 +39,7 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
-// A sealed value that somebody moves to another row does not open there.
+// An encrypted value that is moved to another row cannot be decrypted.
 func TestSecrets_are_bound_to_their_place(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "a"}, "secret of a"))
@@ -54,7 +54,7 @@ func TestSecrets_are_bound_to_their_place(t *testing.T) {
 	})
 }
 
-func TestSecrets_never_lie_in_clear(t *testing.T) {
+func TestSecrets_are_never_stored_in_plain_text(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)
 	s, err := db.Open(t.Context(), cfg)

@@ -10,6 +10,11 @@ import (
 	"sluice/flow"
 )
 
+// Sessions are stored by the hash of their token, so that a copy of the database does
+// not allow anyone to sign in. Their writes are relaxed except those that end a
+// session: losing the last seconds of a session after a failure is harmless, but a
+// session that was ended must not reappear.
+
 // SaveSession stores a session under the hash of its token.
 func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 	data := one.Data
@@ -68,9 +73,8 @@ func (s Sessions) DropSession(ctx context.Context, tokenHash string) error {
 
 // EndSession ends a session of a user.
 func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
-		return dbconn.MustAffect(n, err, "session")
+	return s.Update(ctx, "session", func(tx *core.Tx) (int64, error) {
+		return tx.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
 	})
 }
 

@@ -22,9 +22,9 @@ func many(n int, f func(i int)) {
 	all.Wait()
 }
 
-// TestSets_write_what_single_writes_do compares the rows of runs whose writes
+// TestSets_write_the_same_as_single_writes compares the rows of runs whose writes
 // came one at a time with those of runs whose writes came together.
-func TestSets_write_what_single_writes_do(t *testing.T) {
+func TestSets_write_the_same_as_single_writes(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		states := []flow.RunState{flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
 		life := func(i int, together bool) (runID string) {
@@ -61,8 +61,7 @@ func TestSets_write_what_single_writes_do(t *testing.T) {
 	})
 }
 
-// rowsOf is all that the database holds of a run, without what differs between
-// equal runs.
+// rowsOf returns all rows of a run, without the values that differ between equal runs.
 func (w *fixture) rowsOf(runID string) string {
 	w.t.Helper()
 	run, err := w.FindRun(w.ctx, ws, "", runID)
@@ -80,7 +79,7 @@ func (w *fixture) rowsOf(runID string) string {
 	return strings.ReplaceAll(string(text), runID, "run")
 }
 
-func TestSets_refuse_one_member_alone(t *testing.T) {
+func TestSets_refuse_only_one_member(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		other := w.newFlow(ws)
 		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{MaxRunning: 3, MaxQueued: 4}))
@@ -135,9 +134,9 @@ func TestSets_start_once_for_equal_requests(t *testing.T) {
 	})
 }
 
-// TestSets_keep_the_limit_of_a_key holds keys to their open runs, also for
+// TestSets_respect_the_limit_of_a_key holds keys to their open runs, also for
 // starts of one set and of two processes.
-func TestSets_keep_the_limit_of_a_key(t *testing.T) {
+func TestSets_respect_the_limit_of_a_key(t *testing.T) {
 	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		there.flow = here.flow
 		k := &flow.Key{ID: "key_few", WorkspaceID: ws, Name: "few", Prefix: "slu_few", Hash: "few", Concurrency: 5, CreatedAt: time.Now()}

@@ -17,8 +17,8 @@ import (
 // ws is the workspace of most tests.
 const ws = flow.DefaultWorkspace
 
-// fixture is a store with a clock that stands still, a queue that remembers, and
-// one published flow.
+// fixture is a store with a fixed clock, a queue that records jobs, and one published
+// flow.
 type fixture struct {
 	*db.Store
 	t     *testing.T
@@ -88,7 +88,7 @@ func (w *fixture) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
 	return w.StartRun(w.ctx, n)
 }
 
-// take is what a worker does first with a job.
+// take loads the run of the newest job, like a worker.
 func (w *fixture) take(runID string) *flow.Run {
 	w.t.Helper()
 	j, ok := w.queue.last(runID)
@@ -157,7 +157,7 @@ func wantEqual[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// clock stands still until it is moved.
+// clock returns a fixed time until it is moved.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -176,7 +176,7 @@ func (c *clock) move(d time.Duration) time.Time {
 	return c.now
 }
 
-// queue remembers jobs. Those of a transaction that did not commit never wake.
+// queue records jobs. Jobs of a transaction that is not committed are never woken.
 type queue struct {
 	mu   sync.Mutex
 	jobs []flow.Job
@@ -201,7 +201,7 @@ func (q *queue) Wake(jobs []flow.Job) {
 	q.jobs = append(q.jobs, jobs...)
 }
 
-// Take gives out the free workers, of which there are none unless a test says so.
+// Take reserves a free worker. Tests set the number of workers, which is 0 by default.
 func (q *queue) Take(int) bool {
 	if q.free.Add(-1) >= 0 {
 		return true

@@ -70,7 +70,7 @@ func TestRotateSigning_refuses(t *testing.T) {
 	})
 }
 
-func TestSaveCredential_goes_on_signing(t *testing.T) {
+func TestSaveCredential_keeps_signing(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		plain := flow.Credential{WorkspaceID: ws, Name: "hook", Overlap: time.Hour}
 		provider := flow.Credential{WorkspaceID: ws, Name: "openai", Provider: "openai", Overlap: time.Hour}

@@ -44,7 +44,7 @@ func TestFlowStats(t *testing.T) {
 	})
 }
 
-func TestFlowStats_forget_hours(t *testing.T) {
+func TestFlowStats_drop_old_hours(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		w.took(time.Second, flow.RunSucceeded, 0)
 		w.must(w.FoldUsage(w.ctx))

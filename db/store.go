@@ -10,8 +10,13 @@ import (
 	"sluice/flow"
 )
 
-// Store is the open database: one store for each noun, over the same
-// connections. It is safe for concurrent use.
+// Store is the open database: one store for each noun, over the same connections. It
+// is safe for concurrent use.
+//
+// The nouns are embedded, so store.Keys.FindKey can also be written store.FindKey.
+// Method names therefore contain their noun and are unique among all nouns. All
+// methods take the workspace of the caller where there is one, and return
+// CodeNotFound for an object of another workspace.
 type Store struct {
 	*core.DB
 	Runs

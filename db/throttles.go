@@ -12,6 +12,9 @@ import (
 	"sluice/flow"
 )
 
+// Failed attempts to sign in are counted per account and per address, on PostgreSQL
+// for all instances together. flow.Try decides how long to wait after failures.
+
 // TakeTry counts an attempt under each name as failed, because concurrent attempts
 // have not failed yet when they are counted. ForgiveTry reverts that for a success.
 // If one of the names must still wait, it counts nothing and returns how long.
@@ -50,11 +53,9 @@ func holdThrottle(tx *core.Tx, name string) (gen.Throttle, error) {
 }
 
 func fail(tx *core.Tx, r gen.Throttle, t flow.Try, now time.Time) error {
-	if dbconn.TimeOf(r.FailedAt).Before(now.Add(-flow.TriesForgotten)) {
-		r.Failures = 0
-	}
+	failures, until := t.Fail(r.Failures, dbconn.TimeOf(r.FailedAt), now)
 	return tx.SaveThrottle(tx.Ctx, gen.SaveThrottleParams{
-		Name: r.Name, Failures: r.Failures + 1, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(now.Add(t.Wait(r.Failures + 1))),
+		Name: r.Name, Failures: failures, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(until),
 	})
 }
 

@@ -36,8 +36,8 @@ func TestThrottles(t *testing.T) {
 	})
 }
 
-// Of many guesses at once, no more pass than one after the other would.
-func TestThrottles_count_at_once(t *testing.T) {
+// Of many concurrent guesses, no more pass than would pass one after the other.
+func TestThrottles_concurrent(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var passed atomic.Int64
 		var all sync.WaitGroup

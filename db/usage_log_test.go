@@ -9,9 +9,9 @@ import (
 	"sluice/flow"
 )
 
-// TestFoldUsage_changes_nothing_that_is_read ends runs in two processes while
+// TestFoldUsage_does_not_change_usage ends runs in two processes while
 // both add up what they logged.
-func TestFoldUsage_changes_nothing_that_is_read(t *testing.T) {
+func TestFoldUsage_does_not_change_usage(t *testing.T) {
 	const runs = 40
 	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		there.flow = here.flow

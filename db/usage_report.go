@@ -11,6 +11,10 @@ import (
 	"sluice/flow"
 )
 
+// On PostgreSQL transactions append their usage to the table usage_log, and FoldUsage
+// aggregates it into usage_daily and flow_hours. The views that reports read combine
+// both. On SQLite, with its single writer, transactions update usage_daily directly.
+
 // Usage returns the usage of the UTC days from one time to another, inclusive.
 func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
 	rows, err := s.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})

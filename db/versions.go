@@ -15,6 +15,10 @@ import (
 	"sluice/flow"
 )
 
+// A version is a number and the hash of its document. Documents are stored once per
+// workspace by their hash and never change, so versions, drafts that runs pinned, and
+// runs share them.
+
 // PublishFlow makes the document the live version. It creates a new version unless
 // the document equals the latest one. Two concurrent publishes of the same document
 // create one version.

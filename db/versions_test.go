@@ -71,7 +71,7 @@ func TestCountVersionRuns(t *testing.T) {
 	})
 }
 
-func TestVersionsKnowWhoPublished(t *testing.T) {
+func TestPublishFlow_records_the_publisher(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		v, created, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(`{"schema":"sluice.flow/v1"}`), "First.", "user_1")
 		w.must(err)
@@ -99,7 +99,7 @@ func TestListDeliveriesOfRun(t *testing.T) {
 	})
 }
 
-func TestStepsKeepAttempts(t *testing.T) {
+func TestWriteRun_keeps_attempts_of_steps(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		st, at := step("a"), w.clock.Now()

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"sluice/db/core"
@@ -37,8 +38,39 @@ func insertWorkspace(tx *core.Tx, w *flow.Workspace) error {
 
 // RenameWorkspace sets the name of a workspace.
 func (s Workspaces) RenameWorkspace(ctx context.Context, ws, name string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.RenameWorkspace(tx.Ctx, gen.RenameWorkspaceParams{ID: ws, Name: dbconn.ValidText(strings.TrimSpace(name))})
-		return dbconn.MustAffect(n, err, "workspace")
+	return s.Update(ctx, "workspace", func(tx *core.Tx) (int64, error) {
+		return tx.RenameWorkspace(tx.Ctx, gen.RenameWorkspaceParams{ID: ws, Name: dbconn.ValidText(strings.TrimSpace(name))})
 	})
+}
+
+// SetWorkspaceLimits limits the running and queued runs of all flows together. 0
+// means no limit of running runs, and flow.DefaultMaxQueued queued ones.
+func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
+	return s.Update(ctx, "workspace", func(tx *core.Tx) (int64, error) {
+		clear(tx.Batch.Counts.Limits)
+		return tx.SetWorkspaceLimits(tx.Ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
+	})
+}
+
+// CreateWorkspace adds a workspace unless one with this ID exists.
+func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
+	w.Name, w.CreatedAt = dbconn.ValidText(w.Name), dbconn.TimeOf(s.NowMicros())
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return insertWorkspace(tx, &w) })
+}
+
+// FindWorkspace returns a workspace.
+func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
+	w, err := s.Reads.FindWorkspace(ctx, id)
+	return dbconn.Found(w, err, "workspace", func(w gen.Workspace) flow.Workspace {
+		return flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}
+	})
+}
+
+// ListWorkspaceIDs returns the IDs of all workspaces.
+func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
+	ids, err := s.Reads.ListWorkspaceIDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return ids, nil
 }

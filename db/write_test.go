@@ -22,7 +22,7 @@ import (
 	"sluice/flow"
 )
 
-// note is a write function that leaves one line in the audit log.
+// note returns a write function that adds one entry to the audit log.
 func note(id string) func(*core.Tx) error {
 	return func(tx *core.Tx) error {
 		return tx.InsertAudit(context.Background(), gen.InsertAuditParams{ID: id, WorkspaceID: ws})
@@ -83,7 +83,7 @@ func TestWrite_members_share_a_transaction(t *testing.T) {
 
 var errNo = errors.New("no")
 
-func TestWrite_a_failing_member_fails_alone(t *testing.T) {
+func TestWrite_only_the_failing_member_fails(t *testing.T) {
 	t.Parallel()
 	fails := map[string]func(*core.Tx) error{
 		"error":   func(tx *core.Tx) error { return errors.Join(note("bad")(tx), errNo) },
@@ -104,8 +104,8 @@ func TestWrite_a_failing_member_fails_alone(t *testing.T) {
 	}
 }
 
-// rollback is what SQLite does by itself when it runs out of disk or memory:
-// the whole transaction is gone.
+// rollback does what SQLite does when it runs out of disk or memory: it rolls back
+// the whole transaction.
 func rollback(tx *core.Tx) error {
 	_, err := tx.DBTX.ExecContext(context.Background(), "ROLLBACK")
 	return errors.Join(err, errNo)
@@ -140,7 +140,7 @@ func TestWrite_syncs_when_any_member_needs_it(t *testing.T) {
 	wantEqual(t, "what the queue finds", left, full)
 }
 
-func TestWrite_jobs_go_in_with_their_members(t *testing.T) {
+func TestWrite_jobs_are_inserted_with_their_members(t *testing.T) {
 	t.Parallel()
 	s := dbtest.SQLite(t)
 	var batches [][]flow.Job
@@ -154,7 +154,7 @@ func TestWrite_jobs_go_in_with_their_members(t *testing.T) {
 	wantEqual(t, "jobs", fmt.Sprint(q.ids(flow.JobRun)), "[a c]")
 }
 
-func TestWrite_a_failing_queue_fails_who_needs_it(t *testing.T) {
+func TestWrite_a_failing_queue_fails_its_members(t *testing.T) {
 	t.Parallel()
 	s := dbtest.SQLite(t)
 	q := &queue{fail: errNo}
@@ -167,7 +167,7 @@ func TestWrite_a_failing_queue_fails_who_needs_it(t *testing.T) {
 	wantEqual(t, "woken", len(q.jobs), 0)
 }
 
-func TestWrite_leaving_before_and_after_it_began(t *testing.T) {
+func TestWrite_canceled_before_and_after_it_began(t *testing.T) {
 	t.Parallel()
 	s := dbtest.SQLite(t)
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -237,7 +237,7 @@ func TestWrite_after_close(t *testing.T) {
 	}
 }
 
-func TestWrite_many_at_once(t *testing.T) {
+func TestWrite_concurrent(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		var wg sync.WaitGroup
 		for i := range 100 {
@@ -291,9 +291,9 @@ func TestWrite_a_panic_on_either_database(t *testing.T) {
 	})
 }
 
-// TestWrite_gives_up_on_a_foreign_lock holds the write lock from another
+// TestWrite_times_out_on_a_lock_of_another_program holds the write lock from another
 // connection: writes are refused in turn, and work again once it is released.
-func TestWrite_gives_up_on_a_foreign_lock(t *testing.T) {
+func TestWrite_times_out_on_a_lock_of_another_program(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)
 	cfg.BusyTimeout = 50 * time.Millisecond

@@ -36,6 +36,27 @@ type Rate struct {
 	Wait time.Duration // until the next may come; zero when it was taken
 }
 
+// NewRate returns the answer to one more request of a rate limit per minute, in which
+// each request takes a step of time. used is the time that is used up, with this
+// request if it was accepted.
+func NewRate(accepted bool, used, step time.Duration) *Rate {
+	r := &Rate{OK: accepted, Full: max(used, 0)}
+	r.Left = max(int64((time.Minute-r.Full)/step), 0)
+	if !accepted {
+		r.Left, r.Wait = 0, max(r.Full+step-time.Minute, time.Millisecond)
+	}
+	return r
+}
+
+// Fail returns the number of failures after one more, and when the next attempt is
+// allowed. Failures are forgotten TriesForgotten after the last one.
+func (t Try) Fail(failures int64, last, now time.Time) (n int64, until time.Time) {
+	if last.Before(now.Add(-TriesForgotten)) {
+		failures = 0
+	}
+	return failures + 1, now.Add(t.Wait(failures + 1))
+}
+
 // RateLimitKey maps an IP address to its rate-limit bucket: the address for
 // IPv4, the /64 for IPv6, because a household has a whole /64.
 func RateLimitKey(ip string) string {

@@ -9,7 +9,6 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
-	"sluice/flow"
 )
 
 // On PostgreSQL each statement is a round trip, and an admission makes its
@@ -65,49 +64,31 @@ func (f queueFront) after(w queuedRun) (queuedRun, error) {
 	return f[i], nil
 }
 
-// admitMany is admit on PostgreSQL. It takes the admission lock only if there is
-// a queued run and a free slot.
-func (tx *Tx) admitMany(limit int) (int, error) {
+// prepareAdmission takes the admission lock and reads the front of the queue. It
+// reports false if there is no free slot or no queued run, without taking the lock.
+func (tx *Tx) prepareAdmission(limit int) (bool, error) {
 	capacity, err := tx.capacity()
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	if ok, err := tx.underLimits(flowBound{FlowKey{}, capacity}); !ok {
-		return 0, err
+		return false, err
 	}
 	if !tx.Batch.Counts.locked {
-		if _, err := tx.NextWorkspace(tx.Ctx, ""); err != nil { // no need to lock
+		if _, err := tx.NextWorkspace(tx.Ctx, ""); err != nil {
 			if tx.Batch.Counts.queueEmpty = dbconn.IsNoRows(err); tx.Batch.Counts.queueEmpty {
 				err = nil
 			}
-			return 0, err
+			return false, err
 		}
 		if err := tx.lockAdmission(); err != nil {
-			return 0, err
+			return false, err
 		}
 	}
 	if tx.front, err = tx.readFront(limit); err != nil {
-		return 0, fmt.Errorf("read the queue: %w", err)
+		return false, fmt.Errorf("read the queue: %w", err)
 	}
-	defer func() { tx.front = nil }()
-	if tx.front != nil {
-		return tx.admitNext(limit)
-	}
-	for n := 0; n < limit; n++ {
-		if one, err := tx.admitNext(1); one == 0 || err != nil {
-			return n, err
-		}
-	}
-	return limit, nil
-}
-
-// admitNext picks up to limit runs and hands them to workers.
-func (tx *Tx) admitNext(limit int) (int, error) {
-	picked, err := tx.pick(limit)
-	if err != nil || len(picked) == 0 {
-		return 0, err
-	}
-	return tx.handMany(picked)
+	return true, nil
 }
 
 // readFront returns the front of the queue, or nil if it has too many groups.
@@ -124,62 +105,6 @@ func (tx *Tx) readFront(runs int) (queueFront, error) {
 	}
 	slices.SortFunc(f, compareQueued)
 	return append(queueFront{}, f...), nil // empty is not nil: the queue was read
-}
-
-// pick chooses the next queued runs in round-robin order and counts them as
-// admitted.
-func (tx *Tx) pick(limit int) (picked []queuedRun, err error) {
-	for len(picked) < limit {
-		w, err := tx.nextQueued()
-		if err != nil || w.id == "" {
-			return picked, err
-		}
-		tx.Batch.Counts.apply(move{w.ws, w.flow, placeQueue, PlaceWorker})
-		tx.Store.roundRobin.served(w)
-		tx.front = slices.DeleteFunc(tx.front, func(o queuedRun) bool { return o == w })
-		picked = append(picked, w)
-	}
-	return picked, nil
-}
-
-// handMany hands picked runs to workers: the next attempt of each begins.
-func (tx *Tx) handMany(picked []queuedRun) (n int, err error) {
-	ids, holders, busy := make([]string, len(picked)), make([]string, len(picked)), make([]int64, len(picked))
-	for i, w := range picked {
-		ids[i], holders[i] = w.id, tx.ReserveWorker()
-		busy[i] = tx.BusyAt(holders[i])
-	}
-	attempts, err := tx.moveMany(ids, holders, busy)
-	if err != nil {
-		return 0, fmt.Errorf("admit %d runs: %w", len(ids), err)
-	}
-	for i, w := range picked {
-		attempt, ok := attempts[w.id]
-		if !ok { // it was canceled
-			tx.ReturnWorker(holders[i])
-			tx.Batch.Counts.apply(move{w.ws, w.flow, PlaceWorker, placeQueue})
-			continue
-		}
-		tx.Batch.moves = append(tx.Batch.moves, move{w.ws, w.flow, placeQueue, PlaceWorker})
-		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: w.id, Attempt: attempt}, holders[i])
-		n++
-	}
-	return n, nil
-}
-
-// moveMany moves queued runs to their holders and returns the new attempt number
-// of each run that was still queued.
-func (tx *Tx) moveMany(ids, holders []string, busy []int64) (map[string]int64, error) {
-	rows, err := tx.DBTX.QueryContext(tx.Ctx, admitRunsQuery, ids, holders, busy)
-	attempts := map[string]int64{}
-	_, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (none struct{}, err error) {
-		var id string
-		var attempt int64
-		err = rows.Scan(&id, &attempt)
-		attempts[id] = attempt
-		return none, err
-	})
-	return attempts, err
 }
 
 // The following methods find the next group in the queue front if it was read,

@@ -1,6 +1,9 @@
 package core
 
 import (
+	"database/sql"
+	"fmt"
+	"slices"
 	"sync"
 
 	"sluice/db/dbconn"
@@ -9,46 +12,104 @@ import (
 )
 
 // admit hands up to limit queued runs to workers while there are free slots and
-// returns their number.
+// returns their number. It picks them one by one, and on PostgreSQL all at once if
+// the front of the queue was read.
 func (tx *Tx) admit(limit int) (n int, err error) {
-	if tx.Store.QueueOrNil() == nil || tx.Batch.Counts.queueEmpty {
+	counts := &tx.Batch.Counts
+	if tx.Store.QueueOrNil() == nil || counts.queueEmpty {
 		return 0, nil
 	}
+	atOnce := 1
 	if tx.Store.pool != nil {
-		return tx.admitMany(limit)
+		if ok, err := tx.prepareAdmission(limit); !ok {
+			return 0, err
+		}
+		if tx.front != nil {
+			defer func() { tx.front = nil }()
+			atOnce = limit
+		}
 	}
-	for n < limit && !tx.Batch.Counts.queueEmpty {
-		next, err := tx.nextQueued()
-		if err != nil || next.id == "" {
+	for n < limit && !counts.queueEmpty {
+		picked, err := tx.pick(min(atOnce, limit-n))
+		if err != nil || len(picked) == 0 {
 			return n, err
 		}
-		ok, err := tx.hand(next.id, placeQueue)
-		if err != nil {
+		handed, err := tx.hand(picked)
+		n += handed
+		if err != nil || handed == 0 {
 			return n, err
 		}
-		tx.Store.roundRobin.served(next)
-		n += int(dbconn.BoolInt(ok))
 	}
 	return n, nil
 }
 
-// hand gives a run to a worker: its next attempt begins, with a job of its own.
-// It reports false if the run is no longer in the given place.
-func (tx *Tx) hand(runID string, from int64) (bool, error) {
-	holder := tx.ReserveWorker()
-	r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: PlaceWorker, InstanceID: holder, Busy: tx.BusyAt(holder)})
+// pick chooses the next queued runs in round-robin order and counts them as
+// admitted.
+func (tx *Tx) pick(limit int) (picked []queuedRun, err error) {
+	for len(picked) < limit {
+		r, err := tx.nextQueued()
+		if err != nil || r.id == "" {
+			return picked, err
+		}
+		tx.Batch.Counts.apply(move{r.ws, r.flow, placeQueue, PlaceWorker})
+		tx.Store.roundRobin.served(r)
+		tx.front = slices.DeleteFunc(tx.front, func(o queuedRun) bool { return o == r })
+		picked = append(picked, r)
+	}
+	return picked, nil
+}
+
+// hand gives picked runs to workers: the next attempt of each begins, with a job of
+// its own. It leaves out runs that were canceled in the meantime.
+func (tx *Tx) hand(picked []queuedRun) (n int, err error) {
+	ids, holders, busy := make([]string, len(picked)), make([]string, len(picked)), make([]int64, len(picked))
+	for i, r := range picked {
+		ids[i], holders[i] = r.id, tx.ReserveWorker()
+		busy[i] = tx.BusyAt(holders[i])
+	}
+	attempts, err := tx.moveToWorkers(ids, holders, busy)
 	if err != nil {
-		tx.ReturnWorker(holder)
+		err = fmt.Errorf("admit %d runs: %w", len(ids), err)
 	}
-	if dbconn.IsNoRows(err) {
-		return false, nil // another transaction moved it first
+	for i, r := range picked {
+		attempt, ok := attempts[r.id]
+		if !ok {
+			tx.ReturnWorker(holders[i])
+			tx.Batch.Counts.apply(move{r.ws, r.flow, PlaceWorker, placeQueue})
+			continue
+		}
+		tx.Batch.moves = append(tx.Batch.moves, move{r.ws, r.flow, placeQueue, PlaceWorker})
+		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: r.id, Attempt: attempt}, holders[i])
+		n++
 	}
-	if err != nil {
-		return false, err
+	return n, err
+}
+
+// moveToWorkers moves queued runs to their holders and returns the new attempt
+// number of each run that was still queued.
+func (tx *Tx) moveToWorkers(ids, holders []string, busy []int64) (attempts map[string]int64, err error) {
+	attempts = map[string]int64{}
+	if tx.Store.pool != nil {
+		rows, err := tx.DBTX.QueryContext(tx.Ctx, admitRunsQuery, ids, holders, busy)
+		_, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (none struct{}, err error) {
+			var id string
+			var attempt int64
+			err = rows.Scan(&id, &attempt)
+			attempts[id] = attempt
+			return none, err
+		})
+		return attempts, err
 	}
-	tx.Moved(r.WorkspaceID, r.FlowID, from, PlaceWorker)
-	tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt}, holder)
-	return true, nil
+	for i, id := range ids {
+		r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: id, FromPlace: placeQueue, Place: PlaceWorker, InstanceID: holders[i], Busy: busy[i]})
+		switch {
+		case err == nil:
+			attempts[id] = r.Attempt
+		case !dbconn.IsNoRows(err):
+			return attempts, err
+		}
+	}
+	return attempts, nil
 }
 
 // roundRobin remembers which workspace, and which key in each workspace, was

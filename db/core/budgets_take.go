@@ -23,7 +23,7 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
 		k = &flow.Key{}
 	}
 	day := dbconn.TimeOf(r.CreatedAt)
-	if err := CheckSpending(tx.Ctx, tx.Queries, Spending{r.WorkspaceID, r.FlowID, r.KeyID, k.Name, limits.UsdPerDay, k.USDPerDay}, day); err != nil {
+	if err := CheckSpending(tx.Ctx, tx.Queries, Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: k.Name, FlowUSD: limits.UsdPerDay, KeyUSD: k.USDPerDay}, day); err != nil {
 		return err
 	}
 	for _, b := range []flow.Budget{
@@ -57,8 +57,9 @@ func (tx *Tx) takeStart(ws string, b flow.Budget, day time.Time) error {
 // Spending holds the daily cost limits of a flow and a key, in nano-dollars. 0
 // means no limit.
 type Spending struct {
-	ws, flowID, keyID, keyName string
-	flowUSD, keyUSD            int64
+	WorkspaceID, FlowID string
+	KeyID, KeyName      string // empty without a key
+	FlowUSD, KeyUSD     int64
 }
 
 // CheckSpending returns an error if the key or the flow has used up its daily
@@ -66,14 +67,14 @@ type Spending struct {
 func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range []flow.Budget{
-		{KeyID: s.keyID, Name: s.keyName, Unit: flow.BudgetUSD, Limit: s.keyUSD},
-		{FlowID: s.flowID, Unit: flow.BudgetUSD, Limit: s.flowUSD},
+		{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: s.KeyUSD},
+		{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: s.FlowUSD},
 	} {
 		if b.Limit <= 0 {
 			continue
 		}
 		var err error
-		if b.Used, err = Spent(ctx, q, s.ws, b, day); err != nil {
+		if b.Used, err = Spent(ctx, q, s.WorkspaceID, b, day); err != nil {
 			return fmt.Errorf("read what %s has cost: %w", b.KeyID+b.FlowID, err)
 		}
 		if b.UsedUp() {
@@ -90,9 +91,4 @@ func Spent(ctx context.Context, q *gen.Queries, ws string, b flow.Budget, day st
 		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
 	}
 	return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
-}
-
-// NewSpending returns the limits of a flow and a key. keyID is empty without a key.
-func NewSpending(workspaceID, flowID, keyID, keyName string, flowUSD, keyUSD int64) Spending {
-	return Spending{workspaceID, flowID, keyID, keyName, flowUSD, keyUSD}
 }

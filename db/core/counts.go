@@ -9,13 +9,21 @@ import (
 	"sluice/flow"
 )
 
-// Places of a run: the column place says who holds it.
+// Places of a run: the column place says who holds it. The place is stored next to
+// the state because both queues and limits depend on it: runs with place > 0 are in
+// the partial index runs_open, so the cost of counting them does not depend on how
+// many runs have ended.
+//
+// Every time a run is handed to a worker its attempt number increases. A write
+// contains the attempt that its worker was given and is refused with ErrFenced if it
+// is no longer current. So a worker that was believed dead cannot overwrite the work
+// of its successor.
 const (
-	PlaceEnded   int64 = 0
-	placeQueue   int64 = 1
+	PlaceEnded   int64 = 0 // also the place before the start
+	placeQueue   int64 = 1 // waits for a free slot
 	PlaceWorker  int64 = 2 // a worker holds it, or a job that waits for one
-	PlaceWaiting int64 = 3
-	PlaceSuspect int64 = 4
+	PlaceWaiting int64 = 3 // waits for a time or an event and needs no slot
+	PlaceSuspect int64 = 4 // held back by recovery, see flow.Suspect
 )
 
 // move is a run that went from one place to another.

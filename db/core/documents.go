@@ -2,9 +2,38 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
+
+// LinkFiles records that a run uses files. It locks each file first, so that it
+// is not erased concurrently.
+func (tx *Tx) LinkFiles(ws, runID string, ids []string) error {
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		held, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
+		if err := dbconn.MustAffect(held, err, "file"); err != nil {
+			return err
+		}
+		if err := tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: runID, FileID: id, WorkspaceID: ws}); err != nil {
+			return fmt.Errorf("link %s to %s: %w", id, runID, err)
+		}
+	}
+	return nil
+}
+
+// inheritFiles links all files of the parent of a rerun, because the reused
+// results refer to them.
+func (tx *Tx) inheritFiles(ws, runID, parentID string) error {
+	if parentID == "" {
+		return nil
+	}
+	if err := tx.HoldFilesOfRun(tx.Ctx, parentID); err != nil {
+		return fmt.Errorf("hold the files of %s: %w", parentID, err)
+	}
+	return tx.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: runID, ParentRunID: parentID, WorkspaceID: ws})
+}
 
 // AddDocument stores a document under its hash and returns the number of bytes
 // added, which is 0 if the workspace already has the document.

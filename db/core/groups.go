@@ -9,6 +9,11 @@ import (
 	"sluice/db/dbconn"
 )
 
+// A sync of the disk takes milliseconds, whether it stores one write or a hundred. So
+// writes are not committed one by one. While a transaction is in progress, further
+// writes gather, and the next transaction carries all of them out. Without load, a
+// write does not wait for others.
+
 // maxGroup bounds the members of one transaction, and so the wait of the first.
 const maxGroup = 128
 

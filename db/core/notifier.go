@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// Waiters on any instance, such as a request with ?wait or a stream of events, are
+// notified of each run that is written. The notification only has the ID of the run;
+// waiters read what they need.
+
 // notifier notifies the other instances of the runs that were written. It does so
 // after their commit and for many runs at once, because PostgreSQL commits
 // transactions with notifications one at a time, each with its own disk sync.

@@ -248,6 +248,15 @@ func (s *DB) Pool() *pgxpool.Pool { return s.pool }
 // NowMicros returns Now in microseconds since 1970, the format of time columns.
 func (s *DB) NowMicros() int64 { return s.Config.Now().UnixMicro() }
 
+// Update runs one statement in a durable transaction. It returns CodeNotFound if the
+// statement affected no row; what names the object.
+func (s *DB) Update(ctx context.Context, what string, statement func(*Tx) (int64, error)) error {
+	return s.Write(ctx, Durable, func(tx *Tx) error {
+		n, err := statement(tx)
+		return dbconn.MustAffect(n, err, what)
+	})
+}
+
 // Write runs fn in a transaction and returns after the commit. fn may run more
 // than once, so its only side effects must be statements. It must not call Write,
 // and it must use tx.Ctx.

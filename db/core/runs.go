@@ -109,3 +109,7 @@ func runOf(r *gen.Run) (*flow.Run, error) {
 	}
 	return run, failed
 }
+
+// Execution stores runs in progress and their steps: starting, claiming,
+// recording and ending them, and admitting queued ones.
+type Execution struct{ *DB }

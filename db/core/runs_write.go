@@ -267,3 +267,42 @@ func (tx *Tx) lockIfCrowded(k FlowKey) error {
 	}
 	return err
 }
+
+// ResumeRun hands a run that no worker holds to a worker, regardless of capacity:
+// it was admitted before, or only has to be ended. A process without workers
+// records a wake that is due now instead.
+func (tx *Tx) ResumeRun(ws, runID string, from int64) error {
+	if tx.Store.QueueOrNil() == nil {
+		return tx.setDueWake(ws, runID, from)
+	}
+	if err := tx.ClearWake(tx.Ctx, runID); err != nil {
+		return fmt.Errorf("clear wake of %s: %w", runID, err)
+	}
+	holder := tx.ReserveWorker()
+	r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: PlaceWorker, InstanceID: holder, Busy: tx.BusyAt(holder)})
+	if err != nil {
+		tx.ReturnWorker(holder)
+		if dbconn.IsNoRows(err) { // another transaction moved it first
+			err = nil
+		}
+		return err
+	}
+	tx.Moved(r.WorkspaceID, r.FlowID, from, PlaceWorker)
+	tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt}, holder)
+	return nil
+}
+
+// setDueWake makes a run wait for a wake that is already due.
+func (tx *Tx) setDueWake(ws, runID string, from int64) error {
+	if from != PlaceWaiting {
+		r, err := tx.ParkRun(tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: from, Place: PlaceWaiting})
+		if dbconn.IsNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("park %s: %w", runID, err)
+		}
+		tx.Moved(ws, r, from, PlaceWaiting)
+	}
+	return tx.SetWake(tx.Ctx, gen.SetWakeParams{RunID: runID, WorkspaceID: ws, WakeAt: tx.Store.NowMicros()})
+}

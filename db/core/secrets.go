@@ -12,6 +12,11 @@ import (
 	"sluice/db/gen"
 )
 
+// Secrets are encrypted with AES-256-GCM by Tink. The master key is a Tink keyset: it
+// may contain several keys, and encrypts with the primary one. It is never stored in
+// the database. A value that is encrypted with it, SealCheck, shows at startup whether
+// the configured key is the right one, before a wrong key does any harm.
+
 // SealCheck is the row of meta whose encrypted value shows whether a master key
 // is the key of this database.
 const SealCheck = "seal_check"

@@ -200,6 +200,9 @@ func (t *set) open() error {
 	return t.conn.SendBatch(t.Ctx, b).Close()
 }
 
+// PostgreSQL normally chooses between a generic plan and a plan for the values of the
+// arguments. For arrays of a few rows that costs more than running the statement.
+
 // planOnce makes PostgreSQL plan each statement over a set once per connection and
 // look up rows by key. The planner cannot know that the arrays are short.
 const planOnce = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),

@@ -174,10 +174,20 @@ func (tx *Tx) lockAdmission() error {
 	if tx.Store.pool == nil || tx.Batch.Counts.locked {
 		return nil
 	}
-	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(admissionLock)); err != nil {
+	if err := tx.Lock(admissionLock); err != nil {
 		return fmt.Errorf("lock admission: %w", err)
 	}
 	tx.Batch.Counts.recount()
 	tx.Batch.Counts.locked = true
 	return nil
+}
+
+// Lock takes an advisory lock of PostgreSQL until the end of the transaction. On
+// SQLite, which has one writer, it does nothing.
+func (tx *Tx) Lock(id int64) error {
+	if tx.Store.pool == nil {
+		return nil
+	}
+	_, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1)", id)
+	return err
 }

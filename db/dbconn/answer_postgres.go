@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// LimitAnswers makes connections of cfg fail when the server takes longer than
+// LimitAnswers makes connections of cfg fail if the server takes longer than
 // answerTimeout to answer.
 func LimitAnswers(cfg *pgx.ConnConfig) {
 	dial := cfg.DialFunc
@@ -23,14 +23,14 @@ func LimitAnswers(cfg *pgx.ConnConfig) {
 	}
 }
 
-// answeringConn bounds the wait for the first bytes of an answer. A connection
-// that only listens is not affected. A deadline that pgx sets, which is how it
-// ends a read when a context ends, is kept.
+// answeringConn bounds the wait for the first bytes of an answer. It does not affect
+// a connection that only listens for notifications, and it keeps deadlines that pgx
+// sets to end a read when a context ends.
 type answeringConn struct {
 	net.Conn
-	asked atomic.Bool // something was sent and nothing was read since
+	asked atomic.Bool // a request was sent and nothing was read since then
 	mu    sync.Mutex
-	given bool // pgx has set a deadline
+	given bool // pgx set a deadline
 }
 
 // Write sends a request.

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Clock is the time that rows are written with and compared to. On SQLite it is
-// the machine's clock. On PostgreSQL all instances follow the database's clock,
-// because those of their machines differ: one that is fast would hold back what
-// the others have made due, and hasten what they have put off.
+// Clock is the source of all times in the database. On SQLite it is the machine's
+// clock. On PostgreSQL all instances follow the database's clock, because the clocks
+// of their machines differ, and times that one instance stores decide what others
+// do and when.
 //
-// The database's clock is read now and then, and extrapolated in between with
-// the monotonic part of the machine's, so that asking for the time costs
-// nothing and a machine's clock may be set while the process runs. It is safe
-// for concurrent use.
+// The database's clock is read from time to time and extrapolated in between with
+// the monotonic part of the machine's clock. So Now needs no query, and the
+// machine's clock may be set while the process runs. Clock is safe for concurrent
+// use.
 type Clock struct {
 	Machine func() time.Time
 
 	mu   sync.Mutex // held while at is corrected
 	at   atomic.Pointer[clockReading]
-	base time.Time // of the machine's clock, when the clock was made
+	base time.Time // the machine's clock when the Clock was created
 }
 
 // clockReading pairs the two clocks at one moment.
@@ -29,6 +29,7 @@ type clockReading struct {
 	shared  time.Time     // has no monotonic part
 }
 
+// NewClock returns a clock that follows the machine's until Correct is called.
 func NewClock(machine func() time.Time) *Clock {
 	return &Clock{Machine: machine, base: machine()}
 }
@@ -45,14 +46,14 @@ func (c *Clock) Now() time.Time {
 // Skew returns how far the machine's clock is ahead.
 func (c *Clock) Skew() time.Duration { return c.Machine().Round(0).Sub(c.Now()) }
 
-// Correct takes in a reading of the database's clock that was made at some
-// moment between two of the machine's. An estimate that agrees with it is kept,
-// however long the answer took; another one is moved as little as possible. So
-// the time neither trembles with the network nor drifts away.
+// Correct adjusts the clock to a reading of the database's clock that was taken
+// between two readings of the machine's. If the current estimate is consistent with
+// it, the estimate stays; otherwise it changes as little as possible. So the time
+// neither jitters with the network latency nor drifts.
 func (c *Clock) Correct(asked, answered time.Time, shared time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	earliest, latest := shared, shared.Add(answered.Sub(asked)) // by the shared clock, when the answer came
+	earliest, latest := shared, shared.Add(answered.Sub(asked)) // bounds of the shared clock when the answer arrived
 	at := clockReading{machine: answered.Sub(c.base), shared: earliest.Add(latest.Sub(earliest) / 2)}
 	if r := c.at.Load(); r != nil {
 		at.shared = r.shared.Add(at.machine - r.machine)

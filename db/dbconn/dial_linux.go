@@ -8,7 +8,7 @@ import (
 )
 
 // setUserTimeout makes the kernel close a TCP connection whose peer does not
-// acknowledge data for peerTimeout, instead of the usual quarter of an hour.
+// acknowledge data for peerTimeout. The default of Linux is about 15 minutes.
 func setUserTimeout(network, _ string, conn syscall.RawConn) (err error) {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -4,6 +4,6 @@ package dbconn
 
 import "syscall"
 
-// setUserTimeout does nothing: there is no such option outside of Linux.
-// Keepalives and answerTimeout find a dead peer as well, only later.
+// setUserTimeout does nothing, because the option exists only on Linux. Keepalives
+// and answerTimeout also detect a dead peer, but later.
 func setUserTimeout(string, string, syscall.RawConn) error { return nil }

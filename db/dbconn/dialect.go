@@ -9,16 +9,17 @@ import (
 	"sluice/db/gen"
 )
 
-// SQLiteParams runs queries written for PostgreSQL on SQLite. There $1 is a named
-// parameter, numbered by where it first appears, so arguments would silently
-// change places; ?1 means what $1 means on PostgreSQL.
+// SQLiteParams runs queries written for PostgreSQL on SQLite. SQLite treats $1 as a
+// named parameter and numbers these in the order of their first use, so arguments
+// would silently be swapped. SQLite's ?1 means the same as PostgreSQL's $1.
 type SQLiteParams struct{ DB gen.DBTX }
 
 var (
 	dollar    = regexp.MustCompile(`\$(\d+)`)
-	rewritten sync.Map // query text → the same for SQLite
+	rewritten sync.Map // from query text to the text for SQLite
 )
 
+// ForSQLite returns a query with the placeholders of SQLite. It caches the result.
 func ForSQLite(query string) string {
 	if q, ok := rewritten.Load(query); ok {
 		return q.(string)

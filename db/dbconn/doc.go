@@ -1,5 +1,5 @@
-// Package dbconn connects to SQLite and PostgreSQL: the settings and time limits
-// of connections, how many of them are used at once, the clock that instances
-// share, and what an error of either database means. It knows neither tables
-// nor transactions.
+// Package dbconn connects to SQLite and PostgreSQL: the settings and time limits of
+// connections, how many of them are used at once, the clock that instances share,
+// and the meaning of errors of either database. It also has the helpers to convert
+// rows. It knows neither tables nor transactions.
 package dbconn

@@ -14,27 +14,27 @@ import (
 	"sluice/flow"
 )
 
-// ErrFenced refuses a write of a worker whose run or delivery went to another
-// hand-over, or has ended.
+// ErrFenced is returned to a worker whose run or delivery has a newer attempt or has
+// ended.
 var ErrFenced = flow.ErrFenced
 
-// ErrEngineRunning refuses a second engine on one data directory.
+// ErrEngineRunning is returned for a second engine on one data directory.
 var ErrEngineRunning = errors.New("another sluice server is already running on this data directory")
 
-// ErrNoDatabase is returned if a database must exist and does not.
+// ErrNoDatabase is returned if a database must exist but does not.
 var ErrNoDatabase = errors.New("there is no database")
 
-// ErrNewer refuses a database that a newer program has migrated.
+// ErrNewer is returned for a database that a newer program has migrated.
 var ErrNewer = errors.New("a newer Sluice has migrated this database")
 
-// ErrClosed refuses writes once the store is closing.
+// ErrClosed is returned for writes after the store was closed.
 var ErrClosed = errors.New("db: the store is closed")
 
 // retryBusy is the retry hint for a busy or full database.
 const retryBusy = 5 * time.Second
 
-// StorageError gives a full, busy or unavailable database its public name and
-// keeps the cause for the log.
+// StorageError converts an error of a full, busy or unavailable database to the
+// public error, and keeps the cause for the log.
 func StorageError(err error) error {
 	switch {
 	case err == nil:
@@ -49,12 +49,14 @@ func StorageError(err error) error {
 	return Classified(err)
 }
 
+// named returns a retryable public error with its cause.
 func named(code flow.Code, sentence string, after time.Duration, cause error) error {
 	e := flow.Errorf(code, "%s", sentence)
 	e.Retryable, e.After = true, after
 	return fmt.Errorf("%w (%w)", e, cause)
 }
 
+// IsFull reports whether the disk is full.
 func IsFull(err error) bool {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		return e.Code == sqlite3.ErrFull || e.SystemErrno == syscall.ENOSPC
@@ -78,8 +80,8 @@ func isBusy(err error) bool {
 	return false
 }
 
-// Classified marks an error as permanent if it is caused by stored data or by
-// the data to store, rather than by the state of the database.
+// Classified marks an error as permanent if it is caused by the stored data or the
+// data to store, and not by the state of the database.
 func Classified(err error) error {
 	if err != nil && !flow.IsPermanent(err) && isPermanent(err) {
 		return flow.Permanent(err)
@@ -115,7 +117,7 @@ func Unreadable(err error, what, id string) error {
 	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "The stored data of the %s %s cannot be read. The log has the details; a backup may still have the data.", what, id), err)
 }
 
-// AdviseOpen adds what an operator can do about a database that does not open.
+// AdviseOpen adds advice for the operator to an error of opening a database.
 func AdviseOpen(dir string, err error) error {
 	switch e, ok := errors.AsType[sqlite3.Error](err); {
 	case ok && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB):
@@ -130,8 +132,8 @@ func AdviseOpen(dir string, err error) error {
 	return err
 }
 
-// IsConflict tells whether PostgreSQL gave up a transaction that will succeed
-// when it is run again: serialization failure or deadlock.
+// IsConflict reports whether PostgreSQL rolled back a transaction that can be
+// repeated: a serialization failure or a deadlock.
 func IsConflict(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "40001" || e.Code == "40P01")

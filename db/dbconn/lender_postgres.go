@@ -17,16 +17,16 @@ import (
 // then is answered with 503, so that callers do not pile up.
 const acquireTimeout = 5 * time.Second
 
-// lender lends the connections of a pool to database/sql: not more than slots at
-// once, and not after a wait without end. Errors that say that the server cannot
-// be reached become CodeUnavailable here, in one place for reads and writes
-// alike.
+// lender provides the connections of a pool to database/sql, bounded by slots and
+// with a limited wait. Here, in one place for reads and writes, errors of an
+// unreachable server become CodeUnavailable.
 type lender struct {
 	driver.Connector
 	slots *Slots
 	lost  func(error) // called for each outage
 }
 
+// NewLender returns a connector for database/sql.
 func NewLender(pool *pgxpool.Pool, slots *Slots, lost func(error)) *lender {
 	return &lender{stdlib.GetPoolConnector(pool), slots, lost}
 }
@@ -43,7 +43,7 @@ func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
 		if err == nil {
 			return &lentConn{Conn: conn.(*stdlib.Conn), c: c}, nil
 		}
-		// Others have what the server can give; one of ours may become free.
+		// The server has no more connections; one of this pool may become free.
 		if IsTooMany(err) && BackOff(limited, failed) {
 			continue
 		}
@@ -61,8 +61,8 @@ func IsTooMany(err error) bool {
 	return ok && e.Code == "53300"
 }
 
-// named gives an outage, or a statement that took too long, its public name. The end of the caller's context is no
-// outage.
+// named converts an outage, or a statement that took too long, to its public error.
+// The end of the caller's context is not an outage.
 func (c *lender) named(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -77,13 +77,13 @@ func (c *lender) named(ctx context.Context, err error) error {
 	return Unavailable(err)
 }
 
-// lentConn is a connection that database/sql has.
+// lentConn is a connection in use by database/sql.
 type lentConn struct {
 	*stdlib.Conn
 	c *lender
 }
 
-// PgxOf returns the pgx connection beneath what (*sql.Conn).Raw passes on.
+// PgxOf returns the pgx connection from the argument that (*sql.Conn).Raw passes.
 func PgxOf(conn any) *pgx.Conn { return conn.(*lentConn).Conn.Conn() }
 
 // Close gives the connection back to the pool.
@@ -120,7 +120,7 @@ type lentRows struct {
 	c   *lender
 }
 
-// Next reads a row. The connection may be lost between two of them.
+// Next reads a row. The connection may be lost between two rows.
 func (r *lentRows) Next(dest []driver.Value) error {
 	err := r.Rows.Next(dest)
 	if err == nil || err == io.EOF { // the end; a lost connection wraps io.EOF

@@ -17,17 +17,16 @@ import (
 // wait for; these limits bound how long.
 const (
 	// idleInTransaction is the longest pause between two statements of a
-	// transaction. There are only microseconds between them, unless this process
-	// stands still.
+	// transaction. Normally it is microseconds, unless this process is frozen.
 	idleInTransaction = 3 * time.Second
-	// lockTimeout is longer than idleInTransaction, so that who waits for a
-	// frozen instance gets the lock when its session is ended.
+	// lockTimeout is longer than idleInTransaction, so that a session that waits for
+	// a frozen instance gets the lock once the frozen session is ended.
 	lockTimeout = 5 * time.Second
 	// statementTimeout is longer than any statement of a server takes.
 	statementTimeout = 30 * time.Second
-	// commandIdle is idleInTransaction of commands, which somebody may suspend
-	// in a terminal for a moment. Commands have no other limits: migrations and
-	// rotations of the master key take as long as they take.
+	// commandIdle is idleInTransaction for commands, which may be suspended in a
+	// terminal for a moment. Commands have no other limits, because migrations and
+	// rotations of the master key may take long.
 	commandIdle = time.Minute
 )
 
@@ -38,30 +37,30 @@ const (
 	// peerTimeout is how long data may stay unacknowledged, and about how long an
 	// idle peer may be silent, before either side closes the connection.
 	peerTimeout = 10 * time.Second
-	// answerTimeout is how long a server may take to answer a statement. It is
-	// for networks that acknowledge data and lose it afterwards, as proxies do.
+	// answerTimeout is how long a server may take to answer a statement. It detects
+	// networks that acknowledge data but lose it afterwards, as proxies may.
 	answerTimeout = statementTimeout + 5*time.Second
 )
 
 // setting is a parameter of a PostgreSQL session.
 type setting struct{ name, value string }
 
-// SessionSettings says how the sessions of one process with PostgreSQL are set up.
+// SessionSettings configures the sessions of one process with PostgreSQL.
 type SessionSettings struct {
 	Instance string // name of the server, empty for a command
 	URL      string // DATABASE_URL
 }
 
-// settings are what a session of this process is set to.
+// settings returns the parameters of a session.
 func (s SessionSettings) settings() []setting {
 	list := []setting{
-		// Open runs are few, but each leaves dead entries behind in the index they
-		// are counted by; a plain index scan marks those and is rid of them, a
-		// bitmap scan passes over them again and again until the next vacuum.
-		// Nothing here reads enough rows for a bitmap to win.
+		// Every run leaves dead entries in the partial index of open runs. A plain
+		// index scan marks dead entries so that later scans skip them; a bitmap scan
+		// visits them again until the next vacuum. No query here reads enough rows
+		// for a bitmap scan to be faster.
 		{"enable_bitmapscan", "off"},
-		// For recursive queries PostgreSQL expects a thousand times the rows that
-		// there are, and compiles for a second what runs for milliseconds.
+		// PostgreSQL overestimates the rows of recursive queries a thousandfold, and
+		// would spend a second compiling a query that runs for milliseconds.
 		{"jit", "off"},
 		{"tcp_user_timeout", milliseconds(peerTimeout)},
 		{"tcp_keepalives_idle", "5"},
@@ -79,8 +78,8 @@ func (s SessionSettings) settings() []setting {
 
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
-// Bound applies the time limits to connections of cfg. Settings that
-// DATABASE_URL has itself are left alone.
+// Bound applies the time limits to connections of cfg. Settings in DATABASE_URL take
+// precedence.
 func (s SessionSettings) Bound(cfg *pgx.ConnConfig) {
 	cfg.RuntimeParams["application_name"] = s.applicationName(cfg.RuntimeParams["application_name"])
 	if s.Instance != "" && !setsConnectTimeout(s.URL) {
@@ -99,9 +98,9 @@ func setsConnectTimeout(databaseURL string) bool {
 	return strings.Contains(databaseURL, "connect_timeout") || os.Getenv("PGCONNECT_TIMEOUT") != ""
 }
 
-// Tune returns what sets up a new connection. It is sent as statements and not
-// with the startup message, in which poolers refuse parameters that they do not
-// know.
+// Tune returns a function that sets the parameters of a new connection. It uses
+// statements instead of the startup message, because poolers refuse unknown
+// parameters there.
 func (s SessionSettings) Tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
 	var sql strings.Builder
 	for _, set := range s.settings() {
@@ -116,7 +115,8 @@ func (s SessionSettings) Tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Co
 	}
 }
 
-// maxApplicationName is how many bytes of an application name PostgreSQL keeps.
+// maxApplicationName is the size in bytes to which PostgreSQL truncates application
+// names.
 const maxApplicationName = 63
 
 // applicationName names the sessions of this store in pg_stat_activity: "sluice"
@@ -130,12 +130,12 @@ func (s SessionSettings) applicationName(given string) string {
 	return name[:min(len(name), maxApplicationName-len(suffix))] + suffix
 }
 
-// SessionSuffix is how the application name of an instance's sessions ends. The
-// end of the instance's name is what makes it unique.
+// SessionSuffix returns the end of the application name of an instance's sessions.
+// It contains the end of the instance's ID, which is the unique part.
 func SessionSuffix(instance string) string {
 	instance = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
-			return '?' // as PostgreSQL has it
+			return '?' // as PostgreSQL does
 		}
 		return r
 	}, instance)

@@ -17,8 +17,8 @@ import (
 	"sluice/flow"
 )
 
-// retryUnavailable is when it is worth to come back to a database that cannot
-// be reached: a restart takes a few seconds.
+// retryUnavailable is the retry hint for a database that cannot be reached. A restart
+// takes a few seconds.
 const retryUnavailable = 2 * time.Second
 
 // ErrNoConnection is the cause when no connection became free in time.
@@ -27,14 +27,14 @@ var ErrNoConnection = errors.New("db: no connection to the database became free 
 // ErrNoAnswer is the cause when a transaction took longer than writeTimeout.
 var ErrNoAnswer = errors.New("db: the database did not answer in time")
 
-// IsOutage reports whether an error says nothing about a statement, but that
-// PostgreSQL cannot be reached, shuts down, starts up, or takes no more
-// connections. A statement that failed that way may have been carried out.
+// IsOutage reports whether an error means that PostgreSQL cannot be reached, is
+// shutting down or starting up, or accepts no more connections. A statement that
+// failed with an outage may have been executed.
 func IsOutage(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		// Whatever the reason to refuse a connection: one was accepted when the store
-		// was opened, so it will be again.
+		// Any refused connection counts, because one was accepted when the store was
+		// opened.
 		return connecting || isOutageCode(e.Code)
 	}
 	if errors.Is(err, ErrNoConnection) {
@@ -57,16 +57,16 @@ func IsOutage(err error) bool {
 			return true
 		}
 	}
-	// pgconn has no other name for a statement on a connection that is closed.
+	// pgconn has no error type for a statement on a closed connection.
 	return pgconn.SafeToRetry(err)
 }
 
-// isOutageCode reports whether a code of PostgreSQL ends the connection, or
-// refuses to open one.
+// isOutageCode reports whether a code of PostgreSQL means that a connection was ended
+// or refused.
 func isOutageCode(code string) bool {
 	switch code {
-	case "25P03", // idle_in_transaction_session_timeout: this process stood still
-		"25006",                            // read-only, as a server is that is no longer the primary one
+	case "25P03", // idle_in_transaction_session_timeout: this process was frozen
+		"25006",                            // read-only: the server is no longer the primary
 		"53300",                            // too_many_connections
 		"57P01", "57P02", "57P03", "57P05": // shutdown, crash, starting up, idle_session_timeout
 		return true
@@ -74,14 +74,14 @@ func isOutageCode(code string) bool {
 	return len(code) == 5 && code[:2] == "08" // connection exceptions
 }
 
-// IsTimeLimit reports whether PostgreSQL gave up a statement, and with it the
+// IsTimeLimit reports whether PostgreSQL canceled a statement, and with it the
 // transaction, because of lock_timeout or statement_timeout.
 func IsTimeLimit(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "55P03" || e.Code == "57014")
 }
 
-// Unavailable is the public error for an outage.
+// Unavailable returns the public error for an outage.
 func Unavailable(cause error) error {
 	if flow.IsUnavailable(cause) {
 		return cause
@@ -104,18 +104,18 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Outages remembers the last outage.
+// Outages records outages and limits how often they are logged. It is safe for
+// concurrent use.
 type Outages struct {
 	Log    *slog.Logger
 	lost   atomic.Int64 // when a connection was last lost, in µs since 1970
 	logged atomic.Int64 // when that was last logged
 }
 
-// logOutagesEvery bounds how often an outage is logged: each request finds it.
+// logOutagesEvery bounds how often an outage is logged, because every request fails.
 const logOutagesEvery = 10 * time.Second
 
-// Note takes note of an error that says that the database cannot be
-// reached, and logs it.
+// Note records an outage and logs it.
 func (o *Outages) Note(err error) {
 	now := time.Now().UnixMicro()
 	o.lost.Store(now)
@@ -125,7 +125,7 @@ func (o *Outages) Note(err error) {
 	}
 }
 
-// Named gives an error of the database its public name.
+// Named converts an error with StorageError and records an outage.
 func (o *Outages) Named(err error) error {
 	err = StorageError(err)
 	if flow.IsUnavailable(err) {
@@ -134,13 +134,12 @@ func (o *Outages) Named(err error) error {
 	return err
 }
 
-// PingTimeout bounds how long an idle connection may take to show that it still
-// works.
+// PingTimeout bounds the check of an idle connection.
 const PingTimeout = 2 * time.Second
 
-// ShouldPing reports whether a connection is to be tried before it is used: if
-// it was idle for a while, or since before another one was lost, since mostly
-// all are lost at once.
+// ShouldPing reports whether to check a connection before it is used: if it was idle
+// for more than a second, or since before another connection was lost, because
+// usually all are lost together.
 func (o *Outages) ShouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
 	idleSince := time.Now().Add(-p.IdleDuration).UnixMicro()
 	return p.IdleDuration > time.Second || idleSince <= o.lost.Load()

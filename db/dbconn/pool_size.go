@@ -1,27 +1,28 @@
 package dbconn
 
 const (
-	// MostConnections is how many connections a server uses at most for its
-	// ordinary work. More make nothing faster.
+	// MostConnections is the maximum number of connections for the ordinary work of a
+	// server. More do not make it faster.
 	MostConnections = 24
-	// fewestConnections are needed: what runs in a transaction may read beside it.
+	// fewestConnections is the minimum: a transaction may read on a second
+	// connection.
 	fewestConnections = 2
-	// mostReserved is how many connections are kept for what must go on when all
-	// others wait: health checks, heartbeats, recovery.
+	// mostReserved is the maximum number of connections reserved for operations that
+	// must work while all others wait: health checks, heartbeats, recovery.
 	mostReserved = 3
-	// Listeners are the connections that wait for notifications: ours and that of
-	// the job queue.
+	// Listeners is the number of connections that wait for notifications: one of the
+	// store and one of the job queue.
 	Listeners = 2
 	// CommandConnections is the size of the pool of a command.
 	CommandConnections = 4
 )
 
-// PoolSize is how the connections of one instance are divided.
+// PoolSize is the number of connections of one instance, by purpose.
 type PoolSize struct{ Main, Reserved int }
 
-// ShareOf divides what PostgreSQL has for this role among the living instances.
-// One more share is left free for an instance that starts and for commands, as
-// long as that leaves each enough.
+// ShareOf returns the share of each live instance of the connections that PostgreSQL
+// allows this role. One more share stays free for an instance that is starting and
+// for commands, as long as the shares stay large enough.
 func ShareOf(usable, living int) PoolSize {
 	living = max(living, 1)
 	share := usable / (living + 1)
@@ -39,8 +40,8 @@ func ShareOf(usable, living int) PoolSize {
 	return size
 }
 
-// UsableConnections is how many connections the role of this store may have on
-// the server: the smallest of the limits of server, database and role.
+// UsableConnections selects how many connections the role may have: the smallest of
+// the limits of server, database and role.
 const UsableConnections = `SELECT LEAST(
 	current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
 		- COALESCE(current_setting('reserved_connections', true), '0')::int,

@@ -10,19 +10,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrPooler refuses a DATABASE_URL that leads to a connection pooler in
+// ErrPooler is returned for a DATABASE_URL that leads to a connection pooler in
 // transaction mode: it gives the statements of one connection to different
 // sessions of PostgreSQL, so that LISTEN, advisory locks, settings and prepared
 // statements are lost.
 var ErrPooler = errors.New("DATABASE_URL leads to a connection pooler in transaction or statement mode, which Sluice does not support; " +
 	"connect to PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer)")
 
-// poolerProbes is how many further connections look for a shared session. One
-// is enough unless other clients use the pooler at the same moment.
+// poolerProbes is the number of further connections that check for a shared session.
+// One is enough unless other clients use the pooler at the same moment.
 const poolerProbes = 3
 
-// CheckPooler reports whether a connection pooler stands before PostgreSQL,
-// and returns ErrPooler if it does not give each connection a session of its own.
+// CheckPooler reports whether PostgreSQL is behind a connection pooler, and returns
+// ErrPooler if the pooler does not give each connection its own session.
 func CheckPooler(ctx context.Context, pool *pgxpool.Pool) (pooler bool, err error) {
 	held, err := pool.Acquire(ctx)
 	if err != nil {
@@ -34,8 +34,8 @@ func CheckPooler(ctx context.Context, pool *pgxpool.Pool) (pooler bool, err erro
 	if err != nil {
 		return false, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	// PostgreSQL tells a client the number of its process when it connects; a
-	// pooler tells a number of its own.
+	// PostgreSQL sends its process ID to a client that connects. A pooler sends a
+	// different number.
 	if backend == int(first.PgConn().PID()) {
 		return false, nil
 	}
@@ -47,8 +47,8 @@ func CheckPooler(ctx context.Context, pool *pgxpool.Pool) (pooler bool, err erro
 	return true, nil
 }
 
-// probePooler returns ErrPooler if the backend process of an open connection is
-// given to a second connection, or replaced by another.
+// probePooler opens a second connection and returns ErrPooler if it gets the backend
+// process of the first one, or if the first one gets another.
 func probePooler(ctx context.Context, first *pgx.Conn, backend int) error {
 	second, err := pgx.ConnectConfig(ctx, first.Config())
 	if err != nil {
@@ -56,7 +56,7 @@ func probePooler(ctx context.Context, first *pgx.Conn, backend int) error {
 	}
 	defer second.Close(context.WithoutCancel(ctx))
 	if _, err := second.Exec(ctx, "BEGIN"); err != nil {
-		return fmt.Errorf("%w (%w)", ErrPooler, err) // statement mode knows no transactions
+		return fmt.Errorf("%w (%w)", ErrPooler, err) // statement mode has no transactions
 	}
 	theirs, err := backendOf(ctx, second)
 	if err != nil {
@@ -72,8 +72,8 @@ func probePooler(ctx context.Context, first *pgx.Conn, backend int) error {
 	return nil
 }
 
-// backendOf returns the number of the PostgreSQL process that serves a connection. It uses the simple
-// protocol, which every pooler passes on.
+// backendOf returns the ID of the PostgreSQL process that serves a connection. It
+// uses the simple protocol, which every pooler supports.
 func backendOf(ctx context.Context, conn *pgx.Conn) (int, error) {
 	results, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err != nil {

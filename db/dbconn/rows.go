@@ -14,8 +14,8 @@ import (
 	"sluice/flow"
 )
 
-// Micros returns a time in microseconds since 1970, as columns hold it; 0 for the
-// zero time.
+// Micros returns a time in microseconds since 1970, the format of time columns. The
+// zero time is 0.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -23,6 +23,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
+// TimeOf is the inverse of Micros. It returns times in UTC.
 func TimeOf(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -30,6 +31,7 @@ func TimeOf(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
+// BoolInt returns 1 for true and 0 for false, the format of flags.
 func BoolInt(b bool) int64 {
 	if b {
 		return 1
@@ -45,6 +47,7 @@ func EncodeMap(m map[string]any) string {
 	return string(flow.EncodeJSON(m))
 }
 
+// EncodeAny encodes a value as JSON. It returns "" for nil.
 func EncodeAny(v any) string {
 	if v == nil {
 		return ""
@@ -52,6 +55,7 @@ func EncodeAny(v any) string {
 	return string(flow.EncodeJSON(v))
 }
 
+// EncodeError encodes an error as JSON. It returns "" for nil.
 func EncodeError(e *flow.Error) string {
 	if e == nil {
 		return ""
@@ -59,8 +63,9 @@ func EncodeError(e *flow.Error) string {
 	return string(flow.EncodeJSON(e))
 }
 
-// Decode reads what encode wrote. It is laxer than flow.DecodeJSON: a value of
-// the greatest depth, put into the map of a step's outputs, is deeper still.
+// Decode decodes stored JSON; "" gives the zero value. Unlike flow.DecodeJSON it does
+// not limit the depth: a value of the maximum depth is one level deeper inside the
+// outputs of a step.
 func Decode[T any](text string) (v T, err error) {
 	if text == "" {
 		return v, nil
@@ -73,12 +78,13 @@ func Decode[T any](text string) (v T, err error) {
 	return v, nil
 }
 
-// DecodeList is for lists of names that were written by ourselves.
+// DecodeList decodes a list that EncodeList wrote. It ignores errors.
 func DecodeList[T ~string](text string) []T {
 	list, _ := Decode[[]T](text)
 	return list
 }
 
+// EncodeList encodes a list of texts as JSON. It returns "" for an empty list.
 func EncodeList[T ~string](list []T) string {
 	if len(list) == 0 {
 		return ""
@@ -103,6 +109,7 @@ func NotFoundErr(err error, what string) error {
 	return err
 }
 
+// IsNoRows reports whether a query for one row found none.
 func IsNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 // MustAffect is NotFoundErr for updates, given the number of rows they changed.
@@ -161,10 +168,11 @@ func MapRows[A, B any](rows []A, convert func(A) B) []B {
 	return list
 }
 
-// LastID sorts after every identifier, also where a collation puts signs before
-// letters; paging backwards starts from it.
+// LastID sorts after every identifier in all collations. Paging backward starts from
+// it.
 const LastID = "zzzz"
 
+// CursorOrEnd returns an ID, or LastID if it is empty.
 func CursorOrEnd(id string) string {
 	if id == "" {
 		return LastID
@@ -172,18 +180,20 @@ func CursorOrEnd(id string) string {
 	return id
 }
 
-// LockedReader lets many goroutines draw randomness from one source.
+// LockedReader makes a source of randomness safe for concurrent use.
 type LockedReader struct {
 	mu sync.Mutex
 	R  io.Reader
 }
 
+// Read fills p.
 func (l *LockedReader) Read(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return io.ReadFull(l.R, p)
 }
 
+// FirstError runs steps until one fails, and returns its error.
 func FirstError(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -193,7 +203,8 @@ func FirstError(steps ...func() error) error {
 	return nil
 }
 
-// CompareTexts compares pairs until two differ.
+// CompareTexts compares pairs of texts and returns the result of the first pair that
+// differs.
 func CompareTexts(pairs ...string) int {
 	for i := 0; i < len(pairs); i += 2 {
 		if c := cmp.Compare(pairs[i], pairs[i+1]); c != 0 {
@@ -203,7 +214,8 @@ func CompareTexts(pairs ...string) int {
 	return 0
 }
 
-// Earliest is the time of a row that a query found first, zero if there is none.
+// Earliest converts the result of a query for the earliest time. It returns the zero
+// time if the query found no row.
 func Earliest(us int64, err error) (time.Time, error) {
 	if IsNoRows(err) {
 		return time.Time{}, nil

@@ -5,19 +5,20 @@ import (
 	"sync"
 )
 
-// Slots bounds how many connections are in use at once. Unlike a channel it can
-// grow and shrink while it is used. Waiters are served in their order. It is
+// Slots is a semaphore that bounds how many connections are in use at once. Unlike a
+// channel it can be resized while it is in use. It serves waiters in order and is
 // safe for concurrent use.
 type Slots struct {
 	Mu      sync.Mutex
 	max     int
 	used    int
-	Waiters []chan struct{} // each closed once its slot is taken for it
+	Waiters []chan struct{} // each is closed when it gets a slot
 }
 
+// NewSlots returns a semaphore with n slots.
 func NewSlots(n int) *Slots { return &Slots{max: n} }
 
-// Acquire takes a slot. It returns the error of ctx if that ends first.
+// Acquire takes a slot. It returns the error of ctx if ctx ends first.
 func (s *Slots) Acquire(ctx context.Context) error {
 	s.Mu.Lock()
 	if s.used < s.max && len(s.Waiters) == 0 {
@@ -25,23 +26,23 @@ func (s *Slots) Acquire(ctx context.Context) error {
 		s.Mu.Unlock()
 		return nil
 	}
-	turn := make(chan struct{})
-	s.Waiters = append(s.Waiters, turn)
+	granted := make(chan struct{})
+	s.Waiters = append(s.Waiters, granted)
 	s.Mu.Unlock()
 	select {
-	case <-turn:
+	case <-granted:
 		return nil
 	case <-ctx.Done():
 	}
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	for i, w := range s.Waiters {
-		if w == turn {
+		if w == granted {
 			s.Waiters = append(s.Waiters[:i:i], s.Waiters[i+1:]...)
 			return ctx.Err()
 		}
 	}
-	s.used-- // it was taken at the last moment
+	s.used-- // it was granted at the last moment
 	s.serve()
 	return ctx.Err()
 }
@@ -54,8 +55,8 @@ func (s *Slots) Release() {
 	s.serve()
 }
 
-// Resize sets the number of slots. Those beyond it are not taken away from
-// whoever has them, but not taken again.
+// Resize sets the number of slots. If more are in use, their holders keep them until
+// they release them.
 func (s *Slots) Resize(n int) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -63,7 +64,7 @@ func (s *Slots) Resize(n int) {
 	s.serve()
 }
 
-// serve takes free slots for those who wait.
+// serve grants free slots to waiters.
 func (s *Slots) serve() {
 	for s.used < s.max && len(s.Waiters) > 0 {
 		s.used++

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"sluice/db"
+	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -41,7 +43,7 @@ func SQLite(t testing.TB, set ...func(*db.Config)) *db.Store {
 	return open(t, SQLiteConfig(t, set...))
 }
 
-// SQLiteConfig is the configuration of a fresh database, already migrated.
+// SQLiteConfig returns the configuration of a new, migrated database.
 func SQLiteConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
 	cfg := db.Config{DataDir: t.TempDir()}
@@ -57,13 +59,10 @@ func Postgres(t testing.TB, set ...func(*db.Config)) *db.Store {
 	return open(t, PostgresConfig(t, set...))
 }
 
-// PostgresConfig is the configuration of a fresh database, already migrated.
+// PostgresConfig returns the configuration of a new, migrated database.
 func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	t.Helper()
-	need.Tool(t, "PostgreSQL server binaries not found", server.installed())
-	if err := server.start(); err != nil {
-		t.Fatalf("start PostgreSQL: %v", err)
-	}
+	startServer(t)
 	name, err := server.take()
 	if err != nil {
 		t.Fatalf("create a PostgreSQL database: %v", err)
@@ -72,7 +71,17 @@ func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey, Instance: "test-" + rand.Text()}, set)
 }
 
-// masterKey is known, so that templates fit every store.
+// startServer starts the shared server. It skips the test if PostgreSQL is not
+// installed.
+func startServer(t testing.TB) {
+	t.Helper()
+	need.Tool(t, "PostgreSQL server binaries not found", pgserver.Installed())
+	if err := server.start(); err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+}
+
+// masterKey is the same in all tests, because a copy of the template needs its key.
 const masterKey = "c2x1aWNlIHRlc3QgbWFzdGVyIGtleSBvZiAzMiBieXQ="
 
 func change(cfg db.Config, set []func(*db.Config)) db.Config {
@@ -131,4 +140,26 @@ func copyTemplate(dir string) error {
 		}
 	}
 	return nil
+}
+
+// Tool returns a command for a PostgreSQL program, such as pg_dump, of the same version
+// as the server. The test is skipped if it is not installed.
+func Tool(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	path := pgserver.Program(name)
+	need.Tool(t, name+" is not installed", path != "")
+	return exec.Command(path, args...)
+}
+
+// EmptyPostgresConfig returns the configuration of a database without tables, for tests
+// of migrations and of restored dumps. It is dropped after the test.
+func EmptyPostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
+	t.Helper()
+	startServer(t)
+	name, err := server.create("empty", "template0")
+	if err != nil {
+		t.Fatalf("create an empty PostgreSQL database: %v", err)
+	}
+	t.Cleanup(func() { server.drop(name) })
+	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey}, set)
 }

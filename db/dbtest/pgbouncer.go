@@ -2,7 +2,6 @@ package dbtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,11 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -56,7 +53,7 @@ default_pool_size = 40
 			t.Fatal(err)
 		}
 	}
-	cred, err := unprivileged(dir)
+	cred, err := pgserver.Unprivileged(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +73,7 @@ default_pool_size = 40
 	query.Set("port", fmt.Sprint(pgBouncerPort))
 	database.RawQuery = query.Encode()
 	cfg.DatabaseURL = database.String()
-	if err := awaitConnection(cfg.DatabaseURL); err != nil {
+	if err := pgserver.Await(cfg.DatabaseURL); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		t.Fatalf("pgbouncer: %v\n%s", err, &output)
@@ -84,8 +81,8 @@ default_pool_size = 40
 	return cfg
 }
 
-// pgBouncerPath returns the program, which distributions put where only root
-// looks; "" if it is not installed.
+// pgBouncerPath returns the path of the program, which distributions put in the
+// PATH of root only, or "" if it is not installed.
 func pgBouncerPath() string {
 	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -93,23 +90,4 @@ func pgBouncerPath() string {
 		}
 	}
 	return ""
-}
-
-// awaitConnection waits until an address accepts a connection.
-func awaitConnection(address string) error {
-	cfg, err := pgx.ParseConfig(address)
-	if err != nil {
-		return err
-	}
-	delete(cfg.RuntimeParams, "pool_max_conns") // a setting of the pool, not of a connection
-	ctx := context.Background()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := pgx.ConnectConfig(ctx, cfg)
-		if err == nil {
-			return conn.Close(ctx)
-		}
-		if time.Now().After(deadline) {
-			return err
-		}
-	}
 }

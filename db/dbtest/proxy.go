@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// Proxy stands between a program and a PostgreSQL server and breaks their
-// connections the way networks do: it stalls them, cuts them, and loses the
-// answer to a request that the server has carried out. It understands the
+// Proxy forwards the connections between a program and a PostgreSQL server and breaks
+// them as networks do: it stalls them, cuts them, and loses the answer to a request
+// that the server has executed. It understands the
 // framing of PostgreSQL's protocol, but no TLS: give the program
 // sslmode=disable. It is safe for concurrent use.
 type Proxy struct {
@@ -57,16 +57,16 @@ func NewProxy(t testing.TB, network, target string) *Proxy {
 	return p
 }
 
-// Addr is the host and port that programs connect to.
+// Addr returns the host and port that programs connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// URL is the address of a database behind the proxy, for the superuser.
+// URL returns the address of a database through the proxy, for the superuser.
 func (p *Proxy) URL(database string) string {
 	return "postgres://sluice@" + p.Addr() + "/" + database + "?sslmode=disable"
 }
 
 // Stall stops all bytes, in both directions, and leaves connections open. New
-// connections are accepted and hear nothing.
+// connections are accepted and get no answer.
 func (p *Proxy) Stall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,14 +114,14 @@ func LosesAnswersTo(text string) func(sql string) bool {
 	return func(sql string) bool { return strings.Contains(strings.ToLower(sql), text) }
 }
 
-// Lost is how many answers have been lost so far.
+// Lost returns the number of lost answers.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost
 }
 
-// Connections is how many connections are open.
+// Connections returns the number of open connections.
 func (p *Proxy) Connections() int { return len(p.all()) }
 
 func (p *Proxy) all() []*link {
@@ -179,7 +179,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// flow returns when bytes may flow.
+// flow waits until bytes may flow.
 func (p *Proxy) flow() {
 	for {
 		p.mu.Lock()
@@ -197,13 +197,13 @@ func (l *link) close() {
 	_ = l.server.Close()
 }
 
-// forward copies one direction until it ends, which ends the other one too.
+// forward copies one direction until it ends, and then ends the other one.
 func (l *link) forward(direction func() error) {
 	_ = direction()
 	l.close()
 }
 
-// requests copies from the program to the server and notes what is asked.
+// requests copies from the program to the server and records the statements.
 func (l *link) requests() error {
 	from, to := bufio.NewReader(l.client), bufio.NewWriter(l.server)
 	// The first message, unlike all others, begins with its length.
@@ -260,8 +260,9 @@ func (l *link) answers() error {
 	}
 }
 
-// note follows which statement a message executes: a simple query names it, an
-// extended one parses it, binds it to a portal, and executes that.
+// note records which statement a message executes. A simple query contains it; with
+// the extended protocol, separate messages parse it, bind it to a portal, and execute
+// the portal.
 func (l *link) note(kind byte, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -288,15 +289,15 @@ func (l *link) executed(sql string) {
 	}
 }
 
-// text takes a string that ends with a zero byte off the front of a message.
+// text removes a zero-terminated string from the front of a message.
 func text(body *[]byte) string {
 	s, rest, _ := bytes.Cut(*body, []byte{0})
 	*body = rest
 	return string(s)
 }
 
-// readFrame reads a message: its kind, of the given number of bytes, its
-// length, and what that length announces.
+// readFrame reads a message: the kind with the given number of bytes, the length, and
+// the body.
 func readFrame(r *bufio.Reader, kind int) ([]byte, error) {
 	head := make([]byte, kind+4)
 	if _, err := io.ReadFull(r, head); err != nil {

@@ -12,33 +12,33 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
-// Server is a PostgreSQL server of one test, which may stop, kill and start it
-// again. Tests that only need a database share one through Postgres.
+// Server is a PostgreSQL server of one test, which may stop, kill and restart it.
+// Tests that only need a database share a server through Postgres.
 type Server struct {
 	t        testing.TB
-	p        postgres
+	p        *pgserver.Server
 	settings []string
 	data     string
-	seen     int // bytes of the log that were there before the present start
+	seen     int // size of the log before the last start
 }
 
-// ServerConfig says where a server keeps its data and how it is set up.
+// ServerConfig configures a server.
 type ServerConfig struct {
 	Data     string   // an empty directory, "" for a temporary one
 	WAL      string   // another one for the write-ahead log, "" for the same
 	Settings []string // such as "max_connections=20"
 }
 
-// NewServer starts a server that is gone after the test. It listens on a Unix
-// socket only; a Proxy gives it a TCP port.
+// NewServer starts a server that is removed after the test. It listens only on a Unix
+// socket; a Proxy gives it a TCP port.
 func NewServer(t testing.TB, cfg ServerConfig) *Server {
 	t.Helper()
 	s := &Server{t: t, settings: cfg.Settings, data: cfg.Data}
-	need.Tool(t, "PostgreSQL server binaries not found", s.p.installed())
-	t.Cleanup(s.p.stop)
+	need.Tool(t, "PostgreSQL server binaries not found", pgserver.Installed())
 	var given, options []string
 	if cfg.Data != "" {
 		given = append(given, cfg.Data)
@@ -46,13 +46,15 @@ func NewServer(t testing.TB, cfg ServerConfig) *Server {
 	if cfg.WAL != "" {
 		given, options = append(given, cfg.WAL), append(options, "-X", cfg.WAL)
 	}
-	if err := s.p.prepare(given...); err != nil {
+	var err error
+	if s.p, err = pgserver.New(given...); err != nil {
 		t.Fatalf("prepare PostgreSQL: %v", err)
 	}
+	t.Cleanup(s.p.Remove)
 	if s.data == "" {
-		s.data = filepath.Join(s.p.dir, "data")
+		s.data = filepath.Join(s.p.Dir(), "data")
 	}
-	if err := s.p.initialize(s.data, options...); err != nil {
+	if err := s.p.Init(s.data, options...); err != nil {
 		t.Fatal(err)
 	}
 	s.Start()
@@ -60,34 +62,34 @@ func NewServer(t testing.TB, cfg ServerConfig) *Server {
 	return s
 }
 
-// Config is the configuration of a store on a new database of this server, which
-// is not migrated. It belongs to the role app, which is no superuser.
+// Config returns the configuration of a store on a new database, which is not
+// migrated yet. The database belongs to the role app, which is not a superuser.
 func (s *Server) Config(database string) db.Config {
 	s.t.Helper()
 	s.Exec("CREATE DATABASE " + database + " OWNER app")
 	return db.Config{DataDir: s.t.TempDir(), DatabaseURL: s.URL(database), MasterKey: masterKey}
 }
 
-// URL is the address of a database by the socket, for the role app.
+// URL returns the address of a database on the socket, for the role app.
 func (s *Server) URL(database string) string {
-	return "postgres://app@/" + database + "?host=" + url.QueryEscape(s.p.dir)
+	return "postgres://app@/" + database + "?host=" + url.QueryEscape(s.p.Dir())
 }
 
-// AdminURL is the address of a database for the superuser.
-func (s *Server) AdminURL(database string) string { return s.p.address(database) }
+// AdminURL returns the address of a database for the superuser.
+func (s *Server) AdminURL(database string) string { return s.p.URL(database) }
 
-// Socket is the path of the server's Unix socket, the target of a Proxy.
-func (s *Server) Socket() string { return filepath.Join(s.p.dir, ".s.PGSQL.5432") }
+// Socket returns the path of the server's Unix socket, the target of a Proxy.
+func (s *Server) Socket() string { return filepath.Join(s.p.Dir(), ".s.PGSQL.5432") }
 
-// DataDir is where the server keeps its data.
+// DataDir returns the data directory.
 func (s *Server) DataDir() string { return s.data }
 
-// Stop ends the server and returns when it is gone: syscall.SIGINT is a fast
-// shutdown, syscall.SIGQUIT an immediate one, and syscall.SIGKILL a crash.
-func (s *Server) Stop(sig syscall.Signal) { s.p.end(sig) }
+// Stop sends the server a signal and waits until it has ended: syscall.SIGINT is a
+// fast shutdown, syscall.SIGQUIT an immediate one, and syscall.SIGKILL a crash.
+func (s *Server) Stop(sig syscall.Signal) { s.p.End(sig) }
 
-// Start starts the stopped server and returns when it takes connections. After
-// a crash it tries again until the sessions of the former server are gone.
+// Start starts the stopped server and waits until it accepts connections. After a
+// crash it retries until the processes of the previous server are gone.
 func (s *Server) Start() {
 	s.t.Helper()
 	if err := s.TryStart(30 * time.Second); err != nil {
@@ -95,33 +97,33 @@ func (s *Server) Start() {
 	}
 }
 
-// TryStart is Start for a server that may be unable to.
+// TryStart is Start for a server that may fail to start.
 func (s *Server) TryStart(patience time.Duration) error {
-	s.seen = len(s.p.output.String())
+	s.seen = len(s.p.Output())
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		err := s.p.serve(s.data, s.settings...)
+		err := s.p.Serve(s.data, testOptions(s.settings...)...)
 		if err != nil {
 			return err
 		}
 		if err = s.answers(deadline); err == nil {
 			return nil
 		}
-		s.p.end(syscall.SIGQUIT)
+		s.p.End(syscall.SIGQUIT)
 		if time.Now().After(deadline) {
 			return fmt.Errorf("PostgreSQL did not start in %s: %w\n%s", patience, err, s.Log())
 		}
 	}
 }
 
-// answers waits for the server to take connections. It returns early when the
-// process has ended.
+// answers waits until the server accepts connections. It returns early if the process
+// has ended.
 func (s *Server) answers(deadline time.Time) (err error) {
 	for time.Now().Before(deadline) {
 		if err = s.try("postgres", "SELECT 1"); err == nil {
 			return nil
 		}
 		select {
-		case <-s.p.exited:
+		case <-s.p.Exited():
 			return err
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -129,7 +131,7 @@ func (s *Server) answers(deadline time.Time) (err error) {
 	return err
 }
 
-// Exec runs statements, each in a transaction of its own, as the superuser.
+// Exec runs statements as the superuser, each in its own transaction.
 func (s *Server) Exec(statements ...string) {
 	s.t.Helper()
 	for _, sql := range statements {
@@ -157,15 +159,15 @@ func (s *Server) try(database, sql string) error {
 	return err
 }
 
-// HasEnded reports whether the server is gone without having been stopped.
+// HasEnded reports whether the process of the server has ended.
 func (s *Server) HasEnded() bool {
 	select {
-	case <-s.p.exited:
+	case <-s.p.Exited():
 		return true
 	default:
 		return false
 	}
 }
 
-// Log is what the server has printed since it was last started.
-func (s *Server) Log() string { return s.p.output.String()[s.seen:] }
+// Log returns the output of the server since it was last started.
+func (s *Server) Log() string { return s.p.Output()[s.seen:] }

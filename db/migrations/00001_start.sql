@@ -1,6 +1,6 @@
--- The same text runs on SQLite and PostgreSQL. Times are microseconds UTC and
--- 0 where there is none; flags are 0 or 1; JSON is TEXT and '' where there is
--- none; BYTEA holds what is sealed with the master key.
+-- The same text runs on SQLite and PostgreSQL. Times are microseconds since 1970
+-- (UTC), or 0 for no time. Flags are 0 or 1. JSON is TEXT, or '' for no value.
+-- BYTEA columns hold values that are encrypted with the master key.
 
 -- +goose Up
 CREATE TABLE meta (

@@ -1,6 +1,11 @@
-// Package migrations holds the schema as SQL files, and brings the tables of
-// Sluice and of the job queue to the schema of this program. It refuses a
+// Package migrations holds the schema as SQL files and migrates the tables of Sluice
+// and of the job queue to the schema of this program. It returns an error for a
 // database that a newer program has migrated.
+//
+// The same files serve both databases; goose records which of them were applied. A
+// migration that was released must not change. On PostgreSQL other instances may
+// use the tables during a migration, so it must not lock them for long, and the
+// programs before and after it must both work with the new schema.
 package migrations
 
 import (
@@ -32,20 +37,20 @@ import (
 //go:embed *.sql
 var Files embed.FS
 
-// migratedBy is the row of meta that names the version of the program that
-// migrated the database last.
+// migratedBy is the row of meta with the version of the program that last migrated
+// the database.
 const migratedBy = "migrated_by"
 
-// Schema brings a database to the schema of this program.
+// Schema migrates databases to the schema of this program.
 type Schema struct {
 	Dir        string       // data directory
 	Version    string       // of this program, "" if unknown
-	Log        *slog.Logger // for what delays a migration
+	Log        *slog.Logger // logs what delays a migration
 	Migrations fs.FS        // default Files
 }
 
-// lockDir waits until no other process migrates the database in a
-// directory, and keeps others out until unlock.
+// lockDir takes the lock under which one process at a time migrates the database in
+// a directory.
 func lockDir(dir string) (unlock func(), err error) {
 	lock := flock.New(filepath.Join(dir, "sluice.migrate.lock"), flock.SetPermissions(0o600))
 	if err := lock.Lock(); err != nil {
@@ -54,7 +59,7 @@ func lockDir(dir string) (unlock func(), err error) {
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// SQLite migrates the database behind a connection while no other process does.
+// SQLite migrates a SQLite database while no other process does.
 func (s Schema) SQLite(ctx context.Context, db *sql.DB) error {
 	unlock, err := lockDir(s.Dir)
 	if err != nil {
@@ -78,7 +83,7 @@ func (s Schema) SQLite(ctx context.Context, db *sql.DB) error {
 	return m.finish(ctx, q)
 }
 
-// migration brings the tables of Sluice to the schema of this program.
+// migration migrates the tables of Sluice.
 type migration struct {
 	*goose.Provider
 	dialect goose.Dialect
@@ -87,6 +92,7 @@ type migration struct {
 	program string // version of this program, "" if unknown
 }
 
+// NewMigration prepares the migration of the tables of Sluice.
 func NewMigration(dialect goose.Dialect, db *sql.DB, s Schema) (*migration, error) {
 	var files fs.FS = Files
 	if s.Migrations != nil {
@@ -102,8 +108,8 @@ func NewMigration(dialect goose.Dialect, db *sql.DB, s Schema) (*migration, erro
 	return &migration{Provider: p, dialect: dialect, db: db, files: files, program: s.Version}, nil
 }
 
-// refuseNewer returns an error that is ErrNewer and names both versions if a
-// newer program has migrated the database.
+// refuseNewer returns ErrNewer with both versions if a newer program has migrated the
+// database.
 func (m *migration) refuseNewer(ctx context.Context) error {
 	present, known, err := m.GetVersions(ctx)
 	if err != nil {
@@ -112,12 +118,12 @@ func (m *migration) refuseNewer(ctx context.Context) error {
 	if present <= known {
 		return nil
 	}
-	newer, _ := gen.New(m.handle(m.db)).FindMeta(ctx, migratedBy) // the sentence does without
+	newer, _ := gen.New(m.handle(m.db)).FindMeta(ctx, migratedBy) // the message works without it
 	return newerError(present, known, string(newer), m.program)
 }
 
-// newerError tells an operator which two versions do not fit. The versions of
-// the programs may be empty.
+// newerError returns ErrNewer with the schema versions and, if known, the versions of
+// the programs.
 func newerError(present, known int64, newer, program string) error {
 	if newer != "" {
 		newer = ", " + newer
@@ -151,8 +157,8 @@ func (m *migration) apply(ctx context.Context, next *goose.Source) error {
 	return err
 }
 
-// finish does what follows the tables: what SQL alone cannot migrate, the queue,
-// and a note of who migrated.
+// finish runs the migration that SQL cannot express, migrates the queue, and records
+// the version of this program.
 func (m *migration) finish(ctx context.Context, q queueMigration) error {
 	if err := inheritSigning(ctx, m.dialect, m.db); err != nil {
 		return err
@@ -174,7 +180,7 @@ func (m *migration) handle(db gen.DBTX) gen.DBTX {
 	return db
 }
 
-// queueMigration brings River's tables to the schema of this program.
+// queueMigration migrates River's tables.
 type queueMigration interface {
 	refuseNewer(ctx context.Context) error
 	isCurrent(ctx context.Context) (bool, error)
@@ -230,16 +236,16 @@ func (m *riverMigration[T]) up(ctx context.Context) error {
 	return nil
 }
 
-// quietHandler drops what is below a warning: every step of every migration.
+// quietHandler drops messages below warnings, such as one per migration step.
 type quietHandler struct{ slog.Handler }
 
 func (quietHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
-// sqliteFiles are migrations without the word CONCURRENTLY, which only
-// PostgreSQL knows. On SQLite nobody waits for an index: one process writes.
+// sqliteFiles are the migrations without the keyword CONCURRENTLY, which only
+// PostgreSQL has. On SQLite a single process writes, so no other one waits.
 type sqliteFiles struct{ fs.FS }
 
-// Open opens a file. The text of a migration is rewritten.
+// Open opens a file and rewrites the text of a migration.
 func (f sqliteFiles) Open(name string) (fs.File, error) {
 	file, err := f.FS.Open(name)
 	if err != nil || path.Ext(name) != ".sql" {

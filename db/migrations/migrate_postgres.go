@@ -20,8 +20,8 @@ import (
 )
 
 // migrationLock is the advisory lock under which one instance migrates while the
-// others wait. Version 0.1.0 used another one and waited for it in a statement,
-// whose snapshot a concurrent index build would have waited for in turn.
+// others wait. Version 0.1.0 used a different lock and waited for it in a statement,
+// whose snapshot would have blocked a concurrent index build.
 const migrationLock = 0x536c7573
 
 // Migrations lock tables that other instances use. A migration that waits for
@@ -33,8 +33,7 @@ const (
 	migrationPatience    = 10 * time.Minute
 )
 
-// Postgres migrates the database that other connects to, if its schema is
-// not current.
+// Postgres migrates the database of a pool if its schema is not current.
 func (s Schema) Postgres(ctx context.Context, other *pgxpool.Pool) error {
 	if current, err := s.isMigrated(ctx, other); err != nil || current {
 		return err
@@ -82,8 +81,8 @@ func (s Schema) migrateLocked(ctx context.Context, pool *pgxpool.Pool) error {
 // over those that do not exist.
 var unusedIndexes = []string{"river_job_args_index", "river_job_metadata_index"}
 
-// dropUnusedIndexes drops them. It is no error if they stay: the next start tries
-// again.
+// dropUnusedIndexes drops unusedIndexes. A failure is not an error, because the next
+// start tries again.
 func (s Schema) dropUnusedIndexes(ctx context.Context, pool *pgxpool.Pool) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -97,6 +96,7 @@ func (s Schema) dropUnusedIndexes(ctx context.Context, pool *pgxpool.Pool) {
 	}
 }
 
+// migrationsOver prepares both migrations over a pool.
 func (s Schema) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, error) {
 	m, err := NewMigration(goose.DialectPostgres, stdlib.OpenDBFromPool(pool), s)
 	if err != nil {
@@ -146,16 +146,15 @@ func migrationPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, err
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-// lockMigration waits for the lock by asking again and again: waiting inside one
-// statement would hold a snapshot, which an index build of the instance that
-// has the lock waits for.
+// lockMigration polls for the lock. Waiting in one statement would hold a snapshot,
+// which an index build of the instance with the lock waits for.
 func (s Schema) lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		var got bool
 		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", migrationLock).Scan(&got); err != nil || got {
 			return err
 		}
-		if !told {
+		if !logged {
 			s.Log.Info("another instance is migrating the database; waiting for it")
 		}
 		if dbconn.Pause(ctx, 200*time.Millisecond); ctx.Err() != nil {
@@ -189,9 +188,9 @@ func (s Schema) applyPatiently(ctx context.Context, m *migration, next *goose.So
 	}
 }
 
-// lockTimeout returns how long a migration may wait for a lock. One that builds
-// an index concurrently waits for every transaction that is older, holds up
-// nobody meanwhile, and would leave an invalid index behind if it gave up.
+// lockTimeout returns how long a migration may wait for a lock. A concurrent index
+// build waits for all older transactions without blocking others, and would leave an
+// invalid index if it timed out, so it has no limit.
 func (m *migration) lockTimeout(next *goose.Source) (string, error) {
 	text, err := fs.ReadFile(m.files, next.Path)
 	if strings.Contains(string(text), "+goose NO TRANSACTION") {

@@ -24,7 +24,7 @@ const signingInherited = "webhook_secrets"
 func inheritSigning(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {
 	t, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("note the secrets of webhooks: %w", err)
+		return fmt.Errorf("record the secrets of webhooks: %w", err)
 	}
 	defer t.Rollback()
 	var handle gen.DBTX = t
@@ -37,7 +37,7 @@ func inheritSigning(ctx context.Context, dialect goose.Dialect, db *sql.DB) erro
 	}
 	owners, err := fixedWebhooks(ctx, handle)
 	if err != nil {
-		return fmt.Errorf("note the secrets of webhooks: %w", err)
+		return fmt.Errorf("record the secrets of webhooks: %w", err)
 	}
 	ids, now := flow.NewIDs(), time.Now()
 	for o := range owners {
@@ -46,11 +46,11 @@ func inheritSigning(ctx context.Context, dialect goose.Dialect, db *sql.DB) erro
 			Inherits: 1, Signing: []byte{}, SigningBefore: []byte{}, CreatedAt: dbconn.Micros(now),
 		})
 		if err != nil {
-			return fmt.Errorf("note the secret of %s: %w", o.FlowID, err)
+			return fmt.Errorf("record the secret of %s: %w", o.FlowID, err)
 		}
 	}
 	if err := q.SaveMeta(ctx, gen.SaveMetaParams{Name: signingInherited, Value: []byte{}}); err != nil {
-		return fmt.Errorf("note the secrets of webhooks: %w", err)
+		return fmt.Errorf("record the secrets of webhooks: %w", err)
 	}
 	return t.Commit()
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // DueDeliveries queues up to limit due deliveries at their endpoints and
-// creates jobs for as many as there are free slots. It repositions the number of
+// creates jobs for as many as there are free slots. It returns the number of
 // jobs. next is when there may be more to do: when the earliest of the others is
 // due, now while deliveries wait for slots, and zero without waiting deliveries. The
 // writes need not be synced: a delivery whose job is lost in a crash is still
@@ -45,8 +45,8 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 		}
 		handed := 0
 		err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-			if err := lockDeliveries(tx); err != nil {
-				return err
+			if err := tx.Lock(deliveryLock); err != nil {
+				return fmt.Errorf("lock deliveries: %w", err)
 			}
 			if queued, err = tx.QueueDue(tx.Ctx, due); err != nil {
 				return err
@@ -64,7 +64,7 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 	return n, next, nil
 }
 
-// nextDelivery repositions when the earliest delivery is due, which is now if one
+// nextDelivery returns when the earliest delivery is due, which is now if one
 // waits for a slot.
 func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
 	_, err := s.Reads.NextDeliveryWorkspace(ctx, "")
@@ -72,16 +72,6 @@ func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time,
 		return dbconn.Earliest(s.Reads.NextDelivery(ctx))
 	}
 	return now, err
-}
-
-func lockDeliveries(tx *core.Tx) error {
-	if tx.Store.Pool() == nil {
-		return nil
-	}
-	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(deliveryLock)); err != nil {
-		return fmt.Errorf("lock deliveries: %w", err)
-	}
-	return nil
 }
 
 // shareSlots creates jobs for deliveries while there are free slots.
@@ -121,7 +111,7 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 	return n, nil
 }
 
-// endpointsInFlight repositions the endpoints with attempts in progress, by ID.
+// endpointsInFlight returns the endpoints with attempts in progress, by ID.
 func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 	rows, err := tx.ListEndpointsInFlight(tx.Ctx)
 	if err != nil {
@@ -137,7 +127,7 @@ func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 	return loads, nil
 }
 
-// deliveryCapacity repositions the number of slots of all live instances.
+// deliveryCapacity returns the number of slots of all live instances.
 func deliveryCapacity(tx *core.Tx) (int, error) {
 	if tx.Store.Pool() == nil {
 		return fairness.DeliverySlots, nil
@@ -176,7 +166,7 @@ func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]f
 	}
 }
 
-// line repositions the next endpoints of a workspace that have waiting deliveries,
+// line returns the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
 func waitingEndpoints(tx *core.Tx, ws, after string) ([]fairness.EndpointLoad, error) {
 	list, err := waitingAfter(tx, ws, after, dbconn.LastID)

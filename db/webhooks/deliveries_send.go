@@ -10,6 +10,9 @@ import (
 	"sluice/flow"
 )
 
+// A delivery is fenced like a run: each job has an attempt number, and only the job
+// with the current number may record its result.
+
 // FindDelivery returns a delivery with its secrets to a worker, or ErrFenced if the
 // attempt of the job is no longer current. Delivery.Attempt includes the attempt
 // that is about to be made.

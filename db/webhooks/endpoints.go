@@ -15,6 +15,10 @@ import (
 	"sluice/flow/fairness"
 )
 
+// An endpoint is the receiver of deliveries of one node of a flow, or of the per-run
+// webhook, at one host. Its row records how it has responded, so that a receiver that
+// is slow or down does not use the slots that others need.
+
 // recordResponse records how an endpoint responded, which determines its slots. Nothing
 // is written while an endpoint keeps succeeding, so that its row does not
 // become a bottleneck.

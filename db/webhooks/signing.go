@@ -12,6 +12,10 @@ import (
 	"sluice/flow/document"
 )
 
+// Secrets are rotated with an overlap: deliveries are signed with the current secret
+// and with replaced ones until their overlap ends, so that receivers can switch at
+// any time in between. The list of replaced secrets is encrypted as one value.
+
 // SigningSecret returns the current whsec_ secret of a flow.
 func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
 	list, err := s.SigningSecrets(ctx, ws, flowID)
@@ -28,16 +32,18 @@ func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "flow")
 	}
-	return s.openSigning(ws, flowID, row)
+	return openSecrets(s.DB, row.Signing, row.SigningBefore, ws, flowID)
 }
 
-func (s Signing) openSigning(ws, flowID string, row gen.FindSigningRow) ([]flow.SigningSecret, error) {
-	text, err := s.Unseal(row.Signing, ws, flowID, "signing")
+// openSecrets decrypts the current secret of an owner, the ID of a flow or webhook
+// secret, and the replaced ones that still sign.
+func openSecrets(s *core.DB, current, before []byte, ws, owner string) ([]flow.SigningSecret, error) {
+	text, err := s.Unseal(current, ws, owner, "signing")
 	if err != nil {
 		return nil, err
 	}
-	before, err := openBefore(s.DB, row.SigningBefore, ws, flowID)
-	return append([]flow.SigningSecret{{Secret: string(text)}}, before...), err
+	list, err := openBefore(s, before, ws, owner)
+	return append([]flow.SigningSecret{{Secret: string(text)}}, list...), err
 }
 
 // openBefore decrypts a list of replaced secrets and drops those whose overlap has
@@ -75,7 +81,7 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		list, err := s.openSigning(ws, flowID, row)
+		list, err := openSecrets(s.DB, row.Signing, row.SigningBefore, ws, flowID)
 		if err != nil {
 			return err
 		}
@@ -98,9 +104,8 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 
 // EndSigning ends the replaced secrets of a flow before their overlap is over.
 func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		n, err := tx.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
-		return dbconn.MustAffect(n, err, "flow")
+	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
+		return tx.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
 	})
 }
 

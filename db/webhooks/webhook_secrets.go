@@ -14,6 +14,10 @@ import (
 	"sluice/flow/document"
 )
 
+// Each webhook node and each key has its own secret, so that a receiver cannot forge
+// the messages of another one. Nodes from before that keep using the secret of their
+// flow until they get a new one (the column inherits).
+
 // WebhookSecret returns the signing secrets of an owner, and creates one if
 // necessary.
 func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
@@ -55,15 +59,10 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 		if err != nil {
 			return w, dbconn.NotFoundErr(err, "flow")
 		}
-		w.Secrets, err = Signing(s).openSigning(row.WorkspaceID, row.FlowID, signing)
+		w.Secrets, err = openSecrets(s.DB, signing.Signing, signing.SigningBefore, row.WorkspaceID, row.FlowID)
 		return w, err
 	}
-	text, err := s.Unseal(row.Signing, row.WorkspaceID, row.ID, "signing")
-	if err != nil {
-		return w, err
-	}
-	before, err := openBefore(s.DB, row.SigningBefore, row.WorkspaceID, row.ID)
-	w.Secrets = append([]flow.SigningSecret{{Secret: string(text)}}, before...)
+	w.Secrets, err = openSecrets(s.DB, row.Signing, row.SigningBefore, row.WorkspaceID, row.ID)
 	return w, err
 }
 

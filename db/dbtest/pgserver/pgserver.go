@@ -15,25 +15,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a running PostgreSQL server that listens only on a socket in a
-// temporary directory. It ends with this process.
+// Server is a PostgreSQL server that listens only on a Unix socket in a temporary
+// directory. Its process may be ended and started again. It ends with this
+// process.
 type Server struct {
 	dir    string
+	cred   *syscall.Credential // of the server; nil for those of this process
 	cmd    *exec.Cmd
-	output bytes.Buffer
+	exited chan struct{} // closed when cmd has ended
+	output output
 }
 
 // Installed reports whether the programs of a PostgreSQL server were found.
-func Installed() bool { return binary("initdb") != "" && binary("postgres") != "" }
+func Installed() bool { return Program("initdb") != "" && Program("postgres") != "" }
 
-// binary finds a server program where distributions put it, newest first.
-func binary(name string) string {
+// Program returns the path of a PostgreSQL program of the newest version in the
+// directories that distributions use, or "" if it is not installed.
+func Program(name string) string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	slices.Sort(found)
 	if len(found) > 0 {
@@ -47,48 +52,87 @@ func binary(name string) string {
 // accepts connections. Settings, in the syntax of postgresql.conf, replace
 // PostgreSQL's defaults, which are durable.
 func Start(settings ...string) (_ *Server, err error) {
-	s := &Server{}
-	if s.dir, err = os.MkdirTemp("", "sluice-pg-"); err != nil {
+	s, err := New()
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			s.Stop()
+			s.Remove()
 		}
 	}()
-	cred, err := unprivileged(s.dir)
-	if err != nil {
-		return nil, err
-	}
 	data := filepath.Join(s.dir, "data")
-	init := s.command(cred, "initdb", "-D", data, "-U", "sluice", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-	if out, err := init.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	if err := s.Init(data); err != nil {
+		return nil, err
 	}
 	// On the command line, settings could not be changed while the server runs.
 	conf := strings.Join(settings, "\n") + "\n"
 	if err := os.WriteFile(filepath.Join(data, "postgresql.auto.conf"), []byte(conf), 0o600); err != nil {
 		return nil, err
 	}
-	s.cmd = s.command(cred, "postgres", "-D", data, "-k", s.dir, "-h", "")
-	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
-	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+	if err := s.Serve(data); err != nil {
+		return nil, err
 	}
-	return s, s.await()
+	if err := Await(s.URL("postgres")); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, s.Output())
+	}
+	return s, nil
 }
 
-func (s *Server) command(cred *syscall.Credential, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(binary(name), args...)
+// New creates the directory of a server, which is not running yet. The server also
+// gets access to the other directories, which must exist.
+func New(others ...string) (s *Server, err error) {
+	s = &Server{}
+	if s.dir, err = os.MkdirTemp("", "sluice-pg-"); err != nil {
+		return nil, err
+	}
+	for _, dir := range append(others, s.dir) {
+		if s.cred, err = Unprivileged(dir); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Init creates a data directory, with additional options of initdb.
+func (s *Server) Init(data string, options ...string) error {
+	args := []string{"-D", data, "-U", "sluice", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"}
+	if out, err := s.command("initdb", append(args, options...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Serve starts the process on a data directory, with additional options of
+// postgres. It does not wait until the server accepts connections.
+func (s *Server) Serve(data string, options ...string) error {
+	args := append([]string{"-D", data, "-k", s.dir, "-h", ""}, options...)
+	cmd, exited := s.command("postgres", args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = &s.output, &s.output
+	// Children of a server that was killed may keep its output open for a moment.
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	go func() {
+		_ = cmd.Wait() // the exit code depends on how the server was stopped
+		close(exited)
+	}()
+	s.cmd, s.exited = cmd, exited
+	return nil
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(Program(name), args...)
 	cmd.Dir = s.dir
-	// Should this process be killed, the server must not stay behind.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Pdeathsig: syscall.SIGQUIT}
+	// If this process is killed, the server ends too.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Pdeathsig: syscall.SIGQUIT}
 	return cmd
 }
 
-// unprivileged finds a user to run the server as, because it refuses root, and
-// gives them the directory.
-func unprivileged(dir string) (*syscall.Credential, error) {
+// Unprivileged returns a user to run servers as if this process runs as root, which
+// PostgreSQL refuses, and gives them the directory. Otherwise it returns nil.
+func Unprivileged(dir string) (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
 	}
@@ -104,34 +148,73 @@ func unprivileged(dir string) (*syscall.Credential, error) {
 	return nil, fmt.Errorf("there is no user postgres or nobody to run the server as")
 }
 
-// await returns when the server accepts connections.
-func (s *Server) await() error {
+// Await waits up to 30 seconds until a server accepts connections.
+func Await(address string) error {
+	cfg, err := pgx.ParseConfig(address)
+	if err != nil {
+		return err
+	}
+	delete(cfg.RuntimeParams, "pool_max_conns") // a setting of pools, not of connections
 	ctx := context.Background()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := pgx.Connect(ctx, s.URL("postgres"))
+		conn, err := pgx.ConnectConfig(ctx, cfg)
 		if err == nil {
 			return conn.Close(ctx)
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("no connection after 30 s: %w\n%s", err, s.output.String())
+			return fmt.Errorf("no connection after 30 s: %w", err)
 		}
 	}
 }
 
-// URL is the address of a database on the server.
+// Dir returns the temporary directory, which contains the socket.
+func (s *Server) Dir() string { return s.dir }
+
+// URL returns the address of a database for the superuser.
 func (s *Server) URL(database string) string {
 	return "postgres://sluice@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// PID is the process ID of the postmaster, the parent of all other processes of
+// PID returns the process ID of the postmaster, the parent of all other processes of
 // the server.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Stop ends the server without waiting for its clients and removes its files.
-func (s *Server) Stop() {
-	if s.cmd != nil && s.cmd.Process != nil {
-		_ = s.cmd.Process.Signal(syscall.SIGINT) // fast shutdown
-		_ = s.cmd.Wait()
+// Exited returns a channel that is closed when the process has ended.
+func (s *Server) Exited() <-chan struct{} { return s.exited }
+
+// Output returns everything that the server has printed.
+func (s *Server) Output() string { return s.output.String() }
+
+// End sends the process a signal and waits until it has ended: SIGINT is a fast
+// shutdown, SIGQUIT an immediate one, and SIGKILL a crash.
+func (s *Server) End(sig syscall.Signal) {
+	if s.cmd != nil {
+		_ = s.cmd.Process.Signal(sig)
+		<-s.exited
 	}
+}
+
+// Remove ends the server without waiting for its clients and removes its directory.
+func (s *Server) Remove() {
+	s.End(syscall.SIGINT)
 	_ = os.RemoveAll(s.dir)
+}
+
+// output collects the output of a process. It is safe for concurrent use.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends to the output.
+func (o *output) Write(data []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(data)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
