@@ -18,6 +18,8 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver that fills PostgreSQL
+
+	"sluice/flow"
 )
 
 const (
@@ -43,10 +45,10 @@ type filled struct {
 	*server
 	db       *sql.DB
 	postgres bool
-	key      string    // secret of an API key
-	cookie   string    // of a dashboard session
-	ws       string    // ID of the workspace
-	end      time.Time // when the newest run was accepted
+	key      string           // secret of an API key
+	cookie   string           // of a dashboard session
+	ws       flow.WorkspaceID // ID of the workspace
+	end      time.Time        // when the newest run was accepted
 }
 
 // lists measures every list on one platform and reports the slowest.

@@ -11,6 +11,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // The audit log of a workspace is a chain: each entry carries an HMAC over its
@@ -72,7 +73,7 @@ func startAudit(ctx context.Context, s *core.DB) error {
 const auditPage = 500
 
 // adoptAudit starts a workspace's chain with its existing entries.
-func adoptAudit(tx *core.Tx, keys core.AuditKeys, ws string) error {
+func adoptAudit(tx *core.Tx, keys core.AuditKeys, ws flow.WorkspaceID) error {
 	c := gen.AuditChain{WorkspaceID: ws, BeganAt: tx.Store.NowMicros(), KeyNo: keys.Newest()}
 	n, err := tx.InsertAuditChain(tx.Ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo})
 	if err != nil || n == 0 { // a chain without its key stays broken
@@ -170,7 +171,7 @@ func appendAudit(tx *core.Tx, r gen.Audit) error {
 
 // holdAuditChain locks a workspace's chain, creating it if necessary.
 // LastSeq is the number of the next entry.
-func holdAuditChain(tx *core.Tx, ws string) (gen.AuditChain, error) {
+func holdAuditChain(tx *core.Tx, ws flow.WorkspaceID) (gen.AuditChain, error) {
 	c, err := tx.HoldAuditChain(tx.Ctx, ws)
 	if !dbconn.IsNoRows(err) {
 		return c, err
@@ -206,7 +207,7 @@ func pruneAudit(tx *core.Tx, now time.Time, limit int) (deleted int, err error) 
 // pruneAuditOf moves the start of a chain past its old entries. The signed start
 // is the checkpoint that the rest is verified from. A chain whose row was
 // changed outside of Sluice is not modified.
-func pruneAuditOf(tx *core.Tx, ws string, cutoff int64, limit int) (deleted int, err error) {
+func pruneAuditOf(tx *core.Tx, ws flow.WorkspaceID, cutoff int64, limit int) (deleted int, err error) {
 	keys := tx.Store.AuditKeys
 	c, err := tx.HoldAuditStart(tx.Ctx, ws)
 	if err != nil || !keys.Holds(c) {

@@ -17,7 +17,7 @@ import (
 )
 
 // audited adds entries of a workspace, one second apart.
-func (w *fixture) audited(ws string, actions ...string) {
+func (w *fixture) audited(ws flow.WorkspaceID, actions ...string) {
 	w.t.Helper()
 	for _, action := range actions {
 		w.clock.move(time.Second)
@@ -26,7 +26,7 @@ func (w *fixture) audited(ws string, actions ...string) {
 }
 
 // verified returns the result for one workspace.
-func verified(t *testing.T, s *db.Store, ws string) flow.AuditChain {
+func verified(t *testing.T, s *db.Store, ws flow.WorkspaceID) flow.AuditChain {
 	t.Helper()
 	list, err := s.VerifyAudit(t.Context(), ws)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestVerifyAudit_after_concurrent_writes(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range 60 {
 				all.Go(func() {
-					if err := stores[i%3].Audit(t.Context(), []string{ws, "ws_other"}[i%2], "cli", "key.create", "", ""); err != nil {
+					if err := stores[i%3].Audit(t.Context(), flow.WorkspaceID([]string{ws, "ws_other"}[i%2]), "cli", "key.create", "", ""); err != nil {
 						t.Error(err)
 					}
 				})

@@ -17,7 +17,7 @@ import (
 // empty, and compares it with its chain. It reads one snapshot, so entries may
 // be written at the same time. A break is not an error; it is reported in the
 // result.
-func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.AuditChain, err error) {
+func (s AuditLog) VerifyAudit(ctx context.Context, ws flow.WorkspaceID) (list []flow.AuditChain, err error) {
 	options := &sql.TxOptions{ReadOnly: s.Pool() != nil}
 	if s.Pool() != nil {
 		options.Isolation = sql.LevelRepeatableRead
@@ -39,7 +39,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.Audit
 	if err != nil {
 		return nil, fmt.Errorf("list the workspaces: %w", err)
 	}
-	byWorkspace := map[string]gen.AuditChain{}
+	byWorkspace := map[flow.WorkspaceID]gen.AuditChain{}
 	for _, c := range chains {
 		byWorkspace[c.WorkspaceID] = c
 		all = append(all, c.WorkspaceID)
@@ -63,7 +63,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.Audit
 type auditVerifier struct {
 	keys   core.AuditKeys
 	chain  gen.AuditChain
-	ws     string
+	ws     flow.WorkspaceID
 	result flow.AuditChain
 	prev   gen.Audit // the previous entry
 }

@@ -13,7 +13,7 @@ import (
 // CheckSpending returns an error if the flow or the key has used up its budget of
 // dollars for this UTC day. keyID may be empty. It counts all recorded costs,
 // including those of open runs, and applies changes of budgets immediately.
-func (s Budgets) CheckSpending(ctx context.Context, ws, flowID, keyID string) error {
+func (s Budgets) CheckSpending(ctx context.Context, ws flow.WorkspaceID, flowID, keyID string) error {
 	l, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: ws, FlowID: flowID, KeyID: keyID})
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
@@ -22,7 +22,7 @@ func (s Budgets) CheckSpending(ctx context.Context, ws, flowID, keyID string) er
 }
 
 // SetFlowLimits sets the limits and budgets of a flow.
-func (s Budgets) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Limits) error {
+func (s Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID string, l flow.Limits) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		before, err := tx.FlowLimits(core.FlowKeyOf(ws, flowID))
 		if err != nil {
@@ -42,7 +42,7 @@ func (s Budgets) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Li
 
 // countStarts counts today's runs of a flow or key when it first gets a budget of
 // runs. Starts are counted continuously only for those that have a budget.
-func countStarts(tx *core.Tx, ws, subject string, before, after int64) error {
+func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after int64) error {
 	if before > 0 || after <= 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, er
 }
 
 // budgets returns the budgets that are set, dollars first.
-func (s Budgets) budgets(ctx context.Context, ws string, of flow.Budget, runs, usd int64) (list []flow.Budget, err error) {
+func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of flow.Budget, runs, usd int64) (list []flow.Budget, err error) {
 	day, subject := s.Config.Now(), of.KeyID+of.FlowID
 	if usd > 0 {
 		b := of

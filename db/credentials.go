@@ -38,13 +38,13 @@ func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secr
 }
 
 // FindCredential returns a credential without its secret.
-func (s Credentials) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
+func (s Credentials) FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error) {
 	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	return credentialOf(r), dbconn.NotFoundErr(err, "credential")
 }
 
 // OpenCredential returns a credential with its secret.
-func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error) {
+func (s Credentials) OpenCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return flow.Credential{}, "", dbconn.NotFoundErr(err, "credential")
@@ -57,7 +57,7 @@ func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.
 }
 
 // SetCredentialHosts sets the hosts that a credential may be sent to.
-func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
+func (s Credentials) SetCredentialHosts(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error {
 	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
 		return tx.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 	})
@@ -72,7 +72,7 @@ func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Crede
 
 // BindCredential sets the hosts of a credential unless they were set in the
 // meantime.
-func (s Credentials) BindCredential(ctx context.Context, ws, name string, hosts []string) error {
+func (s Credentials) BindCredential(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.BindCredential(tx.Ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 	})
@@ -98,7 +98,7 @@ func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []
 }
 
 // ListCredentials returns the credentials of a workspace, by name.
-func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error) {
+func (s Credentials) ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error) {
 	var rows []gen.Credential
 	err := s.Again(ctx, func() (err error) {
 		rows, err = s.Reads.ListCredentials(ctx, ws)
@@ -108,7 +108,7 @@ func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Cre
 }
 
 // RemoveCredential removes a credential.
-func (s Credentials) RemoveCredential(ctx context.Context, ws, name string) error {
+func (s Credentials) RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error {
 	return s.Update(ctx, "credential", func(tx *core.Tx) (int64, error) {
 		return tx.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
 	})

@@ -68,7 +68,7 @@ func TestBindCredentials(t *testing.T) {
 		w.must(err)
 		var names []string
 		for _, c := range left {
-			names = append(names, c.WorkspaceID+"/"+c.Name)
+			names = append(names, string(c.WorkspaceID+"/")+c.Name)
 		}
 		wantEqual(t, "left open", strings.Join(names, " "), "default/open-draft default/open-live default/signs-open default/unused ws_other/one-host")
 		for name, want := range map[string]string{

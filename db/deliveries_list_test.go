@@ -42,7 +42,7 @@ func TestListDeliveryRows(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 8_000)
 		for what, c := range f.choices() {
-			c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
+			c.WorkspaceID, c.Limit = flow.WorkspaceID(or(string(c.WorkspaceID), ws)), 50
 			got, err := w.ListDeliveryRows(w.ctx, c)
 			w.must(err)
 			if want := f.first(&c); !slices.Equal(deliveryIDs(got.Rows), want) {
@@ -109,7 +109,7 @@ func BenchmarkListDeliveryRows(b *testing.B) {
 			s := open(b)
 			f := fillDeliveries(b, s, 1_000_000)
 			for what, c := range f.choices() {
-				c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
+				c.WorkspaceID, c.Limit = flow.WorkspaceID(or(string(c.WorkspaceID), ws)), 50
 				b.Run(what, func(b *testing.B) {
 					for b.Loop() {
 						if _, err := s.ListDeliveryRows(b.Context(), c); err != nil {

@@ -67,7 +67,7 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 }
 
 // FindEdit returns an edit of the log with its inverse.
-func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*document.EditTx, error) {
+func (s Edits) FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID, txID string) (*document.EditTx, error) {
 	r, err := s.Reads.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "change")
@@ -83,7 +83,7 @@ func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*document
 
 // ListEdits returns the edits after a revision, oldest first and without their
 // inverses.
-func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]document.EditTx, error) {
+func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string, afterRev int64, limit int) ([]document.EditTx, error) {
 	rows, err := s.Reads.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list edits of %s: %w", flowID, err)
@@ -99,7 +99,7 @@ func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64,
 }
 
 // forgetEdits removes the edits and pinned outputs of a flow.
-func forgetEdits(tx *core.Tx, ws, flowID string) error {
+func forgetEdits(tx *core.Tx, ws flow.WorkspaceID, flowID string) error {
 	for _, forget := range []func(context.Context, string) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
 		sizes, err := forget(tx.Ctx, flowID)
 		if err != nil {
@@ -118,7 +118,7 @@ func sum(list []int64) (n int64) {
 }
 
 // notifyEdited notifies the other instances when the transaction commits.
-func notifyEdited(tx *core.Tx, ws, flowID string, rev int64) error {
+func notifyEdited(tx *core.Tx, ws flow.WorkspaceID, flowID string, rev int64) error {
 	if tx.Store.Pool() == nil {
 		return nil
 	}

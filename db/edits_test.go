@@ -158,7 +158,7 @@ func TestSaveEdit_concurrent(t *testing.T) {
 func TestFlowEdited(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		heard := make(chan string, 100)
-		w.FlowEdited = func(ws, flowID string, rev int64) { heard <- fmt.Sprint(ws, " ", flowID, " ", rev) }
+		w.FlowEdited = func(ws flow.WorkspaceID, flowID string, rev int64) { heard <- fmt.Sprint(ws, " ", flowID, " ", rev) }
 		want := func(what string, rev int64) {
 			t.Helper()
 			wantEqual(t, what, <-heard, fmt.Sprint(ws, " ", w.flow.ID, " ", rev))

@@ -228,7 +228,7 @@ func (s *Store) QueueStats(ctx context.Context) (q QueueStats, err error) {
 }
 
 // WakeRun makes a waiting run continue immediately.
-func (s *Store) WakeRun(ctx context.Context, ws, runID string) error {
+func (s *Store) WakeRun(ctx context.Context, ws flow.WorkspaceID, runID string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, "", runID)
 		if err != nil || run.State != flow.RunWaiting {
@@ -239,6 +239,6 @@ func (s *Store) WakeRun(ctx context.Context, ws, runID string) error {
 }
 
 // KeepFiles marks files as used by a flow document.
-func (s *Store) KeepFiles(ctx context.Context, ws string, ids ...string) error {
+func (s *Store) KeepFiles(ctx context.Context, ws flow.WorkspaceID, ids ...string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return keepFiles(tx, ws, ids) })
 }

@@ -49,7 +49,7 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 
 // limitUpload stops an upload as soon as it exceeds the quota of the workspace,
 // rather than after reading all of it.
-func (s Files) limitUpload(ctx context.Context, ws string, m *blobs.Meter) error {
+func (s Files) limitUpload(ctx context.Context, ws flow.WorkspaceID, m *blobs.Meter) error {
 	w, err := Quotas{s.DB}.FindStorage(ctx, ws)
 	if err != nil || w.Limit.Bytes == 0 {
 		return err
@@ -85,7 +85,7 @@ func addFile(tx *core.Tx, f *flow.File, runID string) error {
 }
 
 // OpenFile opens a file for reading. The reader is valid until ctx ends.
-func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
+func (s Files) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, io.ReadSeekCloser, error) {
 	f, err := s.FindFile(ctx, ws, id)
 	if err != nil {
 		return nil, nil, err
@@ -101,13 +101,13 @@ func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Read
 }
 
 // FindFile returns a file that is not erased.
-func (s Files) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
+func (s Files) FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
 	return dbconn.Found(r, err, "file", fileOf)
 }
 
 // FindFiles returns the files that exist, by ID.
-func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error) {
+func (s Files) FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error) {
 	files := make(map[string]*flow.File, len(ids))
 	for _, id := range ids {
 		f, err := s.FindFile(ctx, ws, id)
@@ -130,7 +130,7 @@ func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 }
 
 // FileUses returns the flows and keys that used a file, each pair once.
-func (s Files) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
+func (s Files) FileUses(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error) {
 	rows, err := s.Reads.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
 	if err != nil {
 		return nil, fmt.Errorf("list the uses of %s: %w", id, err)

@@ -19,7 +19,7 @@ import (
 // leaves only content that is removed at the next attempt.
 
 // EraseFile erases a file. RemoveErasedFiles removes its content later.
-func (s Files) EraseFile(ctx context.Context, ws, id string) error {
+func (s Files) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		size, err := tx.EraseFile(tx.Ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.NowMicros()})
 		if err != nil {

@@ -57,7 +57,7 @@ func (s *Store) Keep(ctx context.Context, content string, name func(*core.Tx) er
 func (s *Store) Unwanted(ctx context.Context, hash string) error { return s.bucket.Remove(ctx, hash) }
 
 // NameFile is the row that SaveFile writes.
-func NameFile(tx *core.Tx, ws, id, hash string, size int64) error {
+func NameFile(tx *core.Tx, ws flow.WorkspaceID, id, hash string, size int64) error {
 	return addFile(tx, &flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, "")
 }
 

@@ -43,7 +43,7 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 }
 
 // UpdateDraft replaces the draft and increments its revision.
-func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
+func (s Flows) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error {
 	files := documentFiles(draft)
 	var rev int64
 	err := s.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
@@ -73,7 +73,7 @@ func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description st
 
 // ArchiveFlow removes the flow from all lists and deletes its edits and pinned
 // outputs. Its runs and versions stay.
-func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
+func (s Flows) ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
@@ -89,19 +89,19 @@ func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 }
 
 // FindFlow returns a flow with the hash of its live version, archived or not.
-func (s Flows) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) {
+func (s Flows) FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error) {
 	r, err := s.Reads.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
 	return dbconn.Found(gen.ListFlowsRow(r), err, "flow", flowOf)
 }
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
-func (s Flows) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error) {
+func (s Flows) ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error) {
 	rows, err := s.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	return dbconn.Listed(rows, err, flowOf, "list flows")
 }
 
 // HadFlows reports whether the workspace has or ever had a flow.
-func (s Flows) HadFlows(ctx context.Context, ws string) (bool, error) {
+func (s Flows) HadFlows(ctx context.Context, ws flow.WorkspaceID) (bool, error) {
 	_, err := s.Reads.AnyFlow(ctx, ws)
 	if dbconn.IsNoRows(err) {
 		return false, nil

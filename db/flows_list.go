@@ -15,7 +15,7 @@ const headsPage = 500
 
 // ListFlowHeads returns all flows of a workspace by ID, including archived ones,
 // without their drafts, which can be large. Pages that sort and search use it.
-func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
+func (s Flows) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
 	var all []flow.Flow
 	for after := ""; ; after = all[len(all)-1].ID {
 		rows, err := s.Reads.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
@@ -30,14 +30,14 @@ func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error
 }
 
 // TagFlow replaces the tags of a flow.
-func (s Flows) TagFlow(ctx context.Context, ws, flowID string, tags []string) error {
+func (s Flows) TagFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, tags []string) error {
 	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
 		return tx.TagFlow(tx.Ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: dbconn.EncodeList(tags)})
 	})
 }
 
 // RestoreFlow restores an archived flow.
-func (s Flows) RestoreFlow(ctx context.Context, ws, flowID string) error {
+func (s Flows) RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
@@ -53,7 +53,7 @@ func (s Flows) RestoreFlow(ctx context.Context, ws, flowID string) error {
 
 // RecentLiveVersion returns the live version of a flow for the start of a run.
 // It reports false for a flow that has none, is archived or does not exist.
-func (s Flows) RecentLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
+func (s Flows) RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (live flow.LiveVersion, ok bool, err error) {
 	k := core.FlowKeyOf(ws, flowID)
 	if live, ok = s.Recent.Live.Get(k); ok {
 		return live, true, nil
@@ -66,7 +66,7 @@ func (s Flows) RecentLiveVersion(ctx context.Context, ws, flowID string) (live f
 
 // CheckLiveVersion returns ErrFlowOutdated if a remembered live version is no
 // longer the live one.
-func (s Flows) CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error {
+func (s Flows) CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, number int64) error {
 	live, ok, err := s.findLiveVersion(ctx, ws, flowID)
 	if err == nil && (!ok || live.Number != number) {
 		s.Recent.Live.Remove(core.FlowKeyOf(ws, flowID))
@@ -75,7 +75,7 @@ func (s Flows) CheckLiveVersion(ctx context.Context, ws, flowID string, number i
 	return err
 }
 
-func (s Flows) findLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
+func (s Flows) findLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (live flow.LiveVersion, ok bool, err error) {
 	r, err := s.Reads.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
 	if dbconn.IsNoRows(err) {
 		return live, false, nil

@@ -41,13 +41,13 @@ func inviteOf(r gen.FindInviteRow) flow.Invite {
 
 // ListInvites returns the open invitations of a workspace, newest first, without
 // password reset links.
-func (s Invites) ListInvites(ctx context.Context, ws string) ([]flow.Invite, error) {
+func (s Invites) ListInvites(ctx context.Context, ws flow.WorkspaceID) ([]flow.Invite, error) {
 	rows, err := s.Reads.ListInvites(ctx, gen.ListInvitesParams{WorkspaceID: ws, Now: s.NowMicros()})
 	return dbconn.MapRows(rows, func(r gen.ListInvitesRow) flow.Invite { return inviteOf(gen.FindInviteRow(r)) }), err
 }
 
 // RevokeInvite deletes an invitation.
-func (s Invites) RevokeInvite(ctx context.Context, ws, id string) error {
+func (s Invites) RevokeInvite(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	return s.Update(ctx, "invitation", func(tx *core.Tx) (int64, error) {
 		return tx.DeleteInvite(tx.Ctx, gen.DeleteInviteParams{WorkspaceID: ws, ID: id})
 	})

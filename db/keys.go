@@ -61,19 +61,19 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 }
 
 // FindKey returns a key of a workspace.
-func (s Keys) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
+func (s Keys) FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	r, err := s.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
 	return dbconn.Found(r, err, "key", core.KeyOf)
 }
 
 // ListKeys returns all keys of a workspace, by ID.
-func (s Keys) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
+func (s Keys) ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeys(ctx, ws)
 	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
 }
 
 // RevokeKey revokes a key immediately. Revoking it again changes nothing.
-func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
+func (s Keys) RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
 		return tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.NowMicros()})
@@ -114,7 +114,7 @@ func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
 }
 
 // EndPreviousKeyText ends the previous secret of a key immediately.
-func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
+func (s Keys) EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
 		tx.Batch.KeysChanged = true
 		return tx.EndPreviousKeyText(tx.Ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.NowMicros()})
@@ -130,7 +130,7 @@ func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flo
 
 // ListKeyMakers returns the creators of the keys of a workspace, by user ID,
 // including users who are no longer members.
-func (s Keys) ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error) {
+func (s Keys) ListKeyMakers(ctx context.Context, ws flow.WorkspaceID) (map[string]flow.KeyMaker, error) {
 	rows, err := s.Reads.ListKeyMakers(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list the creators of keys: %w", err)

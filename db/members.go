@@ -11,7 +11,7 @@ import (
 )
 
 // FindMember returns a member of a workspace with their role.
-func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Member, error) {
+func (s Members) FindMember(ctx context.Context, ws flow.WorkspaceID, userID string) (*flow.Member, error) {
 	r, err := s.Reads.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	return dbconn.Found(r, err, "member", func(r gen.FindMemberRow) flow.Member {
 		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
@@ -20,7 +20,7 @@ func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Membe
 
 // ListMembers returns the members of a workspace, ordered by when their accounts
 // were created.
-func (s Members) ListMembers(ctx context.Context, ws string) ([]flow.Member, error) {
+func (s Members) ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error) {
 	rows, err := s.Reads.ListMembers(ctx, ws)
 	return dbconn.MapRows(rows, func(r gen.ListMembersRow) flow.Member {
 		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: dbconn.TimeOf(r.CreatedAt)}
@@ -37,7 +37,7 @@ func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Mem
 
 // AddMember adds a user to a workspace. It returns CodeInputInvalid for a user who
 // is already a member.
-func (s Members) AddMember(ctx context.Context, ws, userID string, role flow.MemberRole) error {
+func (s Members) AddMember(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := tx.FindWorkspace(tx.Ctx, ws); err != nil {
 			return dbconn.NotFoundErr(err, "workspace")
@@ -48,7 +48,7 @@ func (s Members) AddMember(ctx context.Context, ws, userID string, role flow.Mem
 
 // addMember also deletes password reset links for the user, because their creator
 // may not be an owner of this workspace.
-func addMember(tx *core.Tx, ws, userID string, role flow.MemberRole) error {
+func addMember(tx *core.Tx, ws flow.WorkspaceID, userID string, role flow.MemberRole) error {
 	n, err := tx.InsertMember(tx.Ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: userID, Role: string(role), CreatedAt: tx.Store.NowMicros()})
 	if err != nil {
 		return fmt.Errorf("add %s to %s: %w", userID, ws, err)
@@ -62,7 +62,7 @@ func addMember(tx *core.Tx, ws, userID string, role flow.MemberRole) error {
 // SetRole changes the role of a member. The last owner cannot lose the role. Links
 // that a former owner created become invalid. A viewer has no keys, so the keys of
 // a member who becomes one are revoked or handed over.
-func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error {
+func (s Members) SetRole(ctx context.Context, ws flow.WorkspaceID, userID string, role flow.MemberRole, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := checkOwnerLeaves(tx, ws, userID, role == flow.MemberOwner); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.Membe
 
 // RemoveMember removes a member from a workspace and revokes their keys or hands
 // them over. The last owner cannot be removed.
-func (s Members) RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error {
+func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID string, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := checkOwnerLeaves(tx, ws, userID, false); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s Members) RemoveMember(ctx context.Context, ws, userID string, keys flow.
 
 // settleKeys revokes the keys that a person created, or hands them over to
 // another member who may have keys. It adds an audit entry for each key.
-func settleKeys(tx *core.Tx, ws, userID string, fate flow.KeyFate) error {
+func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) error {
 	list, err := tx.ListKeysBy(tx.Ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
 	if err != nil || len(list) == 0 {
 		return err
@@ -137,7 +137,7 @@ func settleKeys(tx *core.Tx, ws, userID string, fate flow.KeyFate) error {
 }
 
 // findHeir returns the member who takes over the keys.
-func findHeir(tx *core.Tx, ws, userID string, fate flow.KeyFate) (*gen.FindMemberRow, error) {
+func findHeir(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) (*gen.FindMemberRow, error) {
 	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: fate.HeirID})
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err
@@ -148,7 +148,7 @@ func findHeir(tx *core.Tx, ws, userID string, fate flow.KeyFate) (*gen.FindMembe
 // voidLinks deletes the invitations and password reset links that a former owner
 // created, because with an invitation to themselves they could become an owner
 // again. The password reset links may be from another workspace.
-func voidLinks(tx *core.Tx, ws, userID string) error {
+func voidLinks(tx *core.Tx, ws flow.WorkspaceID, userID string) error {
 	if err := tx.DeleteInvitesBy(tx.Ctx, gen.DeleteInvitesByParams{CreatedBy: userID, WorkspaceID: ws}); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func voidLinks(tx *core.Tx, ws, userID string) error {
 // checkOwnerLeaves returns an error if the change would leave a workspace without
 // an owner. It locks the workspace, so that two owners cannot remove each other
 // concurrently.
-func checkOwnerLeaves(tx *core.Tx, ws, userID string, staysOwner bool) error {
+func checkOwnerLeaves(tx *core.Tx, ws flow.WorkspaceID, userID string, staysOwner bool) error {
 	if _, err := tx.HoldWorkspace(tx.Ctx, ws); err != nil {
 		return err
 	}

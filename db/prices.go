@@ -21,7 +21,7 @@ func (s Prices) SavePrice(ctx context.Context, p flow.Price) error {
 
 // FindPrice returns the price that a workspace set for a model, and whether there
 // is one.
-func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bool, error) {
+func (s Prices) FindPrice(ctx context.Context, ws flow.WorkspaceID, model string) (flow.Price, bool, error) {
 	r, err := s.Reads.FindPrice(ctx, gen.FindPriceParams{WorkspaceID: ws, Model: model})
 	if dbconn.IsNoRows(err) {
 		return flow.Price{}, false, nil
@@ -33,13 +33,13 @@ func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bo
 }
 
 // ListPrices returns the prices of a workspace, by model.
-func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error) {
+func (s Prices) ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error) {
 	rows, err := s.Reads.ListPrices(ctx, ws)
 	return dbconn.Listed(rows, err, priceOf, "list prices")
 }
 
 // RemovePrice deletes a price.
-func (s Prices) RemovePrice(ctx context.Context, ws, model string) error {
+func (s Prices) RemovePrice(ctx context.Context, ws flow.WorkspaceID, model string) error {
 	return s.Update(ctx, "price", func(tx *core.Tx) (int64, error) {
 		return tx.DeletePrice(tx.Ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
 	})

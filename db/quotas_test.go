@@ -33,7 +33,7 @@ func inGuest(f *flow.Flow) func(*flow.NewRun) {
 	return func(n *flow.NewRun) { n.Run.WorkspaceID, n.Run.FlowID = guest, f.ID }
 }
 
-func (w *fixture) storage(ws string) *flow.WorkspaceStorage {
+func (w *fixture) storage(ws flow.WorkspaceID) *flow.WorkspaceStorage {
 	w.t.Helper()
 	s, err := w.FindStorage(w.ctx, ws)
 	w.must(err)
@@ -47,7 +47,7 @@ func (w *fixture) wantStorage() {
 	list, err := w.ListStorage(w.ctx, "", 100)
 	w.must(err)
 	for _, got := range list {
-		wantEqual(w.t, "storage of "+got.ID, got.Used, counted[got.ID])
+		wantEqual(w.t, "storage of "+got.ID, got.Used, counted[flow.WorkspaceID(got.ID)])
 	}
 }
 

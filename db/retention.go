@@ -13,7 +13,7 @@ import (
 
 // EraseRun erases the content of an ended run and leaves a tombstone. Erasing
 // it again changes nothing.
-func (s Retention) EraseRun(ctx context.Context, ws, flowID, runID string, code flow.Code) error {
+func (s Retention) EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, flowID, runID)
 		if err != nil || run.Erased != "" {
@@ -28,7 +28,7 @@ func (s Retention) EraseRun(ctx context.Context, ws, flowID, runID string, code 
 
 // erase removes the inputs, outputs, steps and messages of a run. IDs, state, times,
 // error code, usage and cost stay.
-func erase(tx *core.Tx, ws, runID, failure string, code flow.Code) error {
+func erase(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Code) error {
 	// Two concurrent erasures of the same run must not both count it.
 	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
 	if err != nil || held == 0 {

@@ -12,7 +12,7 @@ import (
 
 // RequestCancel requests the cancellation of a run. A run that no worker holds is
 // handed to one immediately, which ends it. An ended run is returned unchanged.
-func (s Runs) RequestCancel(ctx context.Context, ws, flowID, runID string) (run *flow.Run, err error) {
+func (s Runs) RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (run *flow.Run, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		place, err := tx.SetCancel(tx.Ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 		switch {

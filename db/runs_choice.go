@@ -35,7 +35,7 @@ import (
 // runFilter is a flow.RunChoice in terms of the indexes.
 type runFilter struct {
 	lists.Span
-	ws     string
+	ws     flow.WorkspaceID
 	states []string
 	equal  map[string]any // given values by column: walkColumns and version
 }

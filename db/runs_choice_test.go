@@ -19,7 +19,7 @@ func BenchmarkListRuns(b *testing.B) {
 			s := open(b)
 			f := fillRuns(b, s, 1_000_000)
 			for what, c := range f.choices() {
-				c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
+				c.WorkspaceID, c.Limit = flow.WorkspaceID(or(string(c.WorkspaceID), ws)), 50
 				b.Run(what, func(b *testing.B) {
 					var took []time.Duration
 					for b.Loop() {
@@ -72,7 +72,7 @@ func TestListRunRows(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 20_000)
 		for what, c := range f.choices() {
-			c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
+			c.WorkspaceID, c.Limit = flow.WorkspaceID(or(string(c.WorkspaceID), ws)), 50
 			got, err := w.ListRunRows(w.ctx, c)
 			w.must(err)
 			if want := f.first(&c); !slices.Equal(idsOf(got.Rows), want) {

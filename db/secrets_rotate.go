@@ -22,6 +22,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // Rotation is the result of rotating the master key.
@@ -174,7 +175,8 @@ func prefixOf(h *keyset.Handle) []byte {
 // and the columns of the associated data; see core.Associated.
 type sealedColumn struct {
 	table, column string
-	ws, owner     string // columns
+	ws            flow.WorkspaceID
+	owner         string // columns
 	field         string
 }
 
@@ -197,8 +199,10 @@ const sealedPage = 500
 
 // sealedRow is an encrypted value with its associated data.
 type sealedRow struct {
-	id, ws, owner string
-	value         []byte
+	id    string
+	ws    flow.WorkspaceID
+	owner string
+	value []byte
 }
 
 // column encrypts a column again, row by row. It skips values with the new key,
@@ -245,7 +249,7 @@ func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) 
 
 // reencrypt decrypts a value with either key, encrypts it with the new one, and
 // checks that the new key decrypts the result.
-func (to sealing) reencrypt(sealed []byte, ws, owner, field string) ([]byte, error) {
+func (to sealing) reencrypt(sealed []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
 	text, err := to.s.Unseal(sealed, ws, owner, field)
 	if err != nil {
 		return nil, err
@@ -275,7 +279,7 @@ func (to sealing) finish(ctx context.Context) error {
 				continue
 			}
 			if err == nil {
-				value, err = to.reencrypt(value, place[0], place[1], place[2])
+				value, err = to.reencrypt(value, flow.WorkspaceID(place[0]), place[1], place[2])
 			}
 			if err == nil {
 				err = tx.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: name, Value: value})

@@ -53,7 +53,7 @@ func newFixture(t *testing.T, s *db.Store, c *clock) *fixture {
 	return w
 }
 
-func (w *fixture) newFlow(ws string) *flow.Flow {
+func (w *fixture) newFlow(ws flow.WorkspaceID) *flow.Flow {
 	w.t.Helper()
 	f := &flow.Flow{WorkspaceID: ws, Name: "Answer", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
 	w.must(w.CreateFlow(w.ctx, f))

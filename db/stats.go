@@ -12,7 +12,7 @@ import (
 
 // FlowStats returns the statistics of flows for the 24 hours up to now. They are
 // empty for a flow without runs or of another workspace.
-func (s Flows) FlowStats(ctx context.Context, ws string, flowIDs []string, now time.Time) (map[string]flow.Day, error) {
+func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []string, now time.Time) (map[string]flow.Day, error) {
 	days := make(map[string]flow.Day, len(flowIDs))
 	for _, id := range flowIDs {
 		rows, err := s.Reads.ListFlowHours(ctx, gen.ListFlowHoursParams{

@@ -25,7 +25,7 @@ func TestStorage_equals_a_count(t *testing.T) {
 		var wg sync.WaitGroup
 		for seed := range 8 {
 			wg.Go(func() {
-				o := &operations{fixture: w, Rand: rand.New(rand.NewPCG(uint64(seed), 4)), ws: []string{ws, guest}[seed%2]}
+				o := &operations{fixture: w, Rand: rand.New(rand.NewPCG(uint64(seed), 4)), ws: flow.WorkspaceID([]string{ws, guest}[seed%2])}
 				for range 40 {
 					if err := o.next(); err != nil && flow.AsError(err).Code == flow.CodeInternal {
 						t.Errorf("seed %d: %v", seed, err)
@@ -52,7 +52,7 @@ func TestStorage_equals_a_count(t *testing.T) {
 }
 
 // count counts every row, the way the migration does.
-func (w *fixture) count() map[string]flow.Storage {
+func (w *fixture) count() map[flow.WorkspaceID]flow.Storage {
 	w.t.Helper()
 	text, err := os.ReadFile("migrations/00008_quotas.sql")
 	w.must(err)
@@ -60,7 +60,7 @@ func (w *fixture) count() map[string]flow.Storage {
 	if !found {
 		w.t.Fatal("the migration counts nothing")
 	}
-	counted := map[string]flow.Storage{}
+	counted := map[flow.WorkspaceID]flow.Storage{}
 	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
 		rows, err := tx.DBTX.QueryContext(w.ctx, query)
 		if err != nil {
@@ -68,7 +68,7 @@ func (w *fixture) count() map[string]flow.Storage {
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var ws string
+			var ws flow.WorkspaceID
 			var shard int64
 			var s flow.Storage
 			if err := rows.Scan(&ws, &shard, &s.Bytes, &s.Flows, &s.Runs); err != nil {
@@ -85,7 +85,7 @@ func (w *fixture) count() map[string]flow.Storage {
 type operations struct {
 	*fixture
 	*rand.Rand
-	ws    string
+	ws    flow.WorkspaceID
 	flows []string
 	files []string
 	runs  []*flow.Run // open

@@ -16,7 +16,7 @@ import (
 // both. On SQLite, with its single writer, transactions update usage_daily directly.
 
 // Usage returns the usage of the UTC days from one time to another, inclusive.
-func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
+func (s UsageLog) Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error) {
 	rows, err := s.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})
 	var days []flow.UsageDay
 	for _, d := range dbconn.MapRows(rows, usageDayOf) {

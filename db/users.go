@@ -83,7 +83,7 @@ func (s Users) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) erro
 
 // CreateUser creates a user with a role in a workspace. It returns CodeInputInvalid
 // if the e-mail address is taken.
-func (s Users) CreateUser(ctx context.Context, ws string, u *flow.User, role flow.MemberRole) error {
+func (s Users) CreateUser(ctx context.Context, ws flow.WorkspaceID, u *flow.User, role flow.MemberRole) error {
 	s.newUser(u)
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := tx.FindWorkspace(tx.Ctx, ws); err != nil {
@@ -99,7 +99,7 @@ func (s Users) newUser(u *flow.User) {
 }
 
 // insertMember inserts a new user and their membership in a workspace.
-func insertMember(tx *core.Tx, u *flow.User, ws string, role flow.MemberRole) error {
+func insertMember(tx *core.Tx, u *flow.User, ws flow.WorkspaceID, role flow.MemberRole) error {
 	if _, err := tx.FindUserByEmail(tx.Ctx, u.Email); !dbconn.IsNoRows(err) {
 		return errors.Join(flow.ErrEmailTaken, err)
 	}

@@ -22,7 +22,7 @@ import (
 // PublishFlow makes the document the live version. It creates a new version unless
 // the document equals the latest one. Two concurrent publishes of the same document
 // create one version.
-func (s Versions) PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
+func (s Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
 	hash, files := flow.Hash(document), documentFiles(document)
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		// The update comes first: on PostgreSQL it locks the row of the flow, so that
@@ -63,13 +63,13 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 	return tx.StoreChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
 }
 
-func goLive(tx *core.Tx, ws, flowID string, n int64) error {
+func goLive(tx *core.Tx, ws flow.WorkspaceID, flowID string, n int64) error {
 	rows, err := tx.SetLiveVersion(tx.Ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.Store.NowMicros()})
 	return dbconn.MustAffect(rows, err, "flow")
 }
 
 // SetLiveVersion makes an existing version live. The caller adds the audit entry.
-func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
+func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := tx.FindVersion(tx.Ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "version")
@@ -79,19 +79,19 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64
 }
 
 // FindVersion returns one version of a flow.
-func (s Versions) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
+func (s Versions) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error) {
 	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
 	return dbconn.Found(r, err, "version", versionOf)
 }
 
 // ListVersions returns the versions of a flow, newest first.
-func (s Versions) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error) {
+func (s Versions) ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error) {
 	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
 	return dbconn.Listed(rows, err, versionOf, "list versions of %s", flowID)
 }
 
 // FindDocument returns an immutable document by its hash.
-func (s Versions) FindDocument(ctx context.Context, ws, hash string) ([]byte, error) {
+func (s Versions) FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error) {
 	body, err := s.Reads.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "document")
@@ -109,7 +109,7 @@ const (
 
 // CountVersionRuns counts the runs of each published version since a time.
 // whole is false if a version may have more than were counted.
-func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
+func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
 	k := newRunFilter(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
 	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
@@ -140,7 +140,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since
 
 // ListCallers returns the valid keys with runs of a flow that ended since a day,
 // ordered by the number of runs.
-func (s Versions) ListCallers(ctx context.Context, ws, flowID string, since time.Time) ([]flow.Caller, error) {
+func (s Versions) ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) ([]flow.Caller, error) {
 	rows, err := s.Reads.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: core.DayOf(since), Now: s.NowMicros()})
 	if err != nil {
 		return nil, fmt.Errorf("list callers of %s: %w", flowID, err)

@@ -24,7 +24,7 @@ func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, owner
 
 // newWorkspace sets the ID, the time and defaults.
 func (s Workspaces) newWorkspace(w *flow.Workspace) {
-	w.ID, w.Name, w.CreatedAt = s.IDs().New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.NowMicros())
+	w.ID, w.Name, w.CreatedAt = flow.WorkspaceID(s.IDs().New(flow.PrefixWorkspace)), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.NowMicros())
 	if w.MaxQueued == 0 {
 		w.MaxQueued = flow.DefaultMaxQueued
 	}
@@ -37,7 +37,7 @@ func insertWorkspace(tx *core.Tx, w *flow.Workspace) error {
 }
 
 // RenameWorkspace sets the name of a workspace.
-func (s Workspaces) RenameWorkspace(ctx context.Context, ws, name string) error {
+func (s Workspaces) RenameWorkspace(ctx context.Context, ws flow.WorkspaceID, name string) error {
 	return s.Update(ctx, "workspace", func(tx *core.Tx) (int64, error) {
 		return tx.RenameWorkspace(tx.Ctx, gen.RenameWorkspaceParams{ID: ws, Name: dbconn.ValidText(strings.TrimSpace(name))})
 	})
@@ -45,7 +45,7 @@ func (s Workspaces) RenameWorkspace(ctx context.Context, ws, name string) error 
 
 // SetWorkspaceLimits limits the running and queued runs of all flows together. 0
 // means no limit of running runs, and flow.DefaultMaxQueued queued ones.
-func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
+func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws flow.WorkspaceID, maxRunning, maxQueued int64) error {
 	return s.Update(ctx, "workspace", func(tx *core.Tx) (int64, error) {
 		clear(tx.Batch.Counts.Limits)
 		return tx.SetWorkspaceLimits(tx.Ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
@@ -59,7 +59,7 @@ func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error
 }
 
 // FindWorkspace returns a workspace.
-func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
+func (s Workspaces) FindWorkspace(ctx context.Context, id flow.WorkspaceID) (*flow.Workspace, error) {
 	w, err := s.Reads.FindWorkspace(ctx, id)
 	return dbconn.Found(w, err, "workspace", func(w gen.Workspace) flow.Workspace {
 		return flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}
@@ -67,7 +67,7 @@ func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspa
 }
 
 // ListWorkspaceIDs returns the IDs of all workspaces.
-func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
+func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]flow.WorkspaceID, error) {
 	ids, err := s.Reads.ListWorkspaceIDs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)

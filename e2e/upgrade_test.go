@@ -11,6 +11,7 @@ import (
 
 	"sluice/db/dbtest"
 	"sluice/e2e/need"
+	"sluice/flow"
 )
 
 // upgrading is two servers of the previous release on one database, and callers that start
@@ -93,7 +94,7 @@ func (u *upgrading) checkCounters(crashed bool) {
 	_, count, _ := strings.Cut(string(text), "INSERT INTO storage (workspace_id, shard, bytes, flows, runs)\n")
 	var bytes, flows, runs int64
 	u.query("SELECT CAST(sum(bytes) AS BIGINT), CAST(sum(flows) AS BIGINT), CAST(sum(runs) AS BIGINT) FROM storage", &bytes, &flows, &runs)
-	var ws string
+	var ws flow.WorkspaceID
 	var shard, realBytes, realFlows, realRuns int64
 	u.query(count, &ws, &shard, &realBytes, &realFlows, &realRuns)
 	if bytes != realBytes || flows != realFlows || runs != realRuns || runs == 0 {

@@ -4,18 +4,19 @@ import "time"
 
 // AuditEntry is one line of a workspace's audit log.
 type AuditEntry struct {
-	ID, WorkspaceID string
-	Actor           string // ID of a person, or "cli"; empty when nobody was signed in
-	Person          string // the name of that person
-	Action          string // noun.verb, such as key.create
-	Target, Detail  string
-	IP              string // where it came from; empty for the command line
-	CreatedAt       time.Time
+	ID             string
+	WorkspaceID    WorkspaceID
+	Actor          string // ID of a person, or "cli"; empty when nobody was signed in
+	Person         string // the name of that person
+	Action         string // noun.verb, such as key.create
+	Target, Detail string
+	IP             string // where it came from; empty for the command line
+	CreatedAt      time.Time
 }
 
 // AuditChain is the result of verifying a workspace's audit log.
 type AuditChain struct {
-	WorkspaceID string
+	WorkspaceID WorkspaceID
 	Entries     int64     // entries that were verified
 	BeganAt     time.Time // when the chain was started
 	Adopted     int64     // the first entries, which existed before the chain

@@ -57,7 +57,7 @@ func NextDay(t time.Time) time.Time {
 type BudgetStore interface {
 	// CheckSpending returns the Refusal of a budget in dollars that the flow, or
 	// the key if there is one, has used up today.
-	CheckSpending(ctx context.Context, ws, flowID, keyID string) error
+	CheckSpending(ctx context.Context, ws WorkspaceID, flowID, keyID string) error
 }
 
 // Charge is what a step may cost money for.

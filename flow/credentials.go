@@ -12,11 +12,13 @@ import (
 // Credential is a named secret that flows use to reach something outside. The
 // secret itself is kept sealed and given out only for use.
 type Credential struct {
-	ID, WorkspaceID, Name string
-	Provider              string   // openai, anthropic …; empty for a plain secret
-	BaseURL               string   // where the provider is reached; empty: its own address
-	Hosts                 []string // hosts it may be sent to, as ParseHost returns them; empty: any
-	Trusted               bool     // the operator entered the base URL, so it may be private
+	ID          string
+	WorkspaceID WorkspaceID
+	Name        string
+	Provider    string   // openai, anthropic …; empty for a plain secret
+	BaseURL     string   // where the provider is reached; empty: its own address
+	Hosts       []string // hosts it may be sent to, as ParseHost returns them; empty: any
+	Trusted     bool     // the operator entered the base URL, so it may be private
 	// Overlap is for how long a plain secret that is replaced signs webhooks
 	// beside the new one. It is of the saving alone and not kept.
 	Overlap              time.Duration
@@ -84,8 +86,8 @@ func SealedError(name string) *Error {
 // CredentialStore stores credentials. Opening one that was encrypted with
 // another master key returns a SealedError.
 type CredentialStore interface {
-	ListCredentials(ctx context.Context, ws string) ([]Credential, error)
-	OpenCredential(ctx context.Context, ws, name string) (c Credential, secret string, err error)
+	ListCredentials(ctx context.Context, ws WorkspaceID) ([]Credential, error)
+	OpenCredential(ctx context.Context, ws WorkspaceID, name string) (c Credential, secret string, err error)
 }
 
 // Resolver is the one place where secrets are looked up for use.
@@ -103,7 +105,7 @@ type Resolver struct {
 
 // Secret opens a credential to be sent to host, given as HostPort returns it.
 // An empty host means that the secret is not sent, as for signing.
-func (r *Resolver) Secret(ctx context.Context, ws, name, host string) (string, error) {
+func (r *Resolver) Secret(ctx context.Context, ws WorkspaceID, name, host string) (string, error) {
 	a, err := r.open(ctx, ws, name)
 	if err != nil {
 		return "", err
@@ -117,12 +119,12 @@ func (r *Resolver) Secret(ctx context.Context, ws, name, host string) (string, e
 // previousStore is what a store of credentials may also do: give the secrets of
 // a credential that were replaced and sign for a while.
 type previousStore interface {
-	PreviousSecrets(ctx context.Context, ws, name string) ([]SigningSecret, error)
+	PreviousSecrets(ctx context.Context, ws WorkspaceID, name string) ([]SigningSecret, error)
 }
 
 // SigningSecrets opens a credential for signing: its secret, and those that it
 // had a while ago.
-func (r *Resolver) SigningSecrets(ctx context.Context, ws, name string) ([]SigningSecret, error) {
+func (r *Resolver) SigningSecrets(ctx context.Context, ws WorkspaceID, name string) ([]SigningSecret, error) {
 	secret, err := r.Secret(ctx, ws, name, "")
 	if err != nil {
 		return nil, err
@@ -142,7 +144,7 @@ func (r *Resolver) SigningSecrets(ctx context.Context, ws, name string) ([]Signi
 // Access finds the credential for a provider. A reference names it; otherwise
 // it is the workspace's credential of the provider's name, the first that was
 // made for the provider, or the environment's.
-func (r *Resolver) Access(ctx context.Context, ws, provider string, ref any) (Access, error) {
+func (r *Resolver) Access(ctx context.Context, ws WorkspaceID, provider string, ref any) (Access, error) {
 	a, err := r.find(ctx, ws, provider, ref)
 	if err == nil && a.Trusted && a.BaseURL != "" && r.Reach != nil {
 		if err := r.Reach(ctx, a.BaseURL); err != nil {
@@ -152,7 +154,7 @@ func (r *Resolver) Access(ctx context.Context, ws, provider string, ref any) (Ac
 	return a, err
 }
 
-func (r *Resolver) find(ctx context.Context, ws, provider string, ref any) (Access, error) {
+func (r *Resolver) find(ctx context.Context, ws WorkspaceID, provider string, ref any) (Access, error) {
 	if name, isRef := SecretRef(ref); isRef {
 		return r.open(ctx, ws, name)
 	}
@@ -195,7 +197,7 @@ func (c *Credential) older(than *Credential) bool {
 	return c.ID < than.ID
 }
 
-func (r *Resolver) open(ctx context.Context, ws, name string) (Access, error) {
+func (r *Resolver) open(ctx context.Context, ws WorkspaceID, name string) (Access, error) {
 	c, secret, err := r.Store.OpenCredential(ctx, ws, name)
 	if errors.Is(err, &Error{Code: CodeNotFound}) {
 		return Access{}, Errorf(CodeProviderAuth, "There is no credential %q. Add it, or choose another one in the node.", name)

@@ -17,24 +17,26 @@ const (
 // Delivery is one webhook message and where it stands. Its ID is the
 // webhook-id header, the same on every attempt.
 type Delivery struct {
-	ID, WorkspaceID, FlowID string
-	Position                string // orders deliveries by when they were made
-	RunID                   string // empty for a test, which belongs to no run
-	Node                    string // empty for the per-run webhook
-	EndpointID              string
-	EndpointFailures        int64 // failed attempts at its endpoint since the last success; set only for workers
-	URL                     string
-	Body                    []byte
-	Secret                  any    // secret value; nil for that of the signer
-	Signer                  string // ID of the key or of the webhook secret that signs it; empty for the flow
-	Header                  string // custom signature header
-	Signature               any    // its value: secret reference or text
-	State                   DeliveryState
-	Attempt                 int64 // attempts begun in the present series
-	CreatedAt               time.Time
-	NextAt                  time.Time // when it is due; zero when ended
-	EndedAt                 time.Time
-	Erased                  Code // why its content is gone; empty while it is there
+	ID               string
+	WorkspaceID      WorkspaceID
+	FlowID           string
+	Position         string // orders deliveries by when they were made
+	RunID            string // empty for a test, which belongs to no run
+	Node             string // empty for the per-run webhook
+	EndpointID       string
+	EndpointFailures int64 // failed attempts at its endpoint since the last success; set only for workers
+	URL              string
+	Body             []byte
+	Secret           any    // secret value; nil for that of the signer
+	Signer           string // ID of the key or of the webhook secret that signs it; empty for the flow
+	Header           string // custom signature header
+	Signature        any    // its value: secret reference or text
+	State            DeliveryState
+	Attempt          int64 // attempts begun in the present series
+	CreatedAt        time.Time
+	NextAt           time.Time // when it is due; zero when ended
+	EndedAt          time.Time
+	Erased           Code // why its content is gone; empty while it is there
 }
 
 // Test marks a message sent to test a receiver. It is sent once.

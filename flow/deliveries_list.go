@@ -5,7 +5,7 @@ import "time"
 // DeliveryChoice is which deliveries a list shows. What is left empty does not
 // narrow it.
 type DeliveryChoice struct {
-	WorkspaceID string
+	WorkspaceID WorkspaceID
 	FlowID      string
 	EndpointID  string
 	Host        string // with its port, if it has one

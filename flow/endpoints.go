@@ -109,7 +109,7 @@ func (e *Endpoint) Trouble(now time.Time) Trouble {
 
 // FailedChoice is which failed deliveries are to be sent again.
 type FailedChoice struct {
-	WorkspaceID        string
+	WorkspaceID        WorkspaceID
 	FlowID, EndpointID string    // one of them, or neither for the whole workspace
 	Since              time.Time // made then or later; zero for all
 	// Asked is when the person looked at how many there are. What failed later

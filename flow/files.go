@@ -14,17 +14,18 @@ import (
 // File is content that travels through runs by reference. What lies on disk is
 // kept once per Hash, however many files have the same content.
 type File struct {
-	ID, WorkspaceID string
-	Name, MIME      string
-	Size            int64 // bytes
-	Hash            string
-	KeyID           string // the key that uploaded it, if any
-	CreatedAt       time.Time
+	ID          string
+	WorkspaceID WorkspaceID
+	Name, MIME  string
+	Size        int64 // bytes
+	Hash        string
+	KeyID       string // the key that uploaded it, if any
+	CreatedAt   time.Time
 }
 
 // NewFile is a file to be kept. An empty MIME is found out from the content.
 type NewFile struct {
-	WorkspaceID string
+	WorkspaceID WorkspaceID
 	RunID       string // the run it belongs to and is erased with; empty for an upload
 	KeyID       string
 	Name, MIME  string
@@ -35,7 +36,7 @@ type NewFile struct {
 // CodeBodyTooLarge, a missing file one of CodeNotFound.
 type FileStore interface {
 	SaveFile(ctx context.Context, n NewFile, content io.Reader) (*File, error)
-	OpenFile(ctx context.Context, ws, id string) (*File, io.ReadSeekCloser, error)
+	OpenFile(ctx context.Context, ws WorkspaceID, id string) (*File, io.ReadSeekCloser, error)
 }
 
 // Size is a number of bytes for people, such as 512 MiB.

@@ -25,7 +25,7 @@ const (
 )
 
 // URL is where the file can be fetched until expires.
-func (l *FileLinks) URL(ws, id string, expires time.Time) string {
+func (l *FileLinks) URL(ws WorkspaceID, id string, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 10)
 	return l.Base + "/v1/files/" + id + "?expires=" + at + "&signature=" + l.sign(ws, id, at)
 }
@@ -43,16 +43,16 @@ func (l *FileLinks) Valid(f *File, expires, signature string, now time.Time) boo
 
 // sign writes hex and not base64, in which the beginning of a key may appear
 // by chance, and URLs that hold keys are refused.
-func (l *FileLinks) sign(ws, id, expires string) string {
+func (l *FileLinks) sign(ws WorkspaceID, id, expires string) string {
 	mac := hmac.New(sha256.New, l.Key)
-	mac.Write([]byte(ws + "|" + id + "|" + expires))
+	mac.Write([]byte(string(ws+"|") + id + "|" + expires))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // Values returns values by name with a url in every file value inside them. A
 // url that somebody wrote there before is replaced. What holds no file is not
 // copied.
-func (l *FileLinks) Values(ws string, values map[string]any, expires time.Time) map[string]any {
+func (l *FileLinks) Values(ws WorkspaceID, values map[string]any, expires time.Time) map[string]any {
 	var copied map[string]any
 	for name, v := range values {
 		linked, changed := mapFiles(v, func(id string, file map[string]any) map[string]any { return l.link(ws, id, file, expires) })
@@ -70,7 +70,7 @@ func (l *FileLinks) Values(ws string, values map[string]any, expires time.Time) 
 	return values
 }
 
-func (l *FileLinks) link(ws, id string, file map[string]any, expires time.Time) map[string]any {
+func (l *FileLinks) link(ws WorkspaceID, id string, file map[string]any, expires time.Time) map[string]any {
 	file = maps.Clone(file)
 	delete(file, "url")
 	if l != nil {

@@ -5,7 +5,8 @@ import "time"
 // Flow is what a workspace owns: a draft that the editor edits and published
 // versions that programs call.
 type Flow struct {
-	ID, WorkspaceID   string
+	ID                string
+	WorkspaceID       WorkspaceID
 	Name, Description string
 	Tags              []string // by name; see ParseTags
 	Draft             []byte   // canonical document; it may be invalid
@@ -45,7 +46,8 @@ type Caller struct {
 
 // Workspace owns flows, keys, credentials and runs.
 type Workspace struct {
-	ID, Name   string
+	ID         WorkspaceID
+	Name       string
 	MaxRunning int64 // runs at once over all flows; 0 means no limit
 	MaxQueued  int64 // waiting runs beyond which a start is refused
 	CreatedAt  time.Time

@@ -12,8 +12,9 @@ import (
 
 // Form is a published flow as a page that anybody with its address can use.
 type Form struct {
-	FlowID, WorkspaceID string
-	On                  bool // off is as if there were no form
+	FlowID      string
+	WorkspaceID WorkspaceID
+	On          bool // off is as if there were no form
 	FormSettings
 	Day, Taken int64 // runs that it started on Day, as FormDay counts days
 	UpdatedAt  time.Time
@@ -33,7 +34,7 @@ type FormSettings struct {
 }
 
 // NewForm is the form of a flow before anybody decided about it: off.
-func NewForm(ws, flowID string) *Form {
+func NewForm(ws WorkspaceID, flowID string) *Form {
 	return &Form{FlowID: flowID, WorkspaceID: ws, FormSettings: FormSettings{PerMinute: 10, PerDay: 500, MaxFile: 25 << 20}}
 }
 

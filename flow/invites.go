@@ -23,12 +23,14 @@ func (i *Invite) Life() time.Duration {
 // Invite is a link that works once. It lets somebody become a member, or, with
 // a UserID, lets that member set a new password.
 type Invite struct {
-	ID, WorkspaceID, Workspace string
-	Email                      string // for whom it is
-	Role                       MemberRole
-	UserID                     string // whose password it sets; empty on invitations
-	CreatedBy, InvitedBy       string // ID and name of who made it
-	CreatedAt, ExpiresAt       time.Time
+	ID                   string
+	WorkspaceID          WorkspaceID
+	Workspace            string
+	Email                string // for whom it is
+	Role                 MemberRole
+	UserID               string // whose password it sets; empty on invitations
+	CreatedBy, InvitedBy string // ID and name of who made it
+	CreatedAt, ExpiresAt time.Time
 }
 
 // NewLinkToken makes the secret part of a link: 130 random bits. It is kept

@@ -4,7 +4,7 @@ import "testing"
 
 func TestMayResetPassword(t *testing.T) {
 	t.Parallel()
-	in := func(ws string, role MemberRole) Member { return Member{WorkspaceID: ws, Role: role} }
+	in := func(ws WorkspaceID, role MemberRole) Member { return Member{WorkspaceID: ws, Role: role} }
 	own := []Member{in("a", MemberOwner), in("b", MemberOwner), in("c", MemberEditor)}
 	for _, c := range []struct {
 		name   string

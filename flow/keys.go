@@ -20,26 +20,27 @@ const (
 
 // Key lets a program call /v1. The key text itself is kept nowhere.
 type Key struct {
-	ID, WorkspaceID string
-	Name            string
-	Prefix          string // the first characters, to recognise it by
-	Hash            string // SHA-256 of the key text, in hex
-	Scopes          []Scope
-	Flows           []string // allowed flow IDs; empty means all of the workspace
-	RPM             int64    // requests a minute; 0 means no limit, as below
-	Concurrency     int64    // runs that have not ended
-	USDPerDay       int64    // nano-dollars per UTC day
-	RunsPerDay      int64    // runs accepted per UTC day
-	CreatedAt       time.Time
-	CreatedBy       string    // ID of a person, or "cli"
-	RolledAt        time.Time // when the present text was made, if it is not the first
-	Previous        KeyText
-	ExpiresAt       time.Time // zero: never
-	RevokedAt       time.Time // zero unless revoked
-	LastUsedAt      time.Time
-	LastUsedIP      string
-	Uses            int64
-	Trigger         Trigger // what runs started with it are triggered by; empty means api
+	ID          string
+	WorkspaceID WorkspaceID
+	Name        string
+	Prefix      string // the first characters, to recognise it by
+	Hash        string // SHA-256 of the key text, in hex
+	Scopes      []Scope
+	Flows       []string // allowed flow IDs; empty means all of the workspace
+	RPM         int64    // requests a minute; 0 means no limit, as below
+	Concurrency int64    // runs that have not ended
+	USDPerDay   int64    // nano-dollars per UTC day
+	RunsPerDay  int64    // runs accepted per UTC day
+	CreatedAt   time.Time
+	CreatedBy   string    // ID of a person, or "cli"
+	RolledAt    time.Time // when the present text was made, if it is not the first
+	Previous    KeyText
+	ExpiresAt   time.Time // zero: never
+	RevokedAt   time.Time // zero unless revoked
+	LastUsedAt  time.Time
+	LastUsedIP  string
+	Uses        int64
+	Trigger     Trigger // what runs started with it are triggered by; empty means api
 
 	// Presented is the hash of the secret that the caller sent: Hash or
 	// Previous.Hash. It is empty where nobody did.

@@ -163,15 +163,16 @@ type Example struct {
 
 // In is what a node is given to do its job.
 type In struct {
-	WorkspaceID, FlowID, RunID string
-	Path, Node                 string
-	Attempt                    int
-	Key                        string         // execution key run_id:path, the same over retries
-	Config                     map[string]any // every field: edge over typed value over default, templates filled in
-	Ports                      map[string]any // what arrived by edges; a list port holds []any
-	Inputs                     map[string]any // the run's inputs
-	Collected                  map[string]any // output values by name, for kinds that collect
-	State                      any            // what this step saved earlier, in this attempt or one before
+	WorkspaceID   WorkspaceID
+	FlowID, RunID string
+	Path, Node    string
+	Attempt       int
+	Key           string         // execution key run_id:path, the same over retries
+	Config        map[string]any // every field: edge over typed value over default, templates filled in
+	Ports         map[string]any // what arrived by edges; a list port holds []any
+	Inputs        map[string]any // the run's inputs
+	Collected     map[string]any // output values by name, for kinds that collect
+	State         any            // what this step saved earlier, in this attempt or one before
 	// Secret reads the credential that a secret value refers to, for use
 	// against host; a plain text that came by an edge is returned as it is.
 	Secret func(ctx context.Context, value any, host string) (string, error)

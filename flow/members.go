@@ -23,8 +23,9 @@ func (r MemberRole) AtLeast(other MemberRole) bool {
 
 // Member is a person in a workspace.
 type Member struct {
-	UserID, Name, Email    string
-	WorkspaceID, Workspace string // the workspace's ID and name
-	Role                   MemberRole
-	JoinedAt               time.Time // only where members are listed
+	UserID, Name, Email string
+	WorkspaceID         WorkspaceID
+	Workspace           string // the workspace's ID and name
+	Role                MemberRole
+	JoinedAt            time.Time // only where members are listed
 }

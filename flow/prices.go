@@ -6,7 +6,7 @@ import "context"
 // counts where the provider does not report a cost itself. All amounts are in
 // nano-dollars (1e-9 USD).
 type Price struct {
-	WorkspaceID string
+	WorkspaceID WorkspaceID
 	Model       string // provider/model
 	Input       int64  // per million tokens
 	Output      int64  // per million tokens
@@ -16,7 +16,7 @@ type Price struct {
 
 // PriceStore keeps prices. A model without a price is no error.
 type PriceStore interface {
-	FindPrice(ctx context.Context, ws, model string) (p Price, known bool, err error)
+	FindPrice(ctx context.Context, ws WorkspaceID, model string) (p Price, known bool, err error)
 }
 
 const million = 1_000_000

@@ -116,7 +116,7 @@ const DefaultQuota = -1
 // WithDefaults returns the quota of a workspace, with the server's default for
 // each number that the operator did not set. The default workspace belongs to
 // the operator and has no default quota.
-func (own Storage) WithDefaults(workspaceID string, defaults Storage) Storage {
+func (own Storage) WithDefaults(workspaceID WorkspaceID, defaults Storage) Storage {
 	if workspaceID == DefaultWorkspace {
 		defaults = Storage{}
 	}

@@ -119,36 +119,38 @@ type Progress struct {
 
 // Run is one execution of one document with one set of inputs.
 type Run struct {
-	ID, WorkspaceID, FlowID string
-	Version                 int64 // 0 for a draft run
-	Draft                   bool
-	DocumentHash            string
-	State                   RunState
-	Attempt                 int64 // counts hand-overs to a worker and fences their writes
-	Trigger                 Trigger
-	KeyID, UserID           string
-	ParentRunID             string
-	RerunFrom               string // the node a rerun was asked from
-	Inputs                  map[string]any
-	Outputs                 map[string]any
-	Error                   *Error
-	Metadata                map[string]any
-	Usage                   Usage
-	Progress                Progress
-	Seq                     int64 // number of the newest event of the run
-	RunSeq                  int64 // number of the event that tells the present run state
-	Writes                  int64 // counts its writes by a worker, so that one that is repeated is known; 0: not counted
-	Save                    bool  // false: content is erased once the run and its deliveries have ended
-	Timeout                 time.Duration
-	CancelRequested         bool
-	Crashes                 int // crashes in a row that cut it short with nothing recorded between
-	CreatedAt               time.Time
-	StartedAt               time.Time // zero until then, as are those below
-	EndedAt                 time.Time
-	ExpiresAt               time.Time
-	DeadlineAt              time.Time
-	WaitingSince            time.Time
-	Erased                  Code // why the content is gone (result_not_saved, run_expired); empty while it is there
+	ID              string
+	WorkspaceID     WorkspaceID
+	FlowID          string
+	Version         int64 // 0 for a draft run
+	Draft           bool
+	DocumentHash    string
+	State           RunState
+	Attempt         int64 // counts hand-overs to a worker and fences their writes
+	Trigger         Trigger
+	KeyID, UserID   string
+	ParentRunID     string
+	RerunFrom       string // the node a rerun was asked from
+	Inputs          map[string]any
+	Outputs         map[string]any
+	Error           *Error
+	Metadata        map[string]any
+	Usage           Usage
+	Progress        Progress
+	Seq             int64 // number of the newest event of the run
+	RunSeq          int64 // number of the event that tells the present run state
+	Writes          int64 // counts its writes by a worker, so that one that is repeated is known; 0: not counted
+	Save            bool  // false: content is erased once the run and its deliveries have ended
+	Timeout         time.Duration
+	CancelRequested bool
+	Crashes         int // crashes in a row that cut it short with nothing recorded between
+	CreatedAt       time.Time
+	StartedAt       time.Time // zero until then, as are those below
+	EndedAt         time.Time
+	ExpiresAt       time.Time
+	DeadlineAt      time.Time
+	WaitingSince    time.Time
+	Erased          Code // why the content is gone (result_not_saved, run_expired); empty while it is there
 	// Sizes are the stored bytes of each step by its path, and of outputs and
 	// error under "". The store maintains them while the run is worked on; nil
 	// means not loaded.

@@ -4,7 +4,7 @@ import "time"
 
 // RunChoice is which runs a list shows. What is left empty does not narrow it.
 type RunChoice struct {
-	WorkspaceID string
+	WorkspaceID WorkspaceID
 	FlowID      string
 	KeyID       string
 	States      []RunState

@@ -7,17 +7,18 @@ import (
 
 // Start asks for a run of a flow.
 type Start struct {
-	WorkspaceID, FlowID string
-	Key                 *Key // who asks; nil for a person
-	UserID              string
-	Trigger             Trigger
-	Given               map[string]any // values by input name, as they came
-	Coerce              bool           // given values are texts of a form or a command line
-	Options             RunOptions
-	IdempotencyKey      string
-	Fingerprint         string        // of method, path and body; compared when the key repeats
-	Wait                time.Duration // hold the answer until the run ends, at most this long
-	TestRun             *TestRun      // the builder tries the draft out; nil for everybody else
+	WorkspaceID    WorkspaceID
+	FlowID         string
+	Key            *Key // who asks; nil for a person
+	UserID         string
+	Trigger        Trigger
+	Given          map[string]any // values by input name, as they came
+	Coerce         bool           // given values are texts of a form or a command line
+	Options        RunOptions
+	IdempotencyKey string
+	Fingerprint    string        // of method, path and body; compared when the key repeats
+	Wait           time.Duration // hold the answer until the run ends, at most this long
+	TestRun        *TestRun      // the builder tries the draft out; nil for everybody else
 }
 
 // TestRun runs the draft with what is pinned standing in for its nodes.
@@ -82,7 +83,8 @@ type Started struct {
 
 // RunFilter selects runs, newest first.
 type RunFilter struct {
-	WorkspaceID, FlowID, KeyID  string
+	WorkspaceID                 WorkspaceID
+	FlowID, KeyID               string
 	States                      []RunState
 	CreatedAfter, CreatedBefore time.Time
 	BeforeID                    string // continue below this ID

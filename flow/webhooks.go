@@ -22,7 +22,10 @@ type WebhookSecret struct {
 // WebhookOwner identifies the owner of a signing secret: a webhook node and the
 // host of its URL. Host is empty if the URL comes by an edge or a template, and
 // both are empty for webhooks of runs that no key started.
-type WebhookOwner struct{ WorkspaceID, FlowID, Node, Host string }
+type WebhookOwner struct {
+	WorkspaceID        WorkspaceID
+	FlowID, Node, Host string
+}
 
 // FixedURL returns the URL that is typed in a webhook node, or "" if an edge or
 // a template provides it and a caller may choose the receiver.

@@ -30,9 +30,11 @@ const GuiltyAt = 3
 // consecutive crashes, or in flight in ten, with nothing recorded in between.
 // It is held back until it is tried separately.
 type Suspect struct {
-	RunID, WorkspaceID, FlowID string
-	TrialSize                  int // number of suspects in its last trial, which a crash ended; 0: none
-	Guilt                      int // from crashes in its own trials; see GuiltyAt
+	RunID       string
+	WorkspaceID WorkspaceID
+	FlowID      string
+	TrialSize   int // number of suspects in its last trial, which a crash ended; 0: none
+	Guilt       int // from crashes in its own trials; see GuiltyAt
 }
 
 // TrialGroups divides the suspects into groups to be tried one after the other.

@@ -59,7 +59,7 @@ type Config struct {
 
 	// Welcome adds sample flows to a workspace that never had a flow, and returns
 	// the one to show first, or "".
-	Welcome func(ctx context.Context, ws string) (flowID string, err error)
+	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID string, err error)
 
 	MaxInFlight int   // API requests handled at once; default 4096
 	MaxHeld     int   // API requests that wait or stream at once; default 8192
@@ -138,7 +138,9 @@ func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) { return s.AP
 
 // FlowEdited notifies open editors of a flow that its draft has a new revision. The
 // store calls it after each commit, by this process or another.
-func (s *Server) FlowEdited(ws, flowID string, rev int64) { s.Editor.FlowEdited(ws, flowID, rev) }
+func (s *Server) FlowEdited(ws flow.WorkspaceID, flowID string, rev int64) {
+	s.Editor.FlowEdited(string(ws), flowID, rev)
+}
 
 // OnBroadcast handles a message that another instance broadcast. It returns
 // immediately.

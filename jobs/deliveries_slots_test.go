@@ -64,11 +64,11 @@ func (r *hangingReceiver) mostHeld() (most int) {
 
 // queueWebhooks queues n webhooks of a workspace without a run. Each call creates a
 // flow, and so an endpoint of its own.
-func (fx *fixture) queueWebhooks(ws string, url string, n int) {
+func (fx *fixture) queueWebhooks(ws flow.WorkspaceID, url string, n int) {
 	fx.t.Helper()
 	ctx := context.Background()
 	f := &flow.Flow{WorkspaceID: ws, Name: "Send", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
-	err := fx.store.CreateWorkspace(ctx, flow.Workspace{ID: ws, Name: ws})
+	err := fx.store.CreateWorkspace(ctx, flow.Workspace{ID: ws, Name: string(ws)})
 	if err == nil {
 		err = fx.store.CreateFlow(ctx, f)
 	}

@@ -39,8 +39,8 @@ func newDocumentCache(store flowStore, kinds *flow.Registry) *documentCache {
 // find returns the compiled document of a hash in a workspace. Its errors have the
 // code CodeNotFound or, if this version of Sluice cannot compile the document,
 // CodeDocumentInvalid; others are those of the database.
-func (c *documentCache) find(ctx context.Context, ws, hash string) (*compiledDocument, error) {
-	key := ws + "/" + hash
+func (c *documentCache) find(ctx context.Context, ws flow.WorkspaceID, hash string) (*compiledDocument, error) {
+	key := string(ws+"/") + hash
 	if d, ok := c.cache.Get(key); ok {
 		return d, nil
 	}

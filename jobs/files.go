@@ -24,7 +24,7 @@ const (
 // fileChecker checks the files in the inputs of one run.
 type fileChecker struct {
 	r       *Runner
-	ws      string
+	ws      flow.WorkspaceID
 	key     *flow.Key      // that starts the run; nil for a user
 	given   map[string]any // inputs from the caller; others are the flow's defaults or the parent's
 	found   map[string]*flow.File

@@ -118,7 +118,7 @@ func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *engine.Gra
 
 // stepsWithFiles drops the steps whose output files have been erased, so that they
 // run again.
-func (r *Runner) stepsWithFiles(ctx context.Context, ws string, steps []flow.Step) ([]flow.Step, error) {
+func (r *Runner) stepsWithFiles(ctx context.Context, ws flow.WorkspaceID, steps []flow.Step) ([]flow.Step, error) {
 	var ids []string
 	for i := range steps {
 		ids = append(ids, flow.FileIDs(steps[i].Outputs)...)

@@ -43,31 +43,31 @@ type Store interface {
 
 // flowStore finds flows, their versions and documents.
 type flowStore interface {
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
 	// RecentLiveVersion returns the live version from a cache, or false if it is not
 	// cached. The cache may be stale: StartRun and CheckLiveVersion verify it.
-	RecentLiveVersion(ctx context.Context, ws, flowID string) (flow.LiveVersion, bool, error)
-	CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error
-	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
-	ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error)
+	RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (flow.LiveVersion, bool, error)
+	CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, number int64) error
+	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
+	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
+	ListPins(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Pin, error)
 }
 
 // runStore starts, reads and writes runs.
 type runStore interface {
 	engine.Journal // also sets Run.ExpiresAt when it commits an end
 
-	FindStarted(ctx context.Context, ws, idempotencyKey, fingerprint string) (*flow.Run, error)
+	FindStarted(ctx context.Context, ws flow.WorkspaceID, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
-	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
+	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
+	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error)
 	LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error)
 	// HoldRun records that this instance still holds the run, or returns flow.ErrFenced
 	// if another attempt is the current one.
 	HoldRun(ctx context.Context, runID string, attempt int64) error
 	FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error)
 
-	RequestCancel(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
 	// CancelRequested lists the canceled runs that the instance still works on.
 	CancelRequested(ctx context.Context, instance string) ([]string, error)
 
@@ -101,8 +101,8 @@ type expiryStore interface {
 }
 
 type fileStore interface {
-	FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error)
-	FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error)
+	FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error)
+	FileUses(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error)
 	ExpireFiles(ctx context.Context, now time.Time, limit int) (int, error)
 	RemoveErasedFiles(ctx context.Context, limit int) (int, error)
 	SweepFiles(ctx context.Context, before time.Time) error

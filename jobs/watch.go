@@ -209,7 +209,7 @@ func (r *Runner) WatchText(runID string) flow.Watch {
 
 // AwaitRun waits until the run has ended, or for at most limit, and returns it. An
 // outage of the database during the wait is not an error.
-func (r *Runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error) {
+func (r *Runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error) {
 	w := r.broker.watch(runID)
 	defer r.broker.removeWatcher(runID, w)
 	run, err := r.store.FindRun(ctx, ws, flowID, runID)

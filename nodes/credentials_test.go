@@ -16,11 +16,11 @@ import (
 // boundVault has one credential, for the given hosts.
 type boundVault []string
 
-func (boundVault) ListCredentials(context.Context, string) ([]flow.Credential, error) {
+func (boundVault) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
 	return nil, nil
 }
 
-func (v boundVault) OpenCredential(_ context.Context, _, name string) (flow.Credential, string, error) {
+func (v boundVault) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	return flow.Credential{Name: name, Hosts: v}, `s3cret/with "quotes"&more`, nil
 }
 

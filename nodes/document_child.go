@@ -122,7 +122,7 @@ func beReader(in io.Reader, out io.Writer) int {
 // readInChild reads content in a process of its own, which ends with ctx. All of
 // the content is fetched before a place for a process is taken, so that a slow
 // server holds up nobody.
-func readInChild(ctx context.Context, workspace string, what reading, content io.Reader) (readText, error) {
+func readInChild(ctx context.Context, workspace flow.WorkspaceID, what reading, content io.Reader) (readText, error) {
 	head, err := json.Marshal(what)
 	if err != nil {
 		return readText{}, fmt.Errorf("ask a reader: %w", err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"sluice/flow"
 )
 
 // readerQueue hands out the places for readers. A workspace that has many
@@ -13,22 +15,22 @@ import (
 type readerQueue struct {
 	mu    sync.Mutex
 	free  int
-	held  map[string]int // places by workspace
+	held  map[flow.WorkspaceID]int // places by workspace
 	lines []*readerLine  // those of workspaces that wait; the one served last is at the end
 }
 
 // readerLine is who waits of one workspace, first come, first served.
 type readerLine struct {
-	workspace string
+	workspace flow.WorkspaceID
 	waiting   []chan struct{} // closed when a place is theirs
 }
 
 func newReaderQueue(places int) *readerQueue {
-	return &readerQueue{free: places, held: map[string]int{}}
+	return &readerQueue{free: places, held: map[flow.WorkspaceID]int{}}
 }
 
 // take waits for a place, which is to be given back.
-func (q *readerQueue) take(ctx context.Context, workspace string) error {
+func (q *readerQueue) take(ctx context.Context, workspace flow.WorkspaceID) error {
 	turn := q.join(workspace)
 	select {
 	case <-turn:
@@ -39,7 +41,7 @@ func (q *readerQueue) take(ctx context.Context, workspace string) error {
 	}
 }
 
-func (q *readerQueue) join(workspace string) (turn chan struct{}) {
+func (q *readerQueue) join(workspace flow.WorkspaceID) (turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	turn = make(chan struct{})
@@ -53,7 +55,7 @@ func (q *readerQueue) join(workspace string) (turn chan struct{}) {
 }
 
 // leave takes somebody out who does not want to wait any longer.
-func (q *readerQueue) leave(workspace string, turn chan struct{}) {
+func (q *readerQueue) leave(workspace flow.WorkspaceID, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, line := range q.lines {
@@ -69,13 +71,13 @@ func (q *readerQueue) leave(workspace string, turn chan struct{}) {
 }
 
 // give hands a place back.
-func (q *readerQueue) give(workspace string) {
+func (q *readerQueue) give(workspace flow.WorkspaceID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.release(workspace)
 }
 
-func (q *readerQueue) release(workspace string) {
+func (q *readerQueue) release(workspace flow.WorkspaceID) {
 	q.free++
 	if q.held[workspace]--; q.held[workspace] == 0 {
 		delete(q.held, workspace)

@@ -58,7 +58,7 @@ func TestDocumentReaders(t *testing.T) {
 			wait := func(workspaces ...string) {
 				for _, ws := range workspaces {
 					go func() {
-						if q.take(t.Context(), ws) == nil {
+						if q.take(t.Context(), flow.WorkspaceID(ws)) == nil {
 							order = append(order, ws)
 						}
 					}()
@@ -67,7 +67,7 @@ func TestDocumentReaders(t *testing.T) {
 			}
 			wait("a", "a", "a", "a", "a", "b", "b", "c")
 			for _, ws := range []string{"a", "b", "a", "c", "b", "a"} {
-				q.give(ws)
+				q.give(flow.WorkspaceID(ws))
 				synctest.Wait()
 			}
 			if want := []string{"a", "a", "b", "c", "a", "b", "a", "a"}; !slices.Equal(order, want) {

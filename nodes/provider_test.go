@@ -16,7 +16,7 @@ import (
 // safe is a vault that holds certain credentials.
 type safe map[string]flow.Credential
 
-func (s safe) ListCredentials(context.Context, string) ([]flow.Credential, error) {
+func (s safe) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
 	var list []flow.Credential
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		c := s[name]
@@ -26,7 +26,7 @@ func (s safe) ListCredentials(context.Context, string) ([]flow.Credential, error
 	return list, nil
 }
 
-func (s safe) OpenCredential(_ context.Context, _, name string) (flow.Credential, string, error) {
+func (s safe) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	c, ok := s[name]
 	if !ok {
 		return c, "", flow.Errorf(flow.CodeNotFound, "There is no such credential.")

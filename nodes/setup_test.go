@@ -277,19 +277,21 @@ func (w *world) equip(in *flow.In) {
 // vault has a credential of every name but one.
 type vault struct{}
 
-func (vault) ListCredentials(context.Context, string) ([]flow.Credential, error) { return nil, nil }
+func (vault) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
+	return nil, nil
+}
 
-func (vault) OpenCredential(_ context.Context, ws, name string) (flow.Credential, string, error) {
+func (vault) OpenCredential(_ context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	if name == "missing" {
 		return flow.Credential{}, "", flow.Errorf(flow.CodeNotFound, "There is no such credential.")
 	}
-	return flow.Credential{Name: name}, "secret-of-" + ws + "-" + name, nil
+	return flow.Credential{Name: name}, string("secret-of-"+ws+"-") + name, nil
 }
 
 // priceList is what the workspace entered, by model.
 type priceList map[string]flow.Price
 
-func (p priceList) FindPrice(_ context.Context, _, model string) (flow.Price, bool, error) {
+func (p priceList) FindPrice(_ context.Context, _ flow.WorkspaceID, model string) (flow.Price, bool, error) {
 	price, known := p[model]
 	return price, known, nil
 }
@@ -322,7 +324,7 @@ func (m *memoryFiles) SaveFile(_ context.Context, n flow.NewFile, content io.Rea
 	return &f, nil
 }
 
-func (m *memoryFiles) OpenFile(_ context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
+func (m *memoryFiles) OpenFile(_ context.Context, ws flow.WorkspaceID, id string) (*flow.File, io.ReadSeekCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f, ok := m.kept[id]

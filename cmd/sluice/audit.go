@@ -32,7 +32,7 @@ var errAuditBroken = errors.New("an audit log does not match its chain; see abov
 
 // Run verifies the audit logs. The server may be running.
 func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	chains, err := store.VerifyAudit(ctx, c.Workspace)
+	chains, err := store.VerifyAudit(ctx, flow.WorkspaceID(c.Workspace))
 	if err != nil {
 		return err
 	}

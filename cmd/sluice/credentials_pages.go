@@ -82,7 +82,7 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 func (p *pageProviders) CheckSecret(secret string) string { return flow.CheckSecret(secret) }
 
 // Test checks a credential with its provider.
-func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, error) {
+func (p *pageProviders) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {
 	access, err := p.upstreams.resolver(p.store).Access(ctx, ws, name, map[string]any{"credential": name})
 	if err != nil {
 		return "", err
@@ -99,7 +99,7 @@ func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, erro
 
 // Environment lists the secrets in the environment. Only the default workspace may use
 // them, because the operator pays for them.
-func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
+func (p *pageProviders) Environment(ws flow.WorkspaceID) (list []flow.Credential) {
 	if ws != flow.DefaultWorkspace {
 		return nil
 	}
@@ -113,11 +113,11 @@ func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
 
 // ProposeHosts returns the hosts that the flows of the workspace send its
 // credentials to.
-func (p *pageProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
+func (p *pageProviders) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error) {
 	return library.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
 }
 
 // CredentialUses reads the drafts and live versions of the workspace.
-func (p *pageProviders) CredentialUses(ctx context.Context, ws string) (map[string][]library.CredentialUse, error) {
+func (p *pageProviders) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
 	return library.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
 }

@@ -45,7 +45,7 @@ func (f *findings) literalSecrets(ctx context.Context, store *db.Store) {
 	for _, w := range workspaces {
 		if err == nil {
 			var more []string
-			more, err = library.LiteralSecrets(ctx, store, w, nodes.New(nodes.Deps{}))
+			more, err = library.LiteralSecrets(ctx, store, flow.WorkspaceID(w), nodes.New(nodes.Deps{}))
 			flows = append(flows, more...)
 		}
 	}
@@ -64,7 +64,7 @@ func credentialNames(list []flow.Credential) string {
 	names := make([]string, len(list))
 	for i, c := range list {
 		if names[i] = c.Name; c.WorkspaceID != flow.DefaultWorkspace {
-			names[i] += " (" + c.WorkspaceID + ")"
+			names[i] += string(" (" + c.WorkspaceID + ")")
 		}
 	}
 	return strings.Join(names, ", ")

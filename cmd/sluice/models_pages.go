@@ -36,7 +36,7 @@ type pageModels struct {
 // modelStore reads the credentials and prices of a workspace.
 type modelStore interface {
 	flow.CredentialStore
-	ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
+	ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error)
 }
 
 // newPageModels returns the model lists of the dashboard. Lists of providers are
@@ -46,7 +46,7 @@ func newPageModels(u *upstreams, servers *localServers, store modelStore, direct
 }
 
 // ListModels returns the models that can be chosen for a task.
-func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []components.ModelGroup {
+func (m *pageModels) ListModels(ctx context.Context, ws flow.WorkspaceID, task, query string) []components.ModelGroup {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	if task == "hosted" {
@@ -92,7 +92,7 @@ func groupOf(title, provider string, models []providers.Model, query string, pri
 
 // listReachable lists the models of all reachable providers concurrently, so that the
 // page takes as long as the slowest of them and not as long as all together.
-func (m *pageModels) listReachable(ctx context.Context, ws, task, query string, prices map[string]string) []components.ModelGroup {
+func (m *pageModels) listReachable(ctx context.Context, ws flow.WorkspaceID, task, query string, prices map[string]string) []components.ModelGroup {
 	names := m.reachable(ctx, ws, task)
 	groups := make([]components.ModelGroup, len(names))
 	var all sync.WaitGroup
@@ -105,7 +105,7 @@ func (m *pageModels) listReachable(ctx context.Context, ws, task, query string, 
 
 // reachable returns the providers with a credential, and credentials with a
 // base URL of their own, in the order of the presets.
-func (m *pageModels) reachable(ctx context.Context, ws, task string) []string {
+func (m *pageModels) reachable(ctx context.Context, ws flow.WorkspaceID, task string) []string {
 	resolver := m.upstreams.resolver(m.store)
 	found := map[string]bool{}
 	list, _ := m.store.ListCredentials(ctx, ws)
@@ -135,7 +135,7 @@ func (m *pageModels) reachable(ctx context.Context, ws, task string) []string {
 }
 
 // listProvider lists the models of one provider. An error is shown beside its name.
-func (m *pageModels) listProvider(ctx context.Context, ws, name, query string, prices map[string]string) components.ModelGroup {
+func (m *pageModels) listProvider(ctx context.Context, ws flow.WorkspaceID, name, query string, prices map[string]string) components.ModelGroup {
 	title := name
 	if p, known := providers.FindPreset(name); known {
 		title = p.Title
@@ -180,7 +180,7 @@ func sentenceOf(err error) string {
 }
 
 // hosted lists the platform's models by category or by search words.
-func (m *pageModels) hosted(ctx context.Context, ws, query string) []components.ModelGroup {
+func (m *pageModels) hosted(ctx context.Context, ws flow.WorkspaceID, query string) []components.ModelGroup {
 	titles := map[string]string{}
 	var groups []components.ModelGroup
 	for _, c := range hosted.Catalogue().Categories() {
@@ -244,7 +244,7 @@ func priceText(p flow.Price) string {
 }
 
 // hostSecret returns the workspace's secret for the platform, or "".
-func (m *pageModels) hostSecret(ctx context.Context, ws string) (string, error) {
+func (m *pageModels) hostSecret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
 	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, "replicate", nil)
 	if errors.Is(err, flow.ErrNoAccess) {
 		return "", nil
@@ -257,7 +257,7 @@ func (m *pageModels) hostSecret(ctx context.Context, ws string) (string, error) 
 }
 
 // resolve describes a hosted model, at its newest version unless one is named.
-func (m *pageModels) resolve(ctx context.Context, ws, model string) (*hosted.Model, error) {
+func (m *pageModels) resolve(ctx context.Context, ws flow.WorkspaceID, model string) (*hosted.Model, error) {
 	secret, err := m.hostSecret(ctx, ws)
 	if err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ var resolveCodes = map[providers.Kind]flow.Code{
 
 // PinModel returns a copy of a node's config that uses a model. The version and the
 // schema are stored in the node, so that it runs the same way after the model changes.
-func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, model string) (map[string]any, error) {
+func (m *pageModels) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error) {
 	found, err := m.resolve(ctx, ws, model)
 	if err != nil {
 		return nil, err
@@ -298,7 +298,7 @@ func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, mode
 
 // UpgradeModel compares a node's pinned version with the newest one. It changes nothing;
 // the editor shows the result and asks before it applies it.
-func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, edges []flow.Edge) (editorview.ModelUpgrade, error) {
+func (m *pageModels) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.ModelUpgrade, error) {
 	out := editorview.ModelUpgrade{Model: flow.Text(n.Config["model"])}
 	if ref, err := hosted.ParseRef(out.Model); err == nil {
 		out.Model = ref.Path() // without the version that it names
@@ -335,7 +335,7 @@ func (m *pageModels) Providers() (list []components.Option) {
 
 // NewCredential returns the credential that "sluice credential add" would store
 // for the same values, from the short form that the editor shows beside a node.
-func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
+func (m *pageModels) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
 		return flow.Credential{}, refusal(field, "%s", text)
 	}

@@ -15,9 +15,11 @@ import (
 // noSecrets is a workspace without credentials and prices.
 type noSecrets struct{}
 
-func (noSecrets) ListCredentials(context.Context, string) ([]flow.Credential, error) { return nil, nil }
-func (noSecrets) ListPrices(context.Context, string) ([]flow.Price, error)           { return nil, nil }
-func (noSecrets) OpenCredential(context.Context, string, string) (flow.Credential, string, error) {
+func (noSecrets) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
+	return nil, nil
+}
+func (noSecrets) ListPrices(context.Context, flow.WorkspaceID) ([]flow.Price, error) { return nil, nil }
+func (noSecrets) OpenCredential(context.Context, flow.WorkspaceID, string) (flow.Credential, string, error) {
 	return flow.Credential{}, "", flow.Errorf(flow.CodeNotFound, "none")
 }
 

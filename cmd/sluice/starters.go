@@ -49,7 +49,7 @@ func starters() ([]console.Starter, error) {
 // addStarters publishes the first sample flows in a workspace that never had a
 // flow. It returns the ID of the flow to show first, or "" if it was deleted. A
 // workspace whose flows were all deleted gets no new ones.
-func (a *app) addStarters(ctx context.Context, ws string) (shown string, err error) {
+func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (shown string, err error) {
 	list, err := starters()
 	if err != nil {
 		return "", err
@@ -73,7 +73,7 @@ func (a *app) addStarters(ctx context.Context, ws string) (shown string, err err
 }
 
 // importStarters imports and publishes the sample flows that are marked First.
-func (a *app) importStarters(ctx context.Context, ws string, list []console.Starter) error {
+func (a *app) importStarters(ctx context.Context, ws flow.WorkspaceID, list []console.Starter) error {
 	for _, s := range list {
 		if !s.First {
 			continue

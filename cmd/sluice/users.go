@@ -50,7 +50,7 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "%s may sign in as %s.\n", c.Email, c.Role)
-	return store.Audit(ctx, c.Workspace, "cli", "member.add", u.Email, c.Role)
+	return store.Audit(ctx, flow.WorkspaceID(c.Workspace), "cli", "member.add", u.Email, c.Role)
 }
 
 // add finds or creates the account and adds it to the workspace.
@@ -71,12 +71,12 @@ func (c userAddCmd) add(ctx context.Context, store *db.Store, s *streams) (*flow
 		return nil, fmt.Errorf("hash the password: %w", err)
 	}
 	u = &flow.User{Email: c.Email, Name: cmp.Or(strings.TrimSpace(c.Name), c.Email), PasswordHash: hash}
-	return u, store.CreateUser(ctx, c.Workspace, u, flow.MemberRole(c.Role))
+	return u, store.CreateUser(ctx, flow.WorkspaceID(c.Workspace), u, flow.MemberRole(c.Role))
 }
 
 // addAgain adds an existing account to the workspace.
 func (c userAddCmd) addAgain(ctx context.Context, store *db.Store, u *flow.User) error {
-	err := store.AddMember(ctx, c.Workspace, u.ID, flow.MemberRole(c.Role))
+	err := store.AddMember(ctx, flow.WorkspaceID(c.Workspace), u.ID, flow.MemberRole(c.Role))
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
 		return fmt.Errorf("there is already a person with the e-mail address %s in this workspace", u.Email)
 	}

@@ -70,7 +70,7 @@ func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *d
 
 // showStorage prints the storage and the quotas of a workspace.
 func showStorage(ctx context.Context, store *db.Store, s *streams, id string, asJSON bool) error {
-	ws, err := store.FindStorage(ctx, id)
+	ws, err := store.FindStorage(ctx, flow.WorkspaceID(id))
 	if err != nil {
 		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
 	}
@@ -126,7 +126,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 		return err
 	}
 	defer store.Close()
-	ws, err := store.FindStorage(ctx, c.Workspace)
+	ws, err := store.FindStorage(ctx, flow.WorkspaceID(c.Workspace))
 	if err != nil {
 		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
 	}
@@ -144,10 +144,10 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 		}
 		changes = append(changes, fmt.Sprintf("%s from %s to %s", k, ownQuotaText(ws.Own, k), ownQuotaText(own, k)))
 	}
-	if err := store.SetQuota(ctx, ws.ID, own); err != nil {
+	if err := store.SetQuota(ctx, flow.WorkspaceID(ws.ID), own); err != nil {
 		return err
 	}
-	err = store.Audit(ctx, ws.ID, "cli", "workspace.limits", ws.ID, strings.Join(changes, ", "))
+	err = store.Audit(ctx, flow.WorkspaceID(ws.ID), "cli", "workspace.limits", ws.ID, strings.Join(changes, ", "))
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 

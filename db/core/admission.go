@@ -116,7 +116,7 @@ func (tx *Tx) flushLengths() error {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b FlowKey) int { return dbconn.CompareTexts(a.ws, b.ws, a.flow, b.flow) })
+	slices.SortFunc(keys, func(a, b FlowKey) int { return dbconn.CompareTexts(string(a.ws), string(b.ws), a.flow, b.flow) })
 	for _, k := range keys {
 		err := tx.AddQueueLength(tx.Ctx, gen.AddQueueLengthParams{WorkspaceID: k.ws, FlowID: k.flow, Queued: tx.Batch.Counts.joined[k]})
 		if err != nil {

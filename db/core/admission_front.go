@@ -9,6 +9,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // On PostgreSQL each statement is a round trip, and an admission makes its
@@ -46,7 +47,10 @@ WHERE runs.id = u.id AND runs.place = 1
 RETURNING runs.id, runs.attempt`
 
 // queuedRun is a queued run and the workspace, key and flow it belongs to.
-type queuedRun struct{ ws, key, flow, id string }
+type queuedRun struct {
+	ws            flow.WorkspaceID
+	key, flow, id string
+}
 
 func compareQueued(a, b queuedRun) int {
 	return cmp.Or(cmp.Compare(a.ws, b.ws), cmp.Compare(a.key, b.key), cmp.Compare(a.flow, b.flow), cmp.Compare(a.id, b.id))
@@ -110,15 +114,15 @@ func (tx *Tx) readFront(runs int) (queueFront, error) {
 // The following methods find the next group in the queue front if it was read,
 // and otherwise in the database.
 
-func (tx *Tx) nextWorkspace(c cursor) (string, error) {
+func (tx *Tx) nextWorkspace(c cursor) (flow.WorkspaceID, error) {
 	if tx.front == nil {
-		return tx.NextWorkspace(tx.Ctx, c.value)
+		return tx.NextWorkspace(tx.Ctx, flow.WorkspaceID(c.value))
 	}
-	w, err := tx.front.after(queuedRun{ws: c.value, key: dbconn.LastID})
+	w, err := tx.front.after(queuedRun{ws: flow.WorkspaceID(c.value), key: dbconn.LastID})
 	return w.ws, err
 }
 
-func (tx *Tx) nextKey(ws string, c cursor) (string, error) {
+func (tx *Tx) nextKey(ws flow.WorkspaceID, c cursor) (string, error) {
 	switch {
 	case tx.front != nil:
 		from := queuedRun{ws: ws, key: c.value}

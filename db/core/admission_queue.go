@@ -117,19 +117,19 @@ func (tx *Tx) moveToWorkers(ids, holders []string, busy []int64) (attempts map[s
 type roundRobin struct {
 	mu        sync.Mutex
 	workspace cursor
-	keys      map[string]cursor
+	keys      map[flow.WorkspaceID]cursor
 }
 
 func (t *roundRobin) served(w queuedRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.keys == nil {
-		t.keys = map[string]cursor{}
+		t.keys = map[flow.WorkspaceID]cursor{}
 	}
-	t.workspace, t.keys[w.ws] = cursor{w.ws, true}, cursor{w.key, true}
+	t.workspace, t.keys[w.ws] = cursor{string(w.ws), true}, cursor{w.key, true}
 }
 
-func (t *roundRobin) last(ws string) (workspace, key cursor) {
+func (t *roundRobin) last(ws flow.WorkspaceID) (workspace, key cursor) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.workspace, t.keys[ws]
@@ -152,7 +152,7 @@ func (tx *Tx) nextQueued() (w queuedRun, err error) {
 func (tx *Tx) findQueued() (w queuedRun, err error) {
 	from, _ := tx.Store.roundRobin.last("")
 	empty := true
-	err = rotate(from, tx.nextWorkspace, func(ws string) (bool, error) {
+	err = rotate(from, tx.nextWorkspace, func(ws flow.WorkspaceID) (bool, error) {
 		empty = false
 		w, err = tx.findInWorkspace(ws)
 		return w.id != "", err
@@ -162,7 +162,7 @@ func (tx *Tx) findQueued() (w queuedRun, err error) {
 }
 
 // findInWorkspace returns the oldest admissible run of the next key in turn.
-func (tx *Tx) findInWorkspace(ws string) (w queuedRun, err error) {
+func (tx *Tx) findInWorkspace(ws flow.WorkspaceID) (w queuedRun, err error) {
 	_, from := tx.Store.roundRobin.last(ws)
 	next := func(c cursor) (string, error) { return tx.nextKey(ws, c) }
 	err = rotate(from, next, func(key string) (bool, error) {
@@ -174,7 +174,7 @@ func (tx *Tx) findInWorkspace(ws string) (w queuedRun, err error) {
 
 // oldestOfKey finds the oldest queued run of a key whose flow has a free slot. It
 // reads one row per flow, however many runs are queued.
-func (tx *Tx) oldestOfKey(ws, key string) (oldest queuedRun, err error) {
+func (tx *Tx) oldestOfKey(ws flow.WorkspaceID, key string) (oldest queuedRun, err error) {
 	at := gen.NextFlowParams{WorkspaceID: ws, KeyID: key}
 	for {
 		r, err := tx.nextFlow(at)
@@ -212,7 +212,7 @@ type cursor struct {
 
 // rotate calls visit for each value that next finds, starting after start and
 // wrapping around once, until visit reports true.
-func rotate(start cursor, next func(cursor) (string, error), visit func(string) (bool, error)) error {
+func rotate[V ~string](start cursor, next func(cursor) (V, error), visit func(V) (bool, error)) error {
 	at, wrapped := start, !start.set
 	for {
 		v, err := next(at)
@@ -229,9 +229,9 @@ func rotate(start cursor, next func(cursor) (string, error), visit func(string) 
 		if done, err := visit(v); done || err != nil {
 			return err
 		}
-		if wrapped && start.set && v == start.value {
+		if wrapped && start.set && string(v) == start.value {
 			return nil
 		}
-		at = cursor{v, true}
+		at = cursor{string(v), true}
 	}
 }

@@ -60,13 +60,13 @@ func (k AuditKeys) sum(no int64, fields ...string) string {
 
 // Entry returns the MAC of an entry whose predecessor has the MAC previous.
 func (k AuditKeys) Entry(previous string, r gen.Audit) string {
-	return k.sum(r.KeyNo, "entry", r.WorkspaceID, fmt.Sprint(r.Seq), previous,
+	return k.sum(r.KeyNo, "entry", string(r.WorkspaceID), fmt.Sprint(r.Seq), previous,
 		r.ID, r.Actor, r.Action, r.Target, r.Detail, r.Ip, fmt.Sprint(r.CreatedAt))
 }
 
 // Chain returns the MAC of the row that records where a chain starts and ends.
 func (k AuditKeys) Chain(c gen.AuditChain) string {
-	return k.sum(c.KeyNo, "chain", c.WorkspaceID, fmt.Sprint(c.BeganAt), fmt.Sprint(c.Adopted),
+	return k.sum(c.KeyNo, "chain", string(c.WorkspaceID), fmt.Sprint(c.BeganAt), fmt.Sprint(c.Adopted),
 		fmt.Sprint(c.StartSeq), c.StartMac, fmt.Sprint(c.PrunedAt), fmt.Sprint(c.LastSeq), c.LastMac)
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"sluice/flow"
 )
 
 // broadcastChannel carries messages between instances that are not stored: who
@@ -41,7 +43,7 @@ func (s *DB) onBroadcast(payload string) {
 }
 
 // Edited calls FlowEdited for a draft that has reached a revision.
-func (s *DB) Edited(ws, flowID string, rev int64) {
+func (s *DB) Edited(ws flow.WorkspaceID, flowID string, rev int64) {
 	if s.FlowEdited != nil {
 		s.FlowEdited(ws, flowID, rev)
 	}
@@ -55,7 +57,7 @@ func (s *DB) onEdited(payload string) {
 		return
 	}
 	if rev, err := strconv.ParseInt(parts[0], 10, 64); err == nil {
-		s.Edited(parts[2], parts[1], rev)
+		s.Edited(flow.WorkspaceID(parts[2]), parts[1], rev)
 	}
 }
 

@@ -39,7 +39,7 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
 
 // takeStart counts a start against a budget of runs. The count is exact, because
 // concurrent transactions update the same row one after the other.
-func (tx *Tx) takeStart(ws string, b flow.Budget, day time.Time) error {
+func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error {
 	if b.Limit <= 0 {
 		return nil
 	}
@@ -57,9 +57,10 @@ func (tx *Tx) takeStart(ws string, b flow.Budget, day time.Time) error {
 // Spending holds the daily cost limits of a flow and a key, in nano-dollars. 0
 // means no limit.
 type Spending struct {
-	WorkspaceID, FlowID string
-	KeyID, KeyName      string // empty without a key
-	FlowUSD, KeyUSD     int64
+	WorkspaceID     flow.WorkspaceID
+	FlowID          string
+	KeyID, KeyName  string // empty without a key
+	FlowUSD, KeyUSD int64
 }
 
 // CheckSpending returns an error if the key or the flow has used up its daily
@@ -86,7 +87,7 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Tim
 
 // Spent returns the cost of the key or flow of a budget on a day, in
 // nano-dollars.
-func Spent(ctx context.Context, q *gen.Queries, ws string, b flow.Budget, day string) (int64, error) {
+func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b flow.Budget, day string) (int64, error) {
 	if b.KeyID != "" {
 		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
 	}

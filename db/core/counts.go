@@ -28,13 +28,17 @@ const (
 
 // move is a run that went from one place to another.
 type move struct {
-	ws, flow string
+	ws       flow.WorkspaceID
+	flow     string
 	from, to int64
 }
 
 // FlowKey identifies a flow, or a workspace if flow is empty, or the whole
 // database if both are empty.
-type FlowKey struct{ ws, flow string }
+type FlowKey struct {
+	ws   flow.WorkspaceID
+	flow string
+}
 
 // flowLimits are the limits of a flow and its workspace; 0 means no limit.
 type flowLimits = gen.FindFlowLimitsRow
@@ -47,8 +51,8 @@ type counts struct {
 	joined     map[FlowKey]int64 // more than stored, by moves of this transaction
 	Limits     map[FlowKey]flowLimits
 	keys       map[string]*flow.Key    // by ID
-	Quotas     map[string]flow.Storage // by workspace
-	stored     map[string]flow.Storage // by workspace, as committed
+	Quotas     map[flow.WorkspaceID]flow.Storage // by workspace
+	stored     map[flow.WorkspaceID]flow.Storage // by workspace, as committed
 	queueEmpty bool                    // no run is queued; false means unknown
 	locked     bool
 
@@ -63,12 +67,12 @@ func newCounts() counts {
 	return counts{
 		admitted: map[FlowKey]int64{}, queued: map[FlowKey]int64{},
 		joined: map[FlowKey]int64{}, Limits: map[FlowKey]flowLimits{}, keys: map[string]*flow.Key{},
-		Quotas: map[string]flow.Storage{}, stored: map[string]flow.Storage{},
+		Quotas: map[flow.WorkspaceID]flow.Storage{}, stored: map[flow.WorkspaceID]flow.Storage{},
 	}
 }
 
 // Moved records that the place of a run has just been changed.
-func (tx *Tx) Moved(ws, flow string, from, to int64) {
+func (tx *Tx) Moved(ws flow.WorkspaceID, flow string, from, to int64) {
 	m := move{ws, flow, from, to}
 	tx.Batch.moves = append(tx.Batch.moves, m)
 	tx.Batch.Counts.apply(m)
@@ -221,4 +225,6 @@ func (l *liveWorkers) Forget() {
 func (s *DB) SilentSince() int64 { return s.NowMicros() - s.Config.InstanceTimeout.Microseconds() }
 
 // FlowKeyOf returns the key of a flow.
-func FlowKeyOf(workspaceID, flowID string) FlowKey { return FlowKey{workspaceID, flowID} }
+func FlowKeyOf(workspaceID flow.WorkspaceID, flowID string) FlowKey {
+	return FlowKey{workspaceID, flowID}
+}

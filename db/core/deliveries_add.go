@@ -105,7 +105,7 @@ func (s *DB) DeliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) 
 
 // Endpoint returns the ID of the endpoint of a new delivery and creates the
 // endpoint if necessary. Another transaction may create it concurrently.
-func (tx *Tx) Endpoint(ws, flowID, node, host string) (id string, err error) {
+func (tx *Tx) Endpoint(ws flow.WorkspaceID, flowID, node, host string) (id string, err error) {
 	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
 	id, err = tx.FindEndpoint(tx.Ctx, known)
 	if dbconn.IsNoRows(err) {

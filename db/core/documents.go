@@ -6,11 +6,12 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // LinkFiles records that a run uses files. It locks each file first, so that it
 // is not erased concurrently.
-func (tx *Tx) LinkFiles(ws, runID string, ids []string) error {
+func (tx *Tx) LinkFiles(ws flow.WorkspaceID, runID string, ids []string) error {
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		held, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
 		if err := dbconn.MustAffect(held, err, "file"); err != nil {
@@ -25,7 +26,7 @@ func (tx *Tx) LinkFiles(ws, runID string, ids []string) error {
 
 // inheritFiles links all files of the parent of a rerun, because the reused
 // results refer to them.
-func (tx *Tx) inheritFiles(ws, runID, parentID string) error {
+func (tx *Tx) inheritFiles(ws flow.WorkspaceID, runID, parentID string) error {
 	if parentID == "" {
 		return nil
 	}
@@ -37,7 +38,7 @@ func (tx *Tx) inheritFiles(ws, runID, parentID string) error {
 
 // AddDocument stores a document under its hash and returns the number of bytes
 // added, which is 0 if the workspace already has the document.
-func (tx *Tx) AddDocument(ws, hash string, document []byte) (added int64, err error) {
+func (tx *Tx) AddDocument(ws flow.WorkspaceID, hash string, document []byte) (added int64, err error) {
 	n, err := tx.PinDocument(tx.Ctx, gen.PinDocumentParams{WorkspaceID: ws, Hash: hash, Body: string(document)})
 	if err != nil {
 		return 0, fmt.Errorf("pin document: %w", err)

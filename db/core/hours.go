@@ -19,7 +19,7 @@ type hourEntry struct {
 func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
 func compareHours(a, b hourEntry) int {
-	return cmp.Or(dbconn.CompareTexts(a.ws, b.ws, a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
+	return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
 }
 
 // flushHours adds the runs that ended in this transaction to the hourly

@@ -151,7 +151,7 @@ type DB struct {
 	// of all instances, so a revision may arrive twice or late. Empty IDs mean that
 	// changes may have been missed. It must return quickly. It is set at wiring,
 	// before the first edit.
-	FlowEdited func(ws, flowID string, rev int64)
+	FlowEdited func(ws flow.WorkspaceID, flowID string, rev int64)
 
 	// OnBroadcast is called, through Listen, for each message that another instance
 	// sent with Broadcast. It

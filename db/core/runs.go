@@ -11,13 +11,13 @@ import (
 )
 
 // FindRun returns a run; an empty flowID means any flow of the workspace.
-func (s Execution) FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
+func (s Execution) FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
 	return FindRun(ctx, s.Reads, ws, flowID, runID)
 }
 
 // FindRun returns a run; an empty flowID means any flow of the workspace. A run
 // that failed because its data cannot be read is returned without that data.
-func FindRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*flow.Run, error) {
+func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
 	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
 		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)

@@ -183,7 +183,7 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 }
 
 // checkConcurrency returns an error if the key has too many open runs.
-func (tx *Tx) checkConcurrency(ws string, k *flow.Key) error {
+func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
 	if k == nil || k.Concurrency <= 0 {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRun
 // FindStarted returns the run that an idempotency key has started, or nil if the
 // key is unused. It returns CodeIdempotencyMismatch like StartRun. With it, a
 // repeated request can be answered before anything else is read or checked.
-func (s Execution) FindStarted(ctx context.Context, ws, key, fingerprint string) (*flow.Run, error) {
+func (s Execution) FindStarted(ctx context.Context, ws flow.WorkspaceID, key, fingerprint string) (*flow.Run, error) {
 	held, err := s.Reads.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
 	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.Config.Now().Add(-flow.IdempotencyLife)) {
 		return nil, nil

@@ -271,7 +271,7 @@ func (tx *Tx) lockIfCrowded(k FlowKey) error {
 // ResumeRun hands a run that no worker holds to a worker, regardless of capacity:
 // it was admitted before, or only has to be ended. A process without workers
 // records a wake that is due now instead.
-func (tx *Tx) ResumeRun(ws, runID string, from int64) error {
+func (tx *Tx) ResumeRun(ws flow.WorkspaceID, runID string, from int64) error {
 	if tx.Store.QueueOrNil() == nil {
 		return tx.setDueWake(ws, runID, from)
 	}
@@ -293,7 +293,7 @@ func (tx *Tx) ResumeRun(ws, runID string, from int64) error {
 }
 
 // setDueWake makes a run wait for a wake that is already due.
-func (tx *Tx) setDueWake(ws, runID string, from int64) error {
+func (tx *Tx) setDueWake(ws flow.WorkspaceID, runID string, from int64) error {
 	if from != PlaceWaiting {
 		r, err := tx.ParkRun(tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: from, Place: PlaceWaiting})
 		if dbconn.IsNoRows(err) {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // Secrets are encrypted with AES-256-GCM by Tink. The master key is a Tink keyset: it
@@ -68,10 +69,12 @@ func (s *DB) storeSeal(ctx context.Context) error {
 // Associated returns the associated data of a secret: the place where it is
 // stored. The encryption authenticates it, so a value that is moved to another row
 // cannot be decrypted.
-func Associated(ws, owner, field string) []byte { return []byte(ws + "|" + owner + "|" + field) }
+func Associated(ws flow.WorkspaceID, owner, field string) []byte {
+	return []byte(string(ws+"|") + owner + "|" + field)
+}
 
 // Seal encrypts a secret for one place.
-func (s *DB) Seal(text []byte, ws, owner, field string) ([]byte, error) {
+func (s *DB) Seal(text []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
 	sealed, err := s.aead.Encrypt(text, Associated(ws, owner, field))
 	if err != nil {
 		return nil, fmt.Errorf("seal %s of %s: %w", field, owner, err)
@@ -80,7 +83,7 @@ func (s *DB) Seal(text []byte, ws, owner, field string) ([]byte, error) {
 }
 
 // Unseal decrypts a value of Seal.
-func (s *DB) Unseal(sealed []byte, ws, owner, field string) ([]byte, error) {
+func (s *DB) Unseal(sealed []byte, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
 	text, err := s.aead.Decrypt(sealed, Associated(ws, owner, field))
 	if err != nil {
 		return nil, fmt.Errorf("open %s of %s: %w", field, owner, err)
@@ -89,7 +92,7 @@ func (s *DB) Unseal(sealed []byte, ws, owner, field string) ([]byte, error) {
 }
 
 // sealValue encrypts a JSON value. nil becomes an empty value.
-func (s *DB) sealValue(v any, ws, owner, field string) ([]byte, error) {
+func (s *DB) sealValue(v any, ws flow.WorkspaceID, owner, field string) ([]byte, error) {
 	if v == nil {
 		return []byte{}, nil
 	}
@@ -97,7 +100,7 @@ func (s *DB) sealValue(v any, ws, owner, field string) ([]byte, error) {
 }
 
 // UnsealValue decrypts a value of sealValue.
-func (s *DB) UnsealValue(sealed []byte, ws, owner, field string) (any, error) {
+func (s *DB) UnsealValue(sealed []byte, ws flow.WorkspaceID, owner, field string) (any, error) {
 	if len(sealed) == 0 {
 		return nil, nil
 	}

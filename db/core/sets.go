@@ -309,7 +309,7 @@ func (t *set) dropClaims(list []*StartWrite) error {
 	var ws, names, runs []string
 	for _, w := range list {
 		if w.N.IdempotencyKey != "" {
-			ws, names, runs = append(ws, w.Row.WorkspaceID), append(names, w.N.IdempotencyKey), append(runs, w.Row.ID)
+			ws, names, runs = append(ws, string(w.Row.WorkspaceID)), append(names, w.N.IdempotencyKey), append(runs, w.Row.ID)
 		}
 	}
 	if len(ws) == 0 {

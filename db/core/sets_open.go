@@ -146,7 +146,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 		if !ok {
 			continue
 		}
-		name := [2]string{w.Row.WorkspaceID, w.N.IdempotencyKey}
+		name := [2]string{string(w.Row.WorkspaceID), w.N.IdempotencyKey}
 		switch {
 		case w.N.IdempotencyKey == "":
 		case taken[name]:

@@ -108,12 +108,12 @@ func (tx *Tx) writeSteps(args []any) error {
 }
 
 // FindSteps returns the steps of a run, by path.
-func (s Execution) FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error) {
+func (s Execution) FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error) {
 	return s.findSteps(ctx, ws, runID, map[string]int64{})
 }
 
 // findSteps also adds the size of each step to sizes.
-func (s Execution) findSteps(ctx context.Context, ws, runID string, sizes map[string]int64) ([]flow.Step, error) {
+func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID string, sizes map[string]int64) ([]flow.Step, error) {
 	rows, err := s.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)

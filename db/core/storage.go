@@ -18,32 +18,32 @@ const quotaLock = 0x536c7571
 
 // storageEntry is a change to the storage of a workspace.
 type storageEntry struct {
-	ws string
+	ws flow.WorkspaceID
 	flow.Storage
 }
 
 // StoreMore adds to the storage of a workspace, or subtracts if d is negative.
-func (tx *Tx) StoreMore(ws string, d flow.Storage) {
+func (tx *Tx) StoreMore(ws flow.WorkspaceID, d flow.Storage) {
 	if d != (flow.Storage{}) {
 		tx.Batch.storage = append(tx.Batch.storage, storageEntry{ws, d})
 	}
 }
 
 // StoreBytes is StoreMore for bytes only.
-func (tx *Tx) StoreBytes(ws string, n int64) { tx.StoreMore(ws, flow.Storage{Bytes: n}) }
+func (tx *Tx) StoreBytes(ws flow.WorkspaceID, n int64) { tx.StoreMore(ws, flow.Storage{Bytes: n}) }
 
 // StoreChecked is StoreMore followed by CheckQuota. Call it last in a write
 // function: on PostgreSQL a workspace with a quota is locked from here to the
 // commit, so that concurrent writes cannot exceed the quota. Workspaces without a
 // quota are not locked.
-func (tx *Tx) StoreChecked(ws string, d flow.Storage) error {
+func (tx *Tx) StoreChecked(ws flow.WorkspaceID, d flow.Storage) error {
 	tx.StoreMore(ws, d)
 	return tx.CheckQuota(ws, d)
 }
 
 // CheckQuota returns an error if growth that was counted with StoreMore exceeds
 // the quota of the workspace.
-func (tx *Tx) CheckQuota(ws string, growth flow.Storage) error {
+func (tx *Tx) CheckQuota(ws flow.WorkspaceID, growth flow.Storage) error {
 	limit, err := tx.quota(ws)
 	if err != nil || limit == (flow.Storage{}) {
 		return err
@@ -64,7 +64,7 @@ func (tx *Tx) CheckQuota(ws string, growth flow.Storage) error {
 }
 
 // quota returns the effective quota of the workspace.
-func (tx *Tx) quota(ws string) (flow.Storage, error) {
+func (tx *Tx) quota(ws flow.WorkspaceID) (flow.Storage, error) {
 	r := &tx.Batch.Counts
 	if limit, ok := r.Quotas[ws]; ok {
 		return limit, nil
@@ -79,7 +79,7 @@ func (tx *Tx) quota(ws string) (flow.Storage, error) {
 
 // stored returns the committed storage of the workspace. On PostgreSQL it first
 // locks the quota of the workspace.
-func (tx *Tx) stored(ws string) (flow.Storage, error) {
+func (tx *Tx) stored(ws flow.WorkspaceID) (flow.Storage, error) {
 	r := &tx.Batch.Counts
 	if used, ok := r.stored[ws]; ok {
 		return used, nil
@@ -100,7 +100,7 @@ func (tx *Tx) stored(ws string) (flow.Storage, error) {
 // storageSums adds up the changes of the batch by workspace, in a fixed order,
 // so that transactions cannot deadlock.
 func (b *batch) storageSums() (sums []storageEntry) {
-	slices.SortStableFunc(b.storage, func(a, b storageEntry) int { return strings.Compare(a.ws, b.ws) })
+	slices.SortStableFunc(b.storage, func(a, b storageEntry) int { return strings.Compare(string(a.ws), string(b.ws)) })
 	for _, e := range b.storage {
 		if n := len(sums); n > 0 && sums[n-1].ws == e.ws {
 			sums[n-1].Storage = sums[n-1].Add(e.Storage)

@@ -11,7 +11,7 @@ import (
 
 // UsageEntry is one addition to a row of usage_daily.
 type UsageEntry struct {
-	ws string
+	ws flow.WorkspaceID
 	flow.UsageDay
 }
 
@@ -54,7 +54,7 @@ func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // CompareUsage orders entries by the primary key of usage_daily.
 func CompareUsage(a, b UsageEntry) int {
-	texts := dbconn.CompareTexts(a.ws, b.ws, a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
+	texts := dbconn.CompareTexts(string(a.ws), string(b.ws), a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
 	return cmp.Or(texts, cmp.Compare(a.Bucket, b.Bucket))
 }
 

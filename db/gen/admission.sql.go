@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const addQueueLength = `-- name: AddQueueLength :exec
@@ -15,7 +17,7 @@ ON CONFLICT (workspace_id, flow_id) DO UPDATE SET queued = queue_lengths.queued 
 `
 
 type AddQueueLengthParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Queued      int64
 }
@@ -59,7 +61,7 @@ SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = $1 AN
 `
 
 type CountAdmittedOfFlowParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 }
 
@@ -74,7 +76,7 @@ const countAdmittedOfWorkspace = `-- name: CountAdmittedOfWorkspace :one
 SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = $1
 `
 
-func (q *Queries) CountAdmittedOfWorkspace(ctx context.Context, workspaceID string) (int64, error) {
+func (q *Queries) CountAdmittedOfWorkspace(ctx context.Context, workspaceID flow.WorkspaceID) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countAdmittedOfWorkspace, workspaceID)
 	var count int64
 	err := row.Scan(&count)
@@ -86,7 +88,7 @@ SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspac
 `
 
 type CountOpenOfKeyParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	KeyID       string
 }
 
@@ -125,7 +127,7 @@ WHERE place = 1 AND place > 0 AND workspace_id = $1
 ORDER BY key_id, flow_id, id LIMIT 1
 `
 
-func (q *Queries) FirstKey(ctx context.Context, workspaceID string) (string, error) {
+func (q *Queries) FirstKey(ctx context.Context, workspaceID flow.WorkspaceID) (string, error) {
 	row := q.db.QueryRowContext(ctx, firstKey, workspaceID)
 	var key_id string
 	err := row.Scan(&key_id)
@@ -140,7 +142,7 @@ ORDER BY key_id, flow_id, id LIMIT 1
 `
 
 type NextFlowParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	KeyID       string
 	FlowID      string
 	AfterID     string
@@ -172,7 +174,7 @@ ORDER BY key_id, flow_id, id LIMIT 1
 `
 
 type NextKeyParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	After       string
 }
 
@@ -189,9 +191,9 @@ WHERE place = 1 AND place > 0 AND workspace_id > $1
 ORDER BY workspace_id, key_id, flow_id, id LIMIT 1
 `
 
-func (q *Queries) NextWorkspace(ctx context.Context, after string) (string, error) {
+func (q *Queries) NextWorkspace(ctx context.Context, after flow.WorkspaceID) (flow.WorkspaceID, error) {
 	row := q.db.QueryRowContext(ctx, nextWorkspace, after)
-	var workspace_id string
+	var workspace_id flow.WorkspaceID
 	err := row.Scan(&workspace_id)
 	return workspace_id, err
 }
@@ -212,7 +214,7 @@ SELECT queued FROM queue_lengths WHERE workspace_id = $1 AND flow_id = $2
 `
 
 type QueueLengthOfFlowParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 }
 
@@ -227,7 +229,7 @@ const queueLengthOfWorkspace = `-- name: QueueLengthOfWorkspace :one
 SELECT CAST(COALESCE(sum(queued), 0) AS BIGINT) AS queued FROM queue_lengths WHERE workspace_id = $1
 `
 
-func (q *Queries) QueueLengthOfWorkspace(ctx context.Context, workspaceID string) (int64, error) {
+func (q *Queries) QueueLengthOfWorkspace(ctx context.Context, workspaceID flow.WorkspaceID) (int64, error) {
 	row := q.db.QueryRowContext(ctx, queueLengthOfWorkspace, workspaceID)
 	var queued int64
 	err := row.Scan(&queued)

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const countAuditChain = `-- name: CountAuditChain :one
@@ -14,7 +16,7 @@ SELECT count(*) FROM audit WHERE workspace_id = $1 AND seq > $2
 `
 
 type CountAuditChainParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	AfterSeq    int64
 }
 
@@ -30,7 +32,7 @@ DELETE FROM audit WHERE workspace_id = $1 AND seq > 0 AND seq <= $2
 `
 
 type DeleteAuditParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	UpToSeq     int64
 }
 
@@ -45,7 +47,7 @@ UPDATE audit_chains SET last_seq = last_seq + 1 WHERE workspace_id = $1 RETURNIN
 
 // HoldAuditChain takes the next number of a chain and locks the chain until the
 // transaction ends.
-func (q *Queries) HoldAuditChain(ctx context.Context, workspaceID string) (AuditChain, error) {
+func (q *Queries) HoldAuditChain(ctx context.Context, workspaceID flow.WorkspaceID) (AuditChain, error) {
 	row := q.db.QueryRowContext(ctx, holdAuditChain, workspaceID)
 	var i AuditChain
 	err := row.Scan(
@@ -68,7 +70,7 @@ UPDATE audit_chains SET start_seq = start_seq WHERE workspace_id = $1 RETURNING 
 `
 
 // HoldAuditStart locks a chain until the transaction ends.
-func (q *Queries) HoldAuditStart(ctx context.Context, workspaceID string) (AuditChain, error) {
+func (q *Queries) HoldAuditStart(ctx context.Context, workspaceID flow.WorkspaceID) (AuditChain, error) {
 	row := q.db.QueryRowContext(ctx, holdAuditStart, workspaceID)
 	var i AuditChain
 	err := row.Scan(
@@ -93,7 +95,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 
 type InsertAuditParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Actor       string
 	Action      string
 	Target      string
@@ -129,7 +131,7 @@ ON CONFLICT (workspace_id) DO NOTHING
 `
 
 type InsertAuditChainParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	BeganAt     int64
 	KeyNo       int64
 	Mac         string
@@ -155,14 +157,14 @@ WHERE a.workspace_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3
 `
 
 type ListAuditParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	BeforeID    string
 	MaxRows     int32
 }
 
 type ListAuditRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Actor       string
 	Action      string
 	Target      string
@@ -218,14 +220,14 @@ WHERE a.workspace_id = $1 AND a.id > $2 ORDER BY a.id LIMIT $3
 `
 
 type ListAuditAfterParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	AfterID     string
 	MaxRows     int32
 }
 
 type ListAuditAfterRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Actor       string
 	Action      string
 	Target      string
@@ -279,7 +281,7 @@ SELECT id, workspace_id, actor, action, target, detail, ip, created_at, seq, mac
 `
 
 type ListAuditChainParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	AfterSeq    int64
 	MaxRows     int32
 }
@@ -369,15 +371,15 @@ type ListAuditDueParams struct {
 }
 
 // ListAuditDue lists the workspaces whose oldest entry is too old.
-func (q *Queries) ListAuditDue(ctx context.Context, arg ListAuditDueParams) ([]string, error) {
+func (q *Queries) ListAuditDue(ctx context.Context, arg ListAuditDueParams) ([]flow.WorkspaceID, error) {
 	rows, err := q.db.QueryContext(ctx, listAuditDue, arg.MadeBefore, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []flow.WorkspaceID
 	for rows.Next() {
-		var workspace_id string
+		var workspace_id flow.WorkspaceID
 		if err := rows.Scan(&workspace_id); err != nil {
 			return nil, err
 		}
@@ -397,7 +399,7 @@ SELECT id, workspace_id, actor, action, target, detail, ip, created_at, seq, mac
 `
 
 type ListAuditUnchainedParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	AfterID     string
 	MaxRows     int32
 }
@@ -443,15 +445,15 @@ const listAuditWorkspaces = `-- name: ListAuditWorkspaces :many
 SELECT DISTINCT workspace_id FROM audit ORDER BY workspace_id
 `
 
-func (q *Queries) ListAuditWorkspaces(ctx context.Context) ([]string, error) {
+func (q *Queries) ListAuditWorkspaces(ctx context.Context) ([]flow.WorkspaceID, error) {
 	rows, err := q.db.QueryContext(ctx, listAuditWorkspaces)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []flow.WorkspaceID
 	for rows.Next() {
-		var workspace_id string
+		var workspace_id flow.WorkspaceID
 		if err := rows.Scan(&workspace_id); err != nil {
 			return nil, err
 		}
@@ -481,7 +483,7 @@ type SaveAuditChainParams struct {
 	LastMac     string
 	KeyNo       int64
 	Mac         string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) SaveAuditChain(ctx context.Context, arg SaveAuditChainParams) error {

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const countStarts = `-- name: CountStarts :one
@@ -16,7 +18,7 @@ WHERE id >= $1 AND workspace_id = $2 AND (flow_id = $3 OR key_id = $3)
 
 type CountStartsParams struct {
 	FromID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Subject     string
 }
 
@@ -36,7 +38,7 @@ WHERE f.id = $2 AND f.workspace_id = $3
 type FindSpendingLimitsParams struct {
 	KeyID       string
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 type FindSpendingLimitsRow struct {
@@ -57,7 +59,7 @@ SELECT runs FROM day_starts WHERE workspace_id = $1 AND subject = $2 AND day >= 
 `
 
 type FindStartsParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Subject     string
 	Day         string
 }
@@ -75,7 +77,7 @@ WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
 `
 
 type FlowSpentParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Day         string
 }
@@ -93,7 +95,7 @@ ON CONFLICT (workspace_id, subject) DO UPDATE SET day = excluded.day, runs = exc
 `
 
 type SetStartsParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Subject     string
 	Day         string
 	Runs        int64
@@ -118,7 +120,7 @@ WHERE day_starts.day < excluded.day OR day_starts.runs < $4
 `
 
 type TakeStartParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Subject     string
 	Day         string
 	Most        int64

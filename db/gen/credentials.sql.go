@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const bindCredential = `-- name: BindCredential :exec
@@ -16,7 +18,7 @@ UPDATE credentials SET hosts = $1, bound_at = $2 WHERE workspace_id = $3 AND nam
 type BindCredentialParams struct {
 	Hosts       string
 	Now         int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 }
 
@@ -35,7 +37,7 @@ DELETE FROM credentials WHERE workspace_id = $1 AND name = $2
 `
 
 type DeleteCredentialParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 }
 
@@ -52,7 +54,7 @@ SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, create
 `
 
 type FindCredentialParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 }
 
@@ -120,7 +122,7 @@ const listCredentials = `-- name: ListCredentials :many
 SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials WHERE workspace_id = $1 ORDER BY name
 `
 
-func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Credential, error) {
+func (q *Queries) ListCredentials(ctx context.Context, workspaceID flow.WorkspaceID) ([]Credential, error) {
 	rows, err := q.db.QueryContext(ctx, listCredentials, workspaceID)
 	if err != nil {
 		return nil, err
@@ -200,15 +202,15 @@ const listWorkspaceIDs = `-- name: ListWorkspaceIDs :many
 SELECT id FROM workspaces ORDER BY id
 `
 
-func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
+func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]flow.WorkspaceID, error) {
 	rows, err := q.db.QueryContext(ctx, listWorkspaceIDs)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []flow.WorkspaceID
 	for rows.Next() {
-		var id string
+		var id flow.WorkspaceID
 		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
@@ -232,7 +234,7 @@ SET provider = excluded.provider, base_url = excluded.base_url, trusted = exclud
 
 type SaveCredentialParams struct {
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	Name          string
 	Provider      string
 	BaseUrl       string
@@ -266,7 +268,7 @@ UPDATE credentials SET hosts = $1, bound_at = $2, updated_at = $2 WHERE workspac
 type SetCredentialHostsParams struct {
 	Hosts       string
 	Now         int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 }
 

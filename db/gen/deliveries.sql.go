@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const countPendingOfRun = `-- name: CountPendingOfRun :one
@@ -35,7 +37,7 @@ RETURNING workspace_id, CAST(octet_length(body) AS BIGINT) AS bytes
 `
 
 type DeleteDeliveryRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Bytes       int64
 }
 
@@ -52,7 +54,7 @@ SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, 
 
 type FindDeliveryParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) FindDelivery(ctx context.Context, arg FindDeliveryParams) (Delivery, error) {
@@ -148,7 +150,7 @@ type FinishAttemptParams struct {
 
 type FinishAttemptRow struct {
 	Tries       int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	EndpointID  string
 }
 
@@ -175,7 +177,7 @@ RETURNING id, fence
 `
 
 type HandDeliveriesParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	EndpointID  string
 	MaxRows     int32
 }
@@ -216,7 +218,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 type InsertAttemptParams struct {
 	DeliveryID  string
 	Number      int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	StartedAt   int64
 	Latency     int64
 	Status      int64
@@ -253,7 +255,7 @@ ON CONFLICT (id) DO NOTHING
 type InsertDeliveryParams struct {
 	ID          string
 	Position    string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	RunID       string
 	Node        string
@@ -335,7 +337,7 @@ ORDER BY position DESC LIMIT $4
 `
 
 type ListDeliveriesParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Before      string
 	MaxRows     int32
@@ -399,7 +401,7 @@ SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, 
 
 type ListDeliveriesOfRunParams struct {
 	RunID       string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) ListDeliveriesOfRun(ctx context.Context, arg ListDeliveriesOfRunParams) ([]Delivery, error) {
@@ -457,7 +459,7 @@ WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0 GROUP BY d
 `
 
 type ListEndpointsInFlightRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	EndpointID  string
 	Attempts    int64
 	Failures    int64
@@ -544,9 +546,9 @@ const nextDeliveryWorkspace = `-- name: NextDeliveryWorkspace :one
 SELECT workspace_id FROM deliveries WHERE place = 1 AND place > 0 AND workspace_id > $1 ORDER BY workspace_id LIMIT 1
 `
 
-func (q *Queries) NextDeliveryWorkspace(ctx context.Context, after string) (string, error) {
+func (q *Queries) NextDeliveryWorkspace(ctx context.Context, after flow.WorkspaceID) (flow.WorkspaceID, error) {
 	row := q.db.QueryRowContext(ctx, nextDeliveryWorkspace, after)
-	var workspace_id string
+	var workspace_id flow.WorkspaceID
 	err := row.Scan(&workspace_id)
 	return workspace_id, err
 }
@@ -609,7 +611,7 @@ RETURNING id, workspace_id, flow_id, run_id, node, url, header, secret, signatur
 type RestartDeliveryParams struct {
 	Now         int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) RestartDelivery(ctx context.Context, arg RestartDeliveryParams) (Delivery, error) {

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const deleteEditsOfFlow = `-- name: DeleteEditsOfFlow :many
@@ -49,7 +51,7 @@ type DropEditsParams struct {
 }
 
 type DropEditsRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Bytes       int64
 }
 
@@ -83,7 +85,7 @@ SELECT flow_id, rev, workspace_id, tx_id, tab, user_id, created_at, ops, inverse
 type FindEditParams struct {
 	FlowID      string
 	TxID        string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) FindEdit(ctx context.Context, arg FindEditParams) (Edit, error) {
@@ -112,7 +114,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 type InsertEditParams struct {
 	FlowID      string
 	Rev         int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	TxID        string
 	Tab         string
 	UserID      string
@@ -146,7 +148,7 @@ ORDER BY rev LIMIT $4
 
 type ListEditsParams struct {
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	AfterRev    int64
 	MaxRows     int32
 }

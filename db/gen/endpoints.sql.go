@@ -7,13 +7,15 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const countFailing = `-- name: CountFailing :one
 SELECT count(*) FROM endpoints WHERE workspace_id = $1 AND failing_since > 0
 `
 
-func (q *Queries) CountFailing(ctx context.Context, workspaceID string) (int64, error) {
+func (q *Queries) CountFailing(ctx context.Context, workspaceID flow.WorkspaceID) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countFailing, workspaceID)
 	var count int64
 	err := row.Scan(&count)
@@ -67,7 +69,7 @@ SELECT id FROM endpoints WHERE workspace_id = $1 AND flow_id = $2 AND node = $3 
 `
 
 type FindEndpointParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Node        string
 	Host        string
@@ -91,7 +93,7 @@ SELECT id, workspace_id, flow_id, node, host, failing_since, created_at, failure
 
 type GetEndpointParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) GetEndpoint(ctx context.Context, arg GetEndpointParams) (Endpoint, error) {
@@ -121,7 +123,7 @@ ON CONFLICT (workspace_id, flow_id, node, host) DO NOTHING
 
 type InsertEndpointParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Node        string
 	Host        string
@@ -145,7 +147,7 @@ SELECT DISTINCT host FROM endpoints WHERE workspace_id = $1 ORDER BY host LIMIT 
 `
 
 type ListEndpointsByHostParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	MaxRows     int32
 }
 

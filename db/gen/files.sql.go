@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const claimBlob = `-- name: ClaimBlob :one
@@ -76,7 +78,7 @@ RETURNING size
 type EraseFileParams struct {
 	ErasedAt    int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) EraseFile(ctx context.Context, arg EraseFileParams) (int64, error) {
@@ -99,7 +101,7 @@ type EraseFilesOfRunParams struct {
 }
 
 type EraseFilesOfRunRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Size        int64
 }
 
@@ -138,7 +140,7 @@ type EraseLooseFileParams struct {
 }
 
 type EraseLooseFileRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Size        int64
 }
 
@@ -182,7 +184,7 @@ SELECT id, workspace_id, name, mime, size, hash, key_id, kept, created_at, erase
 
 type FindFileParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) FindFile(ctx context.Context, arg FindFileParams) (File, error) {
@@ -265,7 +267,7 @@ UPDATE files SET kept = kept WHERE id = $1 AND workspace_id = $2 AND erased_at =
 
 type HoldFileParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 // Changes nothing. A transaction that erases a file or links it to a run locks
@@ -294,7 +296,7 @@ UPDATE runs SET erased = erased WHERE id = $1 AND workspace_id = $2 AND erased =
 
 type HoldRunContentParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 // Changes nothing and locks the row; does not find a run whose content was erased.
@@ -328,7 +330,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0)
 
 type InsertFileParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Mime        string
 	Size        int64
@@ -371,7 +373,7 @@ UPDATE files SET kept = 1 WHERE id = $1 AND workspace_id = $2 AND erased_at = 0
 
 type KeepFileParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) KeepFile(ctx context.Context, arg KeepFileParams) error {
@@ -387,7 +389,7 @@ ON CONFLICT (run_id, file_id) DO NOTHING
 type LinkFileParams struct {
 	RunID       string
 	FileID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) LinkFile(ctx context.Context, arg LinkFileParams) error {
@@ -405,7 +407,7 @@ ON CONFLICT (run_id, file_id) DO NOTHING
 type LinkFilesOfRunParams struct {
 	RunID       string
 	ParentRunID string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) LinkFilesOfRun(ctx context.Context, arg LinkFilesOfRunParams) error {
@@ -465,7 +467,7 @@ type ListLooseFilesParams struct {
 
 type ListLooseFilesRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) ListLooseFiles(ctx context.Context, arg ListLooseFilesParams) ([]ListLooseFilesRow, error) {
@@ -531,7 +533,7 @@ ORDER BY l.run_id DESC LIMIT $3
 
 type ListUsesOfFileParams struct {
 	FileID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	MaxRows     int32
 }
 

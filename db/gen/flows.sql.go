@@ -7,13 +7,15 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const anyFlow = `-- name: AnyFlow :one
 SELECT id FROM flows WHERE workspace_id = $1 LIMIT 1
 `
 
-func (q *Queries) AnyFlow(ctx context.Context, workspaceID string) (string, error) {
+func (q *Queries) AnyFlow(ctx context.Context, workspaceID flow.WorkspaceID) (string, error) {
 	row := q.db.QueryRowContext(ctx, anyFlow, workspaceID)
 	var id string
 	err := row.Scan(&id)
@@ -28,7 +30,7 @@ WHERE id = $2 AND workspace_id = $3
 type ArchiveFlowParams struct {
 	ArchivedAt  int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) ArchiveFlow(ctx context.Context, arg ArchiveFlowParams) (int64, error) {
@@ -50,7 +52,7 @@ type EditDraftParams struct {
 	Draft       string
 	UpdatedAt   int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Base        int64
 }
 
@@ -77,7 +79,7 @@ UPDATE flows SET signing_before = $1 WHERE id = $2 AND workspace_id = $3
 type EndSigningParams struct {
 	None        []byte
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) EndSigning(ctx context.Context, arg EndSigningParams) (int64, error) {
@@ -97,12 +99,12 @@ WHERE f.id = $1 AND f.workspace_id = $2
 
 type FindFlowParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 type FindFlowRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Description string
 	Tags        string
@@ -152,7 +154,7 @@ WHERE f.id = $1 AND f.workspace_id = $2
 
 type FindFlowLimitsParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 type FindFlowLimitsRow struct {
@@ -195,7 +197,7 @@ WHERE f.id = $1 AND f.workspace_id = $2 AND f.archived_at = 0
 
 type FindLiveVersionParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 type FindLiveVersionRow struct {
@@ -216,7 +218,7 @@ SELECT signing, signing_before FROM flows WHERE id = $1 AND workspace_id = $2
 
 type FindSigningParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 type FindSigningRow struct {
@@ -240,7 +242,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9,
 
 type InsertFlowParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Description string
 	Tags        string
@@ -282,14 +284,14 @@ ORDER BY f.id LIMIT $3
 `
 
 type ListFlowHeadsParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	AfterID     string
 	MaxRows     int32
 }
 
 type ListFlowHeadsRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Description string
 	Tags        string
@@ -355,14 +357,14 @@ ORDER BY f.id LIMIT $3
 `
 
 type ListFlowsParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	AfterID     string
 	MaxRows     int32
 }
 
 type ListFlowsRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Description string
 	Tags        string
@@ -428,7 +430,7 @@ type ReplaceSigningParams struct {
 	Signing       []byte
 	SigningBefore []byte
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	SigningWas    []byte
 }
 
@@ -453,7 +455,7 @@ UPDATE flows SET archived_at = 0, updated_at = $1 WHERE id = $2 AND workspace_id
 type RestoreFlowParams struct {
 	UpdatedAt   int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) RestoreFlow(ctx context.Context, arg RestoreFlowParams) (int64, error) {
@@ -477,7 +479,7 @@ type SetFlowLimitsParams struct {
 	UsdPerDay   int64
 	UpdatedAt   int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) SetFlowLimits(ctx context.Context, arg SetFlowLimitsParams) (int64, error) {
@@ -503,7 +505,7 @@ UPDATE flows SET tags = $1 WHERE id = $2 AND workspace_id = $3
 type TagFlowParams struct {
 	Tags        string
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) TagFlow(ctx context.Context, arg TagFlowParams) (int64, error) {
@@ -526,7 +528,7 @@ type UpdateDraftParams struct {
 	Draft       string
 	UpdatedAt   int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) UpdateDraft(ctx context.Context, arg UpdateDraftParams) (int64, error) {

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const findForm = `-- name: FindForm :one
@@ -54,7 +56,7 @@ type SaveFormParams struct {
 	Settings    string
 	UpdatedAt   int64
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) SaveForm(ctx context.Context, arg SaveFormParams) (int64, error) {

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const claimIdempotency = `-- name: ClaimIdempotency :execrows
@@ -18,7 +20,7 @@ WHERE idempotency.created_at <= $6
 `
 
 type ClaimIdempotencyParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Fingerprint string
 	RunID       string
@@ -64,7 +66,7 @@ SELECT workspace_id, name, fingerprint, run_id, created_at FROM idempotency WHER
 `
 
 type FindIdempotencyParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 }
 

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const countInstance = `-- name: CountInstance :one
@@ -60,7 +62,7 @@ type CutRunParams struct {
 
 type CutRunRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	KeyID       string
 	Attempt     int64
@@ -144,7 +146,7 @@ SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, sav
 `
 
 type FindFailedRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	KeyID       string
 	CreatedAt   int64
@@ -371,7 +373,7 @@ SELECT id, workspace_id, flow_id, trial_size, guilt FROM runs WHERE place = 4 AN
 
 type ListSuspectsRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	TrialSize   int64
 	Guilt       int64
@@ -463,7 +465,7 @@ type TrySuspectParams struct {
 }
 
 type TrySuspectRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Attempt     int64
 }

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const deleteInvite = `-- name: DeleteInvite :execrows
@@ -14,7 +16,7 @@ DELETE FROM invites WHERE workspace_id = $1 AND id = $2
 `
 
 type DeleteInviteParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	ID          string
 }
 
@@ -31,7 +33,7 @@ DELETE FROM invites WHERE workspace_id = $1 AND created_by = $2
 `
 
 type DeleteInvitesByParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	CreatedBy   string
 }
 
@@ -56,7 +58,7 @@ AND user_id IN (SELECT m.user_id FROM members m WHERE m.workspace_id = $2)
 
 type DeletePasswordLinksByParams struct {
 	CreatedBy   string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) DeletePasswordLinksBy(ctx context.Context, arg DeletePasswordLinksByParams) error {
@@ -91,7 +93,7 @@ type FindInviteParams struct {
 type FindInviteRow struct {
 	ID          string
 	TokenHash   string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Email       string
 	Role        string
 	UserID      string
@@ -129,7 +131,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 type InsertInviteParams struct {
 	ID          string
 	TokenHash   string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Email       string
 	Role        string
 	UserID      string
@@ -161,14 +163,14 @@ WHERE i.workspace_id = $1 AND i.user_id = '' AND i.expires_at > $2 ORDER BY i.id
 `
 
 type ListInvitesParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Now         int64
 }
 
 type ListInvitesRow struct {
 	ID          string
 	TokenHash   string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Email       string
 	Role        string
 	UserID      string

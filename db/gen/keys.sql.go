@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const endPreviousKeyText = `-- name: EndPreviousKeyText :execrows
@@ -17,7 +19,7 @@ WHERE id = $2 AND workspace_id = $3 AND previous_hash > ''
 type EndPreviousKeyTextParams struct {
 	EndedAt     int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) EndPreviousKeyText(ctx context.Context, arg EndPreviousKeyTextParams) (int64, error) {
@@ -34,7 +36,7 @@ SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, us
 
 type FindKeyParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) FindKey(ctx context.Context, arg FindKeyParams) (Key, error) {
@@ -157,7 +159,7 @@ UPDATE keys SET created_by = $1 WHERE id = $2 AND workspace_id = $3
 type HandOverKeyParams struct {
 	CreatedBy   string
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) HandOverKey(ctx context.Context, arg HandOverKeyParams) error {
@@ -175,7 +177,7 @@ ON CONFLICT (id) DO NOTHING
 
 type InsertKeyParams struct {
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	Name          string
 	Prefix        string
 	Hash          string
@@ -229,7 +231,7 @@ type ListKeyMakersRow struct {
 	Member bool
 }
 
-func (q *Queries) ListKeyMakers(ctx context.Context, workspaceID string) ([]ListKeyMakersRow, error) {
+func (q *Queries) ListKeyMakers(ctx context.Context, workspaceID flow.WorkspaceID) ([]ListKeyMakersRow, error) {
 	rows, err := q.db.QueryContext(ctx, listKeyMakers, workspaceID)
 	if err != nil {
 		return nil, err
@@ -256,7 +258,7 @@ const listKeys = `-- name: ListKeys :many
 SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE workspace_id = $1 ORDER BY id
 `
 
-func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, error) {
+func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([]Key, error) {
 	rows, err := q.db.QueryContext(ctx, listKeys, workspaceID)
 	if err != nil {
 		return nil, err
@@ -312,7 +314,7 @@ SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, us
 `
 
 type ListKeysByParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	CreatedBy   string
 }
 
@@ -435,7 +437,7 @@ WHERE id = $2 AND workspace_id = $3
 type RevokeKeyParams struct {
 	RevokedAt   int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) RevokeKey(ctx context.Context, arg RevokeKeyParams) (int64, error) {
@@ -459,7 +461,7 @@ type RollKeyParams struct {
 	RolledAt      int64
 	ExpiresAt     int64
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	OldPrefix     string
 }
 
@@ -540,7 +542,7 @@ type UpdateKeyParams struct {
 	RunsPerDay  int64
 	ExpiresAt   int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) UpdateKey(ctx context.Context, arg UpdateKeyParams) (int64, error) {

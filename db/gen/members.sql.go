@@ -7,13 +7,15 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const countOwners = `-- name: CountOwners :one
 SELECT count(*) FROM members WHERE workspace_id = $1 AND role = 'owner'
 `
 
-func (q *Queries) CountOwners(ctx context.Context, workspaceID string) (int64, error) {
+func (q *Queries) CountOwners(ctx context.Context, workspaceID flow.WorkspaceID) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countOwners, workspaceID)
 	var count int64
 	err := row.Scan(&count)
@@ -25,7 +27,7 @@ DELETE FROM members WHERE workspace_id = $1 AND user_id = $2
 `
 
 type DeleteMemberParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	UserID      string
 }
 
@@ -45,7 +47,7 @@ WHERE m.workspace_id = $1 AND m.user_id = $2
 `
 
 type FindMemberParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	UserID      string
 }
 
@@ -76,7 +78,7 @@ ON CONFLICT (workspace_id, user_id) DO NOTHING
 `
 
 type InsertMemberParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	UserID      string
 	Role        string
 	CreatedAt   int64
@@ -109,7 +111,7 @@ type ListMembersRow struct {
 	CreatedAt int64
 }
 
-func (q *Queries) ListMembers(ctx context.Context, workspaceID string) ([]ListMembersRow, error) {
+func (q *Queries) ListMembers(ctx context.Context, workspaceID flow.WorkspaceID) ([]ListMembersRow, error) {
 	rows, err := q.db.QueryContext(ctx, listMembers, workspaceID)
 	if err != nil {
 		return nil, err
@@ -145,7 +147,7 @@ WHERE m.user_id = $1 ORDER BY m.workspace_id
 `
 
 type ListMembershipsRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Workspace   string
 	Role        string
 }
@@ -179,7 +181,7 @@ UPDATE members SET role = $1 WHERE workspace_id = $2 AND user_id = $3
 
 type SetRoleParams struct {
 	Role        string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	UserID      string
 }
 

@@ -4,9 +4,13 @@
 
 package gen
 
+import (
+	"sluice/flow"
+)
+
 type Audit struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Actor       string
 	Action      string
 	Target      string
@@ -19,7 +23,7 @@ type Audit struct {
 }
 
 type AuditChain struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	BeganAt     int64
 	Adopted     int64
 	StartSeq    int64
@@ -39,7 +43,7 @@ type Blob struct {
 
 type Credential struct {
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	Name          string
 	Provider      string
 	BaseUrl       string
@@ -54,7 +58,7 @@ type Credential struct {
 
 type Delivery struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	RunID       string
 	Node        string
@@ -81,7 +85,7 @@ type Delivery struct {
 type DeliveryAttempt struct {
 	DeliveryID  string
 	Number      int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	StartedAt   int64
 	Latency     int64
 	Status      int64
@@ -94,7 +98,7 @@ type DeliveryAttempt struct {
 type Edit struct {
 	FlowID      string
 	Rev         int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	TxID        string
 	Tab         string
 	UserID      string
@@ -106,7 +110,7 @@ type Edit struct {
 
 type Endpoint struct {
 	ID           string
-	WorkspaceID  string
+	WorkspaceID  flow.WorkspaceID
 	FlowID       string
 	Node         string
 	Host         string
@@ -120,7 +124,7 @@ type Endpoint struct {
 
 type File struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Mime        string
 	Size        int64
@@ -133,7 +137,7 @@ type File struct {
 
 type Form struct {
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	IsOn        int64
 	Settings    string
 	UpdatedAt   int64
@@ -142,7 +146,7 @@ type Form struct {
 }
 
 type Idempotency struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Name        string
 	Fingerprint string
 	RunID       string
@@ -151,7 +155,7 @@ type Idempotency struct {
 
 type Key struct {
 	ID             string
-	WorkspaceID    string
+	WorkspaceID    flow.WorkspaceID
 	Name           string
 	Prefix         string
 	Hash           string
@@ -182,13 +186,13 @@ type Key struct {
 type Pin struct {
 	FlowID      string
 	NodeID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	CreatedAt   int64
 	Outputs     string
 }
 
 type Price struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Model       string
 	Input       int64
 	Output      int64
@@ -198,7 +202,7 @@ type Price struct {
 
 type Run struct {
 	ID              string
-	WorkspaceID     string
+	WorkspaceID     flow.WorkspaceID
 	FlowID          string
 	Version         int64
 	Draft           int64
@@ -258,7 +262,7 @@ type Session struct {
 type Step struct {
 	RunID        string
 	Path         string
-	WorkspaceID  string
+	WorkspaceID  flow.WorkspaceID
 	Node         string
 	Kind         string
 	State        string
@@ -289,7 +293,7 @@ type Throttle struct {
 }
 
 type UsageAll struct {
-	WorkspaceID  string
+	WorkspaceID  flow.WorkspaceID
 	Day          string
 	KeyID        string
 	FlowID       string
@@ -317,7 +321,7 @@ type User struct {
 type Version struct {
 	FlowID       string
 	Number       int64
-	WorkspaceID  string
+	WorkspaceID  flow.WorkspaceID
 	DocumentHash string
 	Summary      string
 	CreatedBy    string
@@ -326,7 +330,7 @@ type Version struct {
 
 type WebhookSecret struct {
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	FlowID        string
 	Node          string
 	Host          string
@@ -337,7 +341,7 @@ type WebhookSecret struct {
 }
 
 type Workspace struct {
-	ID         string
+	ID         flow.WorkspaceID
 	Name       string
 	MaxRunning int64
 	MaxQueued  int64

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const deletePin = `-- name: DeletePin :one
@@ -17,7 +19,7 @@ RETURNING CAST(octet_length(outputs) AS BIGINT) AS bytes
 type DeletePinParams struct {
 	FlowID      string
 	NodeID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) DeletePin(ctx context.Context, arg DeletePinParams) (int64, error) {
@@ -61,7 +63,7 @@ SELECT flow_id, node_id, workspace_id, created_at, outputs FROM pins WHERE flow_
 
 type ListPinsParams struct {
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) ListPins(ctx context.Context, arg ListPinsParams) ([]Pin, error) {
@@ -105,7 +107,7 @@ type SavePinParams struct {
 	CreatedAt   int64
 	Outputs     string
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) SavePin(ctx context.Context, arg SavePinParams) (int64, error) {

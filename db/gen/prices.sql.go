@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const deletePrice = `-- name: DeletePrice :execrows
@@ -14,7 +16,7 @@ DELETE FROM prices WHERE workspace_id = $1 AND model = $2
 `
 
 type DeletePriceParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Model       string
 }
 
@@ -31,7 +33,7 @@ SELECT workspace_id, model, input, output, second, call FROM prices WHERE worksp
 `
 
 type FindPriceParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Model       string
 }
 
@@ -53,7 +55,7 @@ const listPrices = `-- name: ListPrices :many
 SELECT workspace_id, model, input, output, second, call FROM prices WHERE workspace_id = $1 ORDER BY model
 `
 
-func (q *Queries) ListPrices(ctx context.Context, workspaceID string) ([]Price, error) {
+func (q *Queries) ListPrices(ctx context.Context, workspaceID flow.WorkspaceID) ([]Price, error) {
 	rows, err := q.db.QueryContext(ctx, listPrices, workspaceID)
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ SET input = excluded.input, output = excluded.output, second = excluded.second, 
 `
 
 type SavePriceParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Model       string
 	Input       int64
 	Output      int64

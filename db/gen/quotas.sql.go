@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const addStorage = `-- name: AddStorage :exec
@@ -16,7 +18,7 @@ SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flo
 `
 
 type AddStorageParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Shard       int64
 	Bytes       int64
 	Flows       int64
@@ -44,7 +46,7 @@ type FindQuotaRow struct {
 	Runs  int64
 }
 
-func (q *Queries) FindQuota(ctx context.Context, id string) (FindQuotaRow, error) {
+func (q *Queries) FindQuota(ctx context.Context, id flow.WorkspaceID) (FindQuotaRow, error) {
 	row := q.db.QueryRowContext(ctx, findQuota, id)
 	var i FindQuotaRow
 	err := row.Scan(&i.Bytes, &i.Flows, &i.Runs)
@@ -60,7 +62,7 @@ FROM workspaces w WHERE w.id = $1
 `
 
 type FindQuotaAndStorageRow struct {
-	ID         string
+	ID         flow.WorkspaceID
 	Name       string
 	QuotaBytes int64
 	QuotaFlows int64
@@ -70,7 +72,7 @@ type FindQuotaAndStorageRow struct {
 	Runs       int64
 }
 
-func (q *Queries) FindQuotaAndStorage(ctx context.Context, id string) (FindQuotaAndStorageRow, error) {
+func (q *Queries) FindQuotaAndStorage(ctx context.Context, id flow.WorkspaceID) (FindQuotaAndStorageRow, error) {
 	row := q.db.QueryRowContext(ctx, findQuotaAndStorage, id)
 	var i FindQuotaAndStorageRow
 	err := row.Scan(
@@ -98,7 +100,7 @@ type FindStorageRow struct {
 	Runs  int64
 }
 
-func (q *Queries) FindStorage(ctx context.Context, workspaceID string) (FindStorageRow, error) {
+func (q *Queries) FindStorage(ctx context.Context, workspaceID flow.WorkspaceID) (FindStorageRow, error) {
 	row := q.db.QueryRowContext(ctx, findStorage, workspaceID)
 	var i FindStorageRow
 	err := row.Scan(&i.Bytes, &i.Flows, &i.Runs)
@@ -112,7 +114,7 @@ RETURNING rev, archived_at, CAST(octet_length(draft) AS BIGINT) AS bytes
 
 type HoldFlowParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 type HoldFlowRow struct {
@@ -141,12 +143,12 @@ ORDER BY w.id LIMIT $2
 `
 
 type ListQuotasParams struct {
-	AfterID string
+	AfterID flow.WorkspaceID
 	MaxRows int32
 }
 
 type ListQuotasRow struct {
-	ID         string
+	ID         flow.WorkspaceID
 	Name       string
 	QuotaBytes int64
 	QuotaFlows int64
@@ -196,7 +198,7 @@ type SetQuotaParams struct {
 	QuotaBytes int64
 	QuotaFlows int64
 	QuotaRuns  int64
-	ID         string
+	ID         flow.WorkspaceID
 }
 
 func (q *Queries) SetQuota(ctx context.Context, arg SetQuotaParams) (int64, error) {
@@ -220,7 +222,7 @@ WHERE flow_id = $1 AND node_id = $2 AND workspace_id = $3
 type SizePinParams struct {
 	FlowID      string
 	NodeID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) SizePin(ctx context.Context, arg SizePinParams) (int64, error) {

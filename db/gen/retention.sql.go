@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const deleteAttemptsOfRun = `-- name: DeleteAttemptsOfRun :exec
@@ -116,7 +118,7 @@ type ListExpiredParams struct {
 
 type ListExpiredRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Error       string
 }
 
@@ -184,7 +186,7 @@ ORDER BY r.id LIMIT $1
 
 type ListUnsavedRow struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Error       string
 }
 

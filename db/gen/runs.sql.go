@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const claimRun = `-- name: ClaimRun :one
@@ -174,7 +176,7 @@ WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 
 type FindRunParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 }
 
@@ -261,7 +263,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
 
 type InsertRunParams struct {
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	FlowID        string
 	Version       int64
 	Draft         int64
@@ -385,7 +387,7 @@ type MoveRunParams struct {
 }
 
 type MoveRunRow struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	KeyID       string
 	Attempt     int64
@@ -435,7 +437,7 @@ RETURNING place
 
 type SetCancelParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 }
 
@@ -480,7 +482,7 @@ type UpdateRunParams struct {
 	KeepTrial     int64
 	Writes        int64
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	Attempt       int64
 }
 

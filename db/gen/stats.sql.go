@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const addFlowHour = `-- name: AddFlowHour :exec
@@ -18,7 +20,7 @@ SET succeeded = flow_hours.succeeded + excluded.succeeded, failed = flow_hours.f
 `
 
 type AddFlowHourParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Hour        int64
 	Bucket      int64
@@ -57,7 +59,7 @@ WHERE workspace_id = $1 AND flow_id = $2 AND hour > $3 AND hour <= $4
 `
 
 type ListFlowHoursParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	AfterHour   int64
 	UntilHour   int64

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const cancelOpenSteps = `-- name: CancelOpenSteps :exec
@@ -39,7 +41,7 @@ SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_ha
 
 type ListStepsParams struct {
 	RunID       string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) ListSteps(ctx context.Context, arg ListStepsParams) ([]Step, error) {

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const addUsage = `-- name: AddUsage :exec
@@ -23,7 +25,7 @@ SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded +
 `
 
 type AddUsageParams struct {
-	WorkspaceID  string
+	WorkspaceID  flow.WorkspaceID
 	Day          string
 	KeyID        string
 	FlowID       string
@@ -67,7 +69,7 @@ WHERE workspace_id = $1 AND day = $2 AND key_id = $3
 `
 
 type KeySpentParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Day         string
 	KeyID       string
 }
@@ -86,7 +88,7 @@ ORDER BY day, key_id, flow_id, model, bucket
 `
 
 type ListUsageParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FromDay     string
 	ToDay       string
 }

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const findDocument = `-- name: FindDocument :one
@@ -14,7 +16,7 @@ SELECT body FROM documents WHERE workspace_id = $1 AND hash = $2
 `
 
 type FindDocumentParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Hash        string
 }
 
@@ -32,7 +34,7 @@ SELECT flow_id, number, workspace_id, document_hash, summary, created_by, create
 type FindVersionParams struct {
 	FlowID      string
 	Number      int64
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) FindVersion(ctx context.Context, arg FindVersionParams) (Version, error) {
@@ -58,7 +60,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 type InsertVersionParams struct {
 	FlowID       string
 	Number       int64
-	WorkspaceID  string
+	WorkspaceID  flow.WorkspaceID
 	DocumentHash string
 	Summary      string
 	CreatedBy    string
@@ -84,7 +86,7 @@ SELECT flow_id, number, workspace_id, document_hash, summary, created_by, create
 
 type LatestVersionParams struct {
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) LatestVersion(ctx context.Context, arg LatestVersionParams) (Version, error) {
@@ -112,7 +114,7 @@ ORDER BY runs DESC, u.key_id
 `
 
 type ListCallersParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FromDay     string
 	FlowID      string
 	Now         int64
@@ -166,7 +168,7 @@ SELECT flow_id, number, workspace_id, document_hash, summary, created_by, create
 
 type ListVersionsParams struct {
 	FlowID      string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) ListVersions(ctx context.Context, arg ListVersionsParams) ([]Version, error) {
@@ -206,7 +208,7 @@ ON CONFLICT (workspace_id, hash) DO NOTHING
 `
 
 type PinDocumentParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	Hash        string
 	Body        string
 }
@@ -228,7 +230,7 @@ type SetLiveVersionParams struct {
 	Number      int64
 	UpdatedAt   int64
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) SetLiveVersion(ctx context.Context, arg SetLiveVersionParams) (int64, error) {

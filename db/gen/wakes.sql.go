@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const clearWake = `-- name: ClearWake :exec
@@ -68,7 +70,7 @@ ON CONFLICT (run_id) DO UPDATE SET wake_at = excluded.wake_at
 
 type SetWakeParams struct {
 	RunID       string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	WakeAt      int64
 }
 

@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const endWebhookSecret = `-- name: EndWebhookSecret :exec
@@ -29,7 +31,7 @@ SELECT webhook_secret FROM keys WHERE id = $1 AND workspace_id = $2
 
 type FindKeySecretParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) FindKeySecret(ctx context.Context, arg FindKeySecretParams) ([]byte, error) {
@@ -44,7 +46,7 @@ SELECT id, workspace_id, flow_id, node, host, inherits, signing, signing_before,
 `
 
 type FindWebhookSecretParams struct {
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 	FlowID      string
 	Node        string
 	Host        string
@@ -78,7 +80,7 @@ SELECT id, workspace_id, flow_id, node, host, inherits, signing, signing_before,
 
 type GetWebhookSecretParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID flow.WorkspaceID
 }
 
 func (q *Queries) GetWebhookSecret(ctx context.Context, arg GetWebhookSecretParams) (WebhookSecret, error) {
@@ -106,7 +108,7 @@ ON CONFLICT (workspace_id, flow_id, node, host) DO NOTHING
 
 type InsertWebhookSecretParams struct {
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 	FlowID        string
 	Node          string
 	Host          string
@@ -165,7 +167,7 @@ UPDATE keys SET webhook_secret = $1 WHERE id = $2 AND workspace_id = $3 AND leng
 type SaveKeySecretParams struct {
 	WebhookSecret []byte
 	ID            string
-	WorkspaceID   string
+	WorkspaceID   flow.WorkspaceID
 }
 
 func (q *Queries) SaveKeySecret(ctx context.Context, arg SaveKeySecretParams) error {

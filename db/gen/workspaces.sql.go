@@ -7,6 +7,8 @@ package gen
 
 import (
 	"context"
+
+	"sluice/flow"
 )
 
 const findMeta = `-- name: FindMeta :one
@@ -24,7 +26,7 @@ const findWorkspace = `-- name: FindWorkspace :one
 SELECT id, name, max_running, max_queued, created_at, quota_bytes, quota_flows, quota_runs FROM workspaces WHERE id = $1
 `
 
-func (q *Queries) FindWorkspace(ctx context.Context, id string) (Workspace, error) {
+func (q *Queries) FindWorkspace(ctx context.Context, id flow.WorkspaceID) (Workspace, error) {
 	row := q.db.QueryRowContext(ctx, findWorkspace, id)
 	var i Workspace
 	err := row.Scan(
@@ -44,7 +46,7 @@ const holdWorkspace = `-- name: HoldWorkspace :execrows
 UPDATE workspaces SET name = name WHERE id = $1
 `
 
-func (q *Queries) HoldWorkspace(ctx context.Context, id string) (int64, error) {
+func (q *Queries) HoldWorkspace(ctx context.Context, id flow.WorkspaceID) (int64, error) {
 	result, err := q.db.ExecContext(ctx, holdWorkspace, id)
 	if err != nil {
 		return 0, err
@@ -76,7 +78,7 @@ ON CONFLICT (id) DO NOTHING
 `
 
 type InsertWorkspaceParams struct {
-	ID         string
+	ID         flow.WorkspaceID
 	Name       string
 	MaxRunning int64
 	MaxQueued  int64
@@ -100,7 +102,7 @@ UPDATE workspaces SET name = $1 WHERE id = $2
 
 type RenameWorkspaceParams struct {
 	Name string
-	ID   string
+	ID   flow.WorkspaceID
 }
 
 func (q *Queries) RenameWorkspace(ctx context.Context, arg RenameWorkspaceParams) (int64, error) {
@@ -132,7 +134,7 @@ UPDATE workspaces SET max_running = $1, max_queued = $2 WHERE id = $3
 type SetWorkspaceLimitsParams struct {
 	MaxRunning int64
 	MaxQueued  int64
-	ID         string
+	ID         flow.WorkspaceID
 }
 
 func (q *Queries) SetWorkspaceLimits(ctx context.Context, arg SetWorkspaceLimitsParams) (int64, error) {

@@ -12,7 +12,7 @@ import (
 
 // ListDeliveries returns deliveries of a flow with their attempts, newest first,
 // continuing below a flow.Delivery.Position.
-func (s Deliveries) ListDeliveries(ctx context.Context, ws, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
+func (s Deliveries) ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
 	rows, err := s.Reads.ListDeliveries(ctx, gen.ListDeliveriesParams{
 		WorkspaceID: ws, FlowID: flowID, Before: dbconn.CursorOrEnd(position), MaxRows: int32(limit),
 	})
@@ -24,7 +24,7 @@ func (s Deliveries) ListDeliveries(ctx context.Context, ws, flowID, position str
 
 // ListDeliveriesOfRun returns the deliveries of a run with their attempts, the
 // oldest first.
-func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]flow.DeliveryRecord, error) {
+func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.DeliveryRecord, error) {
 	rows, err := s.Reads.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries of %s: %w", runID, err)
@@ -46,7 +46,7 @@ func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]fl
 }
 
 // DeliveryFlow returns the ID of the flow that a delivery belongs to.
-func (s Deliveries) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string, error) {
+func (s Deliveries) DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (string, error) {
 	d, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
 	return d.FlowID, dbconn.NotFoundErr(err, "delivery")
 }
@@ -55,7 +55,7 @@ func (s Deliveries) DeliveryFlow(ctx context.Context, ws, deliveryID string) (st
 // making an attempt, that is the first of the series, because the result of a
 // second concurrent attempt could not be recorded. A delivery whose content was
 // erased with its run cannot be sent again.
-func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error) {
+func (s Deliveries) Redeliver(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (*flow.Delivery, error) {
 	var d flow.Delivery
 	err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		row, err := tx.RestartDelivery(tx.Ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.NowMicros()})
@@ -76,7 +76,7 @@ func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow
 }
 
 // AddTest adds a test delivery, which belongs to no run and is due now.
-func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
+func (s Deliveries) AddTest(ctx context.Context, ws flow.WorkspaceID, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
 	row, err := s.DeliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewD
 
 // ReadDelivery returns a delivery with its attempts but without its secrets. Header
 // is set if it has a custom signature.
-func (s Deliveries) ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error) {
+func (s Deliveries) ReadDelivery(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.DeliveryRecord, error) {
 	row, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "delivery")

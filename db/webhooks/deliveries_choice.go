@@ -20,9 +20,10 @@ import (
 // deliveryFilter is a flow.DeliveryChoice in terms of the index.
 type deliveryFilter struct {
 	lists.Span
-	ws, flow, endpoint, host string
-	failing                  bool // only endpoints whose last attempt failed
-	states                   []string
+	ws                   flow.WorkspaceID
+	flow, endpoint, host string
+	failing              bool // only endpoints whose last attempt failed
+	states               []string
 }
 
 // Head is the first delivery of an endpoint in one state.

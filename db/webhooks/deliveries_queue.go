@@ -138,9 +138,9 @@ func deliveryCapacity(tx *core.Tx) (int, error) {
 
 // allWaiting reads the waiting endpoints of every workspace that can get a slot.
 // positions holds the round-robin positions if none of them gets one.
-func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[string]string, err error) {
-	positions = map[string]string{}
-	for ws := ""; ; {
+func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[flow.WorkspaceID]string, err error) {
+	positions = map[flow.WorkspaceID]string{}
+	for ws := flow.WorkspaceID(""); ; {
 		ws, err = tx.NextDeliveryWorkspace(tx.Ctx, ws)
 		if dbconn.IsNoRows(err) {
 			return waiting, positions, nil
@@ -168,7 +168,7 @@ func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]f
 
 // line returns the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
-func waitingEndpoints(tx *core.Tx, ws, after string) ([]fairness.EndpointLoad, error) {
+func waitingEndpoints(tx *core.Tx, ws flow.WorkspaceID, after string) ([]fairness.EndpointLoad, error) {
 	list, err := waitingAfter(tx, ws, after, dbconn.LastID)
 	if err != nil || after == "" || len(list) >= endpointWindow {
 		return list, err
@@ -190,7 +190,7 @@ WITH RECURSIVE line(endpoint, n) AS (
 	FROM line WHERE line.endpoint IS NOT NULL AND line.endpoint < $3 AND line.n < $4)
 SELECT e.id, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
 
-func waitingAfter(tx *core.Tx, ws, after, before string) ([]fairness.EndpointLoad, error) {
+func waitingAfter(tx *core.Tx, ws flow.WorkspaceID, after, before string) ([]fairness.EndpointLoad, error) {
 	rows, err := tx.DBTX.QueryContext(tx.Ctx, waitingQuery, ws, after, before, endpointWindow)
 	list, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (e fairness.EndpointLoad, err error) {
 		var proven, slow, paused int64

@@ -30,13 +30,13 @@ func recordResponse(tx *core.Tx, endpoint string, a *flow.DeliveryAttempt, pause
 }
 
 // CountFailing counts the endpoints of a workspace whose newest attempt failed.
-func (s Endpoints) CountFailing(ctx context.Context, ws string) (int, error) {
+func (s Endpoints) CountFailing(ctx context.Context, ws flow.WorkspaceID) (int, error) {
 	n, err := s.Reads.CountFailing(ctx, ws)
 	return int(n), err
 }
 
 // ListHosts returns hosts that webhooks of the workspace were sent to, by name.
-func (s Endpoints) ListHosts(ctx context.Context, ws string, limit int) ([]string, error) {
+func (s Endpoints) ListHosts(ctx context.Context, ws flow.WorkspaceID, limit int) ([]string, error) {
 	return s.Reads.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
 }
 
@@ -47,7 +47,7 @@ const recentAttempts = 100
 // ListEndpoints returns the endpoints with the newest deliveries and their newest
 // attempts. An empty flowID means all flows of the workspace. With failing, it
 // returns only endpoints whose newest attempt failed.
-func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
+func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
 	k := deliveryFilter{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	list, err := lists.Collect(ctx, s.DB, k.EndpointsQuery(limit), readEndpoint)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing
 }
 
 // FindEndpoint returns one endpoint with its newest attempts.
-func (s Endpoints) FindEndpoint(ctx context.Context, ws, id string) (*flow.Endpoint, error) {
+func (s Endpoints) FindEndpoint(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Endpoint, error) {
 	row, err := s.Reads.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "endpoint")

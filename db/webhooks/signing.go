@@ -17,7 +17,7 @@ import (
 // any time in between. The list of replaced secrets is encrypted as one value.
 
 // SigningSecret returns the current whsec_ secret of a flow.
-func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
+func (s Signing) SigningSecret(ctx context.Context, ws flow.WorkspaceID, flowID string) (string, error) {
 	list, err := s.SigningSecrets(ctx, ws, flowID)
 	if err != nil {
 		return "", err
@@ -27,7 +27,7 @@ func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, 
 
 // SigningSecrets returns the secrets that sign the webhooks of a flow: the current
 // one first, then replaced ones whose overlap has not ended.
-func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error) {
+func (s Signing) SigningSecrets(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.SigningSecret, error) {
 	row, err := s.Reads.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "flow")
@@ -37,7 +37,7 @@ func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.
 
 // openSecrets decrypts the current secret of an owner, the ID of a flow or webhook
 // secret, and the replaced ones that still sign.
-func openSecrets(s *core.DB, current, before []byte, ws, owner string) ([]flow.SigningSecret, error) {
+func openSecrets(s *core.DB, current, before []byte, ws flow.WorkspaceID, owner string) ([]flow.SigningSecret, error) {
 	text, err := s.Unseal(current, ws, owner, "signing")
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func openSecrets(s *core.DB, current, before []byte, ws, owner string) ([]flow.S
 
 // openBefore decrypts a list of replaced secrets and drops those whose overlap has
 // ended. owner is the ID of a flow or webhook secret, or the name of a credential.
-func openBefore(s *core.DB, sealed []byte, ws, owner string) ([]flow.SigningSecret, error) {
+func openBefore(s *core.DB, sealed []byte, ws flow.WorkspaceID, owner string) ([]flow.SigningSecret, error) {
 	if len(sealed) == 0 {
 		return nil, nil
 	}
@@ -61,7 +61,7 @@ func openBefore(s *core.DB, sealed []byte, ws, owner string) ([]flow.SigningSecr
 }
 
 // sealBefore encrypts a list of replaced secrets.
-func sealBefore(s *core.DB, list []flow.SigningSecret, ws, owner string) ([]byte, error) {
+func sealBefore(s *core.DB, list []flow.SigningSecret, ws flow.WorkspaceID, owner string) ([]byte, error) {
 	if len(list) == 0 {
 		return []byte{}, nil
 	}
@@ -70,7 +70,7 @@ func sealBefore(s *core.DB, list []flow.SigningSecret, ws, owner string) ([]byte
 
 // RotateSigning gives a flow a new signing secret. The old one also signs during the
 // overlap. Without an overlap, all old secrets end immediately.
-func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (secret string, err error) {
+func (s Signing) RotateSigning(ctx context.Context, ws flow.WorkspaceID, flowID string, overlap time.Duration) (secret string, err error) {
 	secret = core.NewSigningSecret()
 	sealed, err := s.Seal([]byte(secret), ws, flowID, "signing")
 	if err != nil {
@@ -103,7 +103,7 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 }
 
 // EndSigning ends the replaced secrets of a flow before their overlap is over.
-func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
+func (s Signing) EndSigning(ctx context.Context, ws flow.WorkspaceID, flowID string) error {
 	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
 		return tx.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
 	})
@@ -111,7 +111,7 @@ func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
 
 // PreviousSecrets returns the replaced secrets of a credential that still sign
 // webhooks in addition to the current one.
-func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.SigningSecret, error) {
+func (s Signing) PreviousSecrets(ctx context.Context, ws flow.WorkspaceID, name string) ([]flow.SigningSecret, error) {
 	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "credential")

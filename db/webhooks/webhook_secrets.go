@@ -115,7 +115,7 @@ func (s WebhookSecrets) EndWebhookSecret(ctx context.Context, o flow.WebhookOwne
 
 // KeyWebhookSecret returns the secret that signs the webhooks of runs that a key
 // starts, and creates it if necessary. Rotating the key keeps it.
-func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error) {
+func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, keyID string) (string, error) {
 	secret, err := s.keySecret(ctx, s.Reads, ws, keyID)
 	if err != nil || secret != "" {
 		return secret, err
@@ -135,12 +135,12 @@ func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) 
 }
 
 // NewKeySecret returns a new encrypted secret for a key.
-func (s WebhookSecrets) NewKeySecret(ws, keyID string) ([]byte, error) {
+func (s WebhookSecrets) NewKeySecret(ws flow.WorkspaceID, keyID string) ([]byte, error) {
 	return s.Seal([]byte(core.NewSigningSecret()), ws, keyID, "webhook")
 }
 
 // keySecret returns "" for a key that has no webhook secret yet.
-func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws, keyID string) (string, error) {
+func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, keyID string) (string, error) {
 	sealed, err := q.FindKeySecret(ctx, gen.FindKeySecretParams{ID: keyID, WorkspaceID: ws})
 	if err != nil || len(sealed) == 0 {
 		return "", dbconn.NotFoundErr(err, "key")

@@ -49,11 +49,12 @@ func (m *EditsMissed) refusal() *flow.Error {
 
 // NewEdit is a transaction to be stored with the draft that it leads to.
 type NewEdit struct {
-	WorkspaceID, FlowID string
-	Base                int64 // nothing is stored unless the draft is at this revision
-	Name, Description   string
-	Draft               []byte
-	Tx                  EditTx // Rev and CreatedAt are the store's to set
+	WorkspaceID       flow.WorkspaceID
+	FlowID            string
+	Base              int64 // nothing is stored unless the draft is at this revision
+	Name, Description string
+	Draft             []byte
+	Tx                EditTx // Rev and CreatedAt are the store's to set
 }
 
 // Bounds of the log.

@@ -22,7 +22,7 @@ type purse struct {
 }
 
 // CheckSpending is the BudgetStore: it looks at what is on disk alone.
-func (p *purse) CheckSpending(_ context.Context, _, _, keyID string) error {
+func (p *purse) CheckSpending(_ context.Context, _ flow.WorkspaceID, _ string, keyID string) error {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	p.asked = append(p.asked, keyID)

@@ -52,11 +52,11 @@ func newStation(t testing.TB, lines string, extra ...flow.Kind) *station {
 // vault has a credential of every name.
 type vault struct{ list []flow.Credential }
 
-func (v vault) ListCredentials(context.Context, string) ([]flow.Credential, error) {
+func (v vault) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
 	return v.list, nil
 }
 
-func (vault) OpenCredential(_ context.Context, _, name string) (flow.Credential, string, error) {
+func (vault) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	return flow.Credential{Name: name}, "secret of " + name, nil
 }
 

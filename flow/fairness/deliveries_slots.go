@@ -1,6 +1,7 @@
 package fairness
 
 import "time"
+import "sluice/flow"
 
 const (
 	// DeliverySlots is the number of webhook attempts that one instance makes
@@ -39,12 +40,13 @@ func EndpointPause(failures int64) time.Duration {
 // EndpointLoad describes how an endpoint has responded so far and how many
 // attempts at it are in progress.
 type EndpointLoad struct {
-	WorkspaceID, EndpointID string
-	InFlight                int
-	Failures                int64 // failed attempts since the last success
-	Proven                  bool  // it has succeeded before
-	Slow                    bool  // its last success took longer than SlowAnswer
-	PausedUntil             time.Time
+	WorkspaceID flow.WorkspaceID
+	EndpointID  string
+	InFlight    int
+	Failures    int64 // failed attempts since the last success
+	Proven      bool  // it has succeeded before
+	Slow        bool  // its last success took longer than SlowAnswer
+	PausedUntil time.Time
 }
 
 // Trusted reports whether the endpoint is known to respond quickly.
@@ -68,7 +70,7 @@ type DeliveryShares struct {
 	now      time.Time
 	capacity int
 	total    slotCount
-	of       map[string]*slotCount // by workspace
+	of       map[flow.WorkspaceID]*slotCount // by workspace
 }
 
 type slotCount struct{ all, untested int }
@@ -82,7 +84,7 @@ func (c *slotCount) add(e *EndpointLoad, n int) {
 
 // NewDeliveryShares counts the attempts in progress.
 func NewDeliveryShares(now time.Time, capacity int, inFlight []EndpointLoad) *DeliveryShares {
-	s := &DeliveryShares{now: now, capacity: capacity, of: map[string]*slotCount{}}
+	s := &DeliveryShares{now: now, capacity: capacity, of: map[flow.WorkspaceID]*slotCount{}}
 	for i := range inFlight {
 		s.add(&inFlight[i], inFlight[i].InFlight)
 	}
@@ -94,7 +96,7 @@ func (s *DeliveryShares) add(e *EndpointLoad, n int) {
 	s.workspace(e.WorkspaceID).add(e, n)
 }
 
-func (s *DeliveryShares) workspace(id string) *slotCount {
+func (s *DeliveryShares) workspace(id flow.WorkspaceID) *slotCount {
 	c := s.of[id]
 	if c == nil {
 		c = &slotCount{}
@@ -108,7 +110,7 @@ func (s *DeliveryShares) workspace(id string) *slotCount {
 func (s *DeliveryShares) share(of int) int { return max(s.capacity/of, EndpointSlots) }
 
 // Full reports whether a workspace can get no slot for any endpoint.
-func (s *DeliveryShares) Full(ws string) bool {
+func (s *DeliveryShares) Full(ws flow.WorkspaceID) bool {
 	return s.total.all >= s.capacity || s.workspace(ws).all >= s.share(workspaceShare)
 }
 

@@ -8,7 +8,7 @@ import (
 	"sluice/flow"
 )
 
-func endpointsOf(ws string, n int, set func(*EndpointLoad)) (list []EndpointLoad) {
+func endpointsOf(ws flow.WorkspaceID, n int, set func(*EndpointLoad)) (list []EndpointLoad) {
 	for i := range n {
 		e := EndpointLoad{WorkspaceID: ws, EndpointID: fmt.Sprintf("%s-%d", ws, i)}
 		set(&e)
@@ -66,7 +66,7 @@ func TestDeliveryShares_of_many_workspaces(t *testing.T) {
 	t.Parallel()
 	var waiting [][]EndpointLoad
 	for i := range 100 {
-		waiting = append(waiting, endpointsOf(fmt.Sprint("ws", i), 100, unknown))
+		waiting = append(waiting, endpointsOf(flow.WorkspaceID(fmt.Sprint("ws", i)), 100, unknown))
 	}
 	waiting = append(waiting, endpointsOf("good", 1, quick))
 	s := NewDeliveryShares(time.Time{}, DeliverySlots, nil)

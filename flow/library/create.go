@@ -12,7 +12,7 @@ import (
 // CreateDraft makes a new flow of a document. Unlike Import it takes one that
 // cannot run yet: what keeps it from running is marked in the editor. The
 // document must parse; its literal secrets move to encrypted storage.
-func (l *Library) CreateDraft(ctx context.Context, ws string, d *flow.Document, tags []string) (*flow.Flow, error) {
+func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, tags []string) (*flow.Flow, error) {
 	if _, problems := document.ParseDocument(d.Canonical()); len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", flow.Count(len(problems), "problem")), Fields: problems}
 	}
@@ -27,7 +27,7 @@ func (l *Library) CreateDraft(ctx context.Context, ws string, d *flow.Document, 
 
 // DuplicateFlow makes a new flow of the draft of another, tags included. It is
 // not published, and has a webhook secret of its own.
-func (l *Library) DuplicateFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error) {
+func (l *Library) DuplicateFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

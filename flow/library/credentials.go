@@ -36,7 +36,7 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 
 // SetLiveVersion makes an older version live again, unless its credentials no
 // longer allow it to be published.
-func (l *Library) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
+func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func documentInvalid(problems []flow.Problem) error {
 // without hosts whose node sends it where a caller chooses, and one that may
 // not be sent where its node sends it. Credentials that do not exist are not
 // reported.
-func (l *Library) CredentialProblems(ctx context.Context, ws string, d *flow.Document) ([]flow.Problem, error) {
+func (l *Library) CredentialProblems(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) ([]flow.Problem, error) {
 	known := map[string]*flow.Credential{}
 	var list []flow.Problem
 	for i := range d.Nodes {
@@ -89,7 +89,7 @@ func (l *Library) CredentialProblems(ctx context.Context, ws string, d *flow.Doc
 }
 
 // credential finds a credential and caches it. It returns nil if it does not exist.
-func (l *Library) credential(ctx context.Context, ws, name string, known map[string]*flow.Credential) (*flow.Credential, error) {
+func (l *Library) credential(ctx context.Context, ws flow.WorkspaceID, name string, known map[string]*flow.Credential) (*flow.Credential, error) {
 	if c, ok := known[name]; ok {
 		return c, nil
 	}

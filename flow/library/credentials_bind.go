@@ -14,7 +14,7 @@ import (
 type BindStore interface {
 	DocumentStore
 	ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error)
-	BindCredential(ctx context.Context, ws, name string, hosts []string) error
+	BindCredential(ctx context.Context, ws flow.WorkspaceID, name string, hosts []string) error
 }
 
 // BindCredentials sets the hosts of credentials from before hosts were
@@ -30,7 +30,7 @@ func BindCredentials(ctx context.Context, store BindStore, kinds *flow.Registry)
 	if err != nil {
 		return nil, err
 	}
-	uses := map[string]*destinations{} // by workspace
+	uses := map[flow.WorkspaceID]*destinations{} // by workspace
 	for i := range list {
 		c := &list[i]
 		hosts := c.Hosts
@@ -54,7 +54,7 @@ func BindCredentials(ctx context.Context, store BindStore, kinds *flow.Registry)
 
 // ProposeHosts returns the fixed hosts that the flows of a workspace send its
 // credentials to, by credential.
-func ProposeHosts(ctx context.Context, store DocumentStore, ws string, kinds *flow.Registry) (map[string][]string, error) {
+func ProposeHosts(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (map[string][]string, error) {
 	d, err := findDestinations(ctx, store, ws, kinds)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ type destinations struct {
 	open  map[string]bool     // a node leaves the host to its runs
 }
 
-func findDestinations(ctx context.Context, store DocumentStore, ws string, kinds *flow.Registry) (*destinations, error) {
+func findDestinations(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (*destinations, error) {
 	d := &destinations{hosts: map[string][]string{}, open: map[string]bool{}}
 	err := eachDocument(ctx, store, ws, func(_ *flow.Flow, doc *flow.Document, _ bool) { d.add(doc, kinds) })
 	return d, err
@@ -115,7 +115,7 @@ func (d *destinations) fixed(credential string) []string {
 
 // eachDocument calls visit with the draft of every flow of a workspace, and with
 // the document of its live version.
-func eachDocument(ctx context.Context, store FlowReader, ws string, visit func(f *flow.Flow, d *flow.Document, live bool)) error {
+func eachDocument(ctx context.Context, store FlowReader, ws flow.WorkspaceID, visit func(f *flow.Flow, d *flow.Document, live bool)) error {
 	for after := ""; ; {
 		flows, err := store.ListFlows(ctx, ws, after, usesPage)
 		if err != nil {
@@ -146,7 +146,7 @@ func eachDocument(ctx context.Context, store FlowReader, ws string, visit func(f
 
 // LiteralSecrets returns the names of flows whose draft or live version holds
 // secrets in clear, because they are older than the rule that finds secrets.
-func LiteralSecrets(ctx context.Context, store DocumentStore, ws string, kinds *flow.Registry) (flows []string, err error) {
+func LiteralSecrets(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (flows []string, err error) {
 	err = eachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, _ bool) {
 		if !slices.Contains(flows, f.Name) && document.HasLiteralSecrets(d, kinds) {
 			flows = append(flows, f.Name)
@@ -159,7 +159,7 @@ func LiteralSecrets(ctx context.Context, store DocumentStore, ws string, kinds *
 // that its runs choose. Without hosts, anyone who can start such a run could have
 // the secret sent to themselves. Publishing makes the same check, but only for
 // credentials that exist by then, with the hosts that they have by then.
-func CheckAnyHost(ctx context.Context, store FlowReader, ws, credential string, kinds *flow.Registry) error {
+func CheckAnyHost(ctx context.Context, store FlowReader, ws flow.WorkspaceID, credential string, kinds *flow.Registry) error {
 	var name string
 	err := eachDocument(ctx, store, ws, func(f *flow.Flow, d *flow.Document, live bool) {
 		if !live || name != "" {

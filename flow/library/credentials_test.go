@@ -16,9 +16,11 @@ import (
 // safe is a store of credentials whose secrets are "secret of NAME".
 type safe []flow.Credential
 
-func (s safe) ListCredentials(context.Context, string) ([]flow.Credential, error) { return s, nil }
+func (s safe) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
+	return s, nil
+}
 
-func (s safe) OpenCredential(_ context.Context, _, name string) (flow.Credential, string, error) {
+func (s safe) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, string, error) {
 	for _, c := range s {
 		if c.Name == name {
 			return c, "secret of " + name, nil
@@ -38,7 +40,7 @@ func TestResolverAccess(t *testing.T) {
 	tests := []struct {
 		name     string
 		store    safe
-		ws       string
+		ws       flow.WorkspaceID
 		provider string
 		ref      any
 		secret   string
@@ -361,18 +363,18 @@ func mustParseData(t *testing.T, data []byte) *flow.Document {
 // literalStore lists the flows of a shelf.
 type literalStore struct{ *shelf }
 
-func (s literalStore) ListFlows(context.Context, string, string, int) (list []flow.Flow, _ error) {
+func (s literalStore) ListFlows(context.Context, flow.WorkspaceID, string, int) (list []flow.Flow, _ error) {
 	for _, f := range s.flows {
 		list = append(list, *f)
 	}
 	return list, nil
 }
 
-func (literalStore) ListCredentials(context.Context, string) ([]flow.Credential, error) {
+func (literalStore) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
 	return nil, nil
 }
 
-func (literalStore) OpenCredential(context.Context, string, string) (flow.Credential, string, error) {
+func (literalStore) OpenCredential(context.Context, flow.WorkspaceID, string) (flow.Credential, string, error) {
 	return flow.Credential{}, "", nil
 }
 

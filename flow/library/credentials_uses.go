@@ -23,8 +23,8 @@ type DocumentStore interface {
 
 // FlowReader reads flows and the documents of their versions.
 type FlowReader interface {
-	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error)
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error)
+	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 }
 
 // usesPage is how many flows are read at a time.
@@ -33,7 +33,7 @@ const usesPage = 100
 // CredentialUses finds the nodes that use credentials, by credential: those that
 // name one, and those that take the one there is for their provider, which
 // provider tells of a node ("" for none).
-func CredentialUses(ctx context.Context, store DocumentStore, ws string, provider func(n *flow.Node) string) (map[string][]CredentialUse, error) {
+func CredentialUses(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, provider func(n *flow.Node) string) (map[string][]CredentialUse, error) {
 	list, err := store.ListCredentials(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list the credentials of %s: %w", ws, err)

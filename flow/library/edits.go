@@ -13,8 +13,8 @@ import (
 // EditStore keeps the log of a draft.
 type EditStore interface {
 	SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error)
-	FindEdit(ctx context.Context, ws, flowID, txID string) (*document.EditTx, error)
-	ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]document.EditTx, error)
+	FindEdit(ctx context.Context, ws flow.WorkspaceID, flowID, txID string) (*document.EditTx, error)
+	ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string, afterRev int64, limit int) ([]document.EditTx, error)
 }
 
 const maxMissed = 100 // transactions that are not worth more than loading the draft again
@@ -22,13 +22,13 @@ const maxMissed = 100 // transactions that are not worth more than loading the d
 // EditFlow carries out a transaction on the draft. When it returns, the draft
 // is on disk. A draft that has moved on since the base is an *EditsMissed, or
 // CodeEditsGone when what was missed is not known any more.
-func (l *Library) EditFlow(ctx context.Context, ws, flowID, user string, r document.EditRequest) (*document.EditResult, error) {
+func (l *Library) EditFlow(ctx context.Context, ws flow.WorkspaceID, flowID, user string, r document.EditRequest) (*document.EditResult, error) {
 	return l.editFlow(ctx, ws, flowID, user, r, func(*document.Edit) {})
 }
 
 // editFlow is EditFlow with hide, which removes secrets from each edit of the
 // logged inverse.
-func (l *Library) editFlow(ctx context.Context, ws, flowID, user string, r document.EditRequest, hide func(*document.Edit)) (*document.EditResult, error) {
+func (l *Library) editFlow(ctx context.Context, ws flow.WorkspaceID, flowID, user string, r document.EditRequest, hide func(*document.Edit)) (*document.EditResult, error) {
 	if err := document.EditsInvalid(r.Problems()); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (l *Library) repeated(f *flow.Flow, tx *document.EditTx) *document.EditResu
 // EditsSince lists up to limit transactions after a revision, oldest first.
 // When the log has a gap there, because it is shortened or the draft was
 // replaced as a whole, that is CodeEditsGone.
-func (l *Library) EditsSince(ctx context.Context, ws, flowID string, rev int64, limit int) ([]document.EditTx, error) {
+func (l *Library) EditsSince(ctx context.Context, ws flow.WorkspaceID, flowID string, rev int64, limit int) ([]document.EditTx, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

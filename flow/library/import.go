@@ -46,7 +46,7 @@ func (e ImportErrors) Unwrap() []error {
 // ImportAll imports documents, and publishes them unless publishedBy is empty:
 // all of them in one transaction, or none. Documents that cannot be imported are
 // reported as ImportErrors before anything is written.
-func (l *Library) ImportAll(ctx context.Context, ws string, sources []ImportSource, publishedBy string) ([]Imported, error) {
+func (l *Library) ImportAll(ctx context.Context, ws flow.WorkspaceID, sources []ImportSource, publishedBy string) ([]Imported, error) {
 	staged := &stagedStore{LibraryStore: l.Store, flows: map[string]*flow.Flow{}, credentials: map[string]flow.Credential{}, versions: map[string]flow.Version{}}
 	into := *l
 	into.Store = staged
@@ -102,7 +102,7 @@ func (s *stagedStore) CreateFlow(_ context.Context, f *flow.Flow) error {
 }
 
 // UpdateDraft keeps a draft for later.
-func (s *stagedStore) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
+func (s *stagedStore) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error {
 	f, err := s.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *stagedStore) UpdateDraft(ctx context.Context, ws, flowID, name, descrip
 }
 
 // FindFlow finds a flow as it will be after write.
-func (s *stagedStore) FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error) {
+func (s *stagedStore) FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error) {
 	if f, ok := s.flows[flowID]; ok {
 		found := *f
 		return &found, nil
@@ -132,7 +132,7 @@ func (s *stagedStore) SaveCredential(_ context.Context, c flow.Credential, secre
 }
 
 // FindCredential finds a credential as it will be after write.
-func (s *stagedStore) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
+func (s *stagedStore) FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error) {
 	if c, ok := s.credentials[name]; ok {
 		return c, nil
 	}
@@ -140,7 +140,7 @@ func (s *stagedStore) FindCredential(ctx context.Context, ws, name string) (flow
 }
 
 // PublishFlow keeps a version for later. Its number is not known until write.
-func (s *stagedStore) PublishFlow(_ context.Context, ws, flowID string, document []byte, summary, by string) (flow.Version, bool, error) {
+func (s *stagedStore) PublishFlow(_ context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error) {
 	s.later(func(ctx context.Context) error {
 		v, _, err := s.LibraryStore.PublishFlow(ctx, ws, flowID, document, summary, by)
 		s.versions[flowID] = v

@@ -14,15 +14,15 @@ import (
 // KeyStore is what keys are kept in. What is missing is an Error of
 // CodeNotFound.
 type KeyStore interface {
-	FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error)
-	FindKey(ctx context.Context, ws, id string) (*flow.Key, error)
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
+	FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error)
 	CreateKey(ctx context.Context, k *flow.Key) error // ErrKeyTaken if there is one of its ID
 	// UpdateKey writes name, flows, limits and expiry.
 	UpdateKey(ctx context.Context, k *flow.Key) error
 	// RollKey writes a new text, if the one before is still Previous.Prefix.
 	RollKey(ctx context.Context, k *flow.Key) error
-	EndPreviousKeyText(ctx context.Context, ws, id string) error
-	RevokeKey(ctx context.Context, ws, id string) error
+	EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id string) error
+	RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
 }
 
@@ -53,7 +53,7 @@ func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text 
 
 // Change gives a key the name, flows, limits and expiry of another. What a key
 // may do stays, since its holder was told what it may do.
-func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws, id string, wanted *flow.Key) (*flow.Key, error) {
+func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, wanted *flow.Key) (*flow.Key, error) {
 	k, err := r.Store.FindKey(ctx, ws, id)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (r *Keyring) checkChange(ctx context.Context, before, k *flow.Key) error {
 // Roll gives a key a new text, and returns it. The one with the prefix works on
 // for the overlap, though not beyond its own expiry. A key that expires gets as
 // much time again as its text had.
-func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws, id, prefix string, overlap time.Duration) (*flow.Key, string, error) {
+func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id, prefix string, overlap time.Duration) (*flow.Key, string, error) {
 	k, err := r.Store.FindKey(ctx, ws, id)
 	switch {
 	case err != nil:
@@ -117,7 +117,7 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws, id, prefix string
 var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "This key was rolled meanwhile, and has a newer text. Nothing was changed.")
 
 // EndPrevious stops the text that a key had before, at once.
-func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws, id string) (*flow.Key, error) {
+func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	k, err := r.Store.FindKey(ctx, ws, id)
 	if err != nil || !k.Overlaps(r.Now()) {
 		return k, err
@@ -130,7 +130,7 @@ func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws, id string)
 
 // Revoke stops a key at once, the text before included. Revoking it again
 // changes nothing.
-func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws, id string) (*flow.Key, error) {
+func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	k, err := r.Store.FindKey(ctx, ws, id)
 	if err != nil || !k.RevokedAt.IsZero() {
 		return k, err

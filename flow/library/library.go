@@ -22,13 +22,13 @@ type Library struct {
 // LibraryStore is what a Library needs of the database.
 type LibraryStore interface {
 	CreateFlow(ctx context.Context, f *flow.Flow) error
-	UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
-	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
-	PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (flow.Version, bool, error)
-	SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error
-	FindCredential(ctx context.Context, ws, name string) (flow.Credential, error)
+	UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
+	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
+	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
+	PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error)
+	SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error
+	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	// Together runs the writes that fn makes with its context in one
 	// transaction.
@@ -51,7 +51,7 @@ func (l *Library) Check(data []byte) (*flow.Document, error) {
 // Import makes a new flow of a document, or with an ID replaces that flow's
 // draft. Literal secrets move to encrypted storage first. Nodes without a
 // position stay where they were in the draft, or get one.
-func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*flow.Flow, error) {
+func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string, data []byte) (*flow.Flow, error) {
 	d, problems := document.ParseDocument(data)
 	if d == nil {
 		return nil, documentInvalid(problems)
@@ -164,13 +164,13 @@ func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 
 // Publish makes the draft the live version. Nothing changes when it equals the
 // newest version.
-func (l *Library) Publish(ctx context.Context, ws, flowID, by string) (v flow.Version, created bool, err error) {
+func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID, by string) (v flow.Version, created bool, err error) {
 	return l.PublishNoted(ctx, ws, flowID, by, "")
 }
 
 // PublishNoted is Publish with what a person says about the version. Without a
 // note, its summary counts what changed.
-func (l *Library) PublishNoted(ctx context.Context, ws, flowID, by, note string) (v flow.Version, created bool, err error) {
+func (l *Library) PublishNoted(ctx context.Context, ws flow.WorkspaceID, flowID, by, note string) (v flow.Version, created bool, err error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return flow.Version{}, false, err
@@ -224,7 +224,7 @@ func changes(old, now *flow.Document) string {
 }
 
 // Export gives a document out: the draft, or with a number that version.
-func (l *Library) Export(ctx context.Context, ws, flowID string, version int64) ([]byte, error) {
+func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID string, version int64) ([]byte, error) {
 	d, err := l.Document(ctx, ws, flowID, version)
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (l *Library) Export(ctx context.Context, ws, flowID string, version int64) 
 }
 
 // Document reads the draft of a flow, or with a number that version.
-func (l *Library) Document(ctx context.Context, ws, flowID string, version int64) (*flow.Document, error) {
+func (l *Library) Document(ctx context.Context, ws flow.WorkspaceID, flowID string, version int64) (*flow.Document, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

@@ -29,13 +29,13 @@ func newLibrary() (*Library, *shelf) {
 
 func (s *shelf) CreateFlow(_ context.Context, f *flow.Flow) error { s.flows[f.ID] = f; return nil }
 
-func (s *shelf) UpdateDraft(_ context.Context, _, id, name, description string, draft []byte) error {
+func (s *shelf) UpdateDraft(_ context.Context, _ flow.WorkspaceID, id string, name string, description string, draft []byte) error {
 	f := s.flows[id]
 	f.Name, f.Description, f.Draft = name, description, draft
 	return nil
 }
 
-func (s *shelf) FindFlow(_ context.Context, _, id string) (*flow.Flow, error) {
+func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id string) (*flow.Flow, error) {
 	if f, ok := s.flows[id]; ok {
 		found := *f
 		return &found, nil
@@ -43,18 +43,18 @@ func (s *shelf) FindFlow(_ context.Context, _, id string) (*flow.Flow, error) {
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 }
 
-func (s *shelf) FindVersion(_ context.Context, _, _ string, n int64) (*flow.Version, error) {
+func (s *shelf) FindVersion(_ context.Context, _ flow.WorkspaceID, _ string, n int64) (*flow.Version, error) {
 	if n < 1 || int(n) > len(s.versions) {
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such version.")
 	}
 	return &s.versions[n-1], nil
 }
 
-func (s *shelf) FindDocument(_ context.Context, _, hash string) ([]byte, error) {
+func (s *shelf) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string) ([]byte, error) {
 	return s.documents[hash], nil
 }
 
-func (s *shelf) PublishFlow(_ context.Context, _, id string, document []byte, summary, _ string) (flow.Version, bool, error) {
+func (s *shelf) PublishFlow(_ context.Context, _ flow.WorkspaceID, id string, document []byte, summary string, _ string) (flow.Version, bool, error) {
 	f, hash := s.flows[id], flow.Hash(document)
 	if f.LiveHash == hash {
 		return s.versions[len(s.versions)-1], false, nil
@@ -68,9 +68,11 @@ func (s *shelf) Together(ctx context.Context, fn func(ctx context.Context) error
 	return fn(ctx)
 }
 
-func (s *shelf) SetLiveVersion(context.Context, string, string, int64, string) error { return nil }
+func (s *shelf) SetLiveVersion(context.Context, flow.WorkspaceID, string, int64, string) error {
+	return nil
+}
 
-func (s *shelf) FindCredential(_ context.Context, _, name string) (flow.Credential, error) {
+func (s *shelf) FindCredential(_ context.Context, _ flow.WorkspaceID, name string) (flow.Credential, error) {
 	if c, ok := s.credentials[name]; ok {
 		return c, nil
 	}

@@ -23,7 +23,7 @@ const restoreTries = 5
 // transaction of the log, so that it can be undone and other tabs follow it.
 // Where edits cannot lead there (too many, or nodes in another order), the
 // draft is replaced, which others hear of as CodeEditsGone.
-func (l *Library) RestoreVersion(ctx context.Context, ws, flowID string, n int64, user, txID string) (*Restored, error) {
+func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, user, txID string) (*Restored, error) {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (l *Library) RestoreVersion(ctx context.Context, ws, flowID string, n int64
 	}
 }
 
-func (l *Library) restore(ctx context.Context, ws, flowID string, to *flow.Document, user, txID string) (*Restored, error) {
+func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID string, to *flow.Document, user, txID string) (*Restored, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

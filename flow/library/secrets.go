@@ -15,7 +15,7 @@ import (
 // bound to the host that the node sends it to if that host is fixed. index is
 // the position in the suggestions for the field. It returns the name of the
 // credential.
-func (l *Library) MoveSecret(ctx context.Context, ws, flowID, user, node, field string, index int) (string, error) {
+func (l *Library) MoveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, user, node, field string, index int) (string, error) {
 	for try := 0; ; try++ {
 		name, err := l.moveSecret(ctx, ws, flowID, user, node, field, index)
 		if _, missed := errors.AsType[*document.EditsMissed](err); !missed || try == 3 {
@@ -24,7 +24,7 @@ func (l *Library) MoveSecret(ctx context.Context, ws, flowID, user, node, field 
 	}
 }
 
-func (l *Library) moveSecret(ctx context.Context, ws, flowID, user, node, field string, index int) (string, error) {
+func (l *Library) moveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, user, node, field string, index int) (string, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return "", err

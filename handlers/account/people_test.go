@@ -51,8 +51,8 @@ func TestSetUp(t *testing.T) {
 	t.Parallel()
 	var starters []string
 	h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) {
-		c.Welcome = func(_ context.Context, ws string) (string, error) {
-			starters = append(starters, ws)
+		c.Welcome = func(_ context.Context, ws flow.WorkspaceID) (string, error) {
+			starters = append(starters, string(ws))
 			return "flow_first", nil
 		}
 	})
@@ -121,7 +121,7 @@ func TestInvites(t *testing.T) {
 	t.Run("for an account need its owner signed in", func(t *testing.T) {
 		kim := h.Add("kim@example.com", flow.DefaultWorkspace, flow.MemberViewer)
 		own := found(h, "Kim's", kim)
-		max := h.Add("max@example.com", own, flow.MemberOwner)
+		max := h.Add("max@example.com", flow.WorkspaceID(own), flow.MemberOwner)
 		if err := h.Store.RemoveMember(t.Context(), flow.DefaultWorkspace, kim.ID, flow.KeyFate{}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"sluice/flow"
 	"sluice/handlers/web"
 )
 
@@ -20,7 +21,7 @@ import (
 type Config struct {
 	// Welcome adds the first flows to a workspace unless it has some, and returns
 	// the one to show first, or "".
-	Welcome func(ctx context.Context, ws string) (flowID string, err error)
+	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID string, err error)
 }
 
 // Server serves users and workspaces.

@@ -39,7 +39,7 @@ func (c *call) renderWorkspace(status int, name string, e components.Errors) err
 		return err
 	}
 	page := consoleview.WorkspaceSettings{
-		ID: w.ID, Name: name, MaxRunning: limitText(w.MaxRunning), MaxQueued: limitText(w.MaxQueued), MayCreate: may, Errors: e,
+		ID: string(w.ID), Name: name, MaxRunning: limitText(w.MaxRunning), MaxQueued: limitText(w.MaxQueued), MayCreate: may, Errors: e,
 	}
 	return c.Render(status, consoleview.WorkspaceSettingsPage(c.Page("Workspace", layout.SectionSettings), page))
 }

@@ -148,7 +148,7 @@ func (s *Server) setUp(c *call) error {
 }
 
 // redirectToFirstFlow redirects to the flow that a new user sees first.
-func (c *call) redirectToFirstFlow(ws string) error {
+func (c *call) redirectToFirstFlow(ws flow.WorkspaceID) error {
 	if c.s.Welcome == nil {
 		return c.Redirect("/flows")
 	}

@@ -31,7 +31,7 @@ func found(h *webtest.Env, name string, owner *flow.User) string {
 	if err := h.Store.FoundWorkspace(context.Background(), w, owner.ID); err != nil {
 		h.T.Fatal(err)
 	}
-	return w.ID
+	return string(w.ID)
 }
 
 // link is the one that a page shows once, without the host.
@@ -45,7 +45,7 @@ func link(h *webtest.Env, a *webtest.Answer) string {
 }
 
 // logged are the actions in a workspace's audit log, newest first.
-func logged(h *webtest.Env, ws string) (actions []string) {
+func logged(h *webtest.Env, ws flow.WorkspaceID) (actions []string) {
 	h.T.Helper()
 	list, err := h.Store.ListAudit(context.Background(), ws, "", 100)
 	if err != nil {

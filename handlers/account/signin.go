@@ -60,7 +60,7 @@ func (s *Server) signIn(c *call) error {
 		f.Errors = components.Errors{"": "Wrong email or password."}
 		return c.renderSignIn(http.StatusUnprocessableEntity, f)
 	}
-	if err := c.signInUser(u.ID, c.lastWorkspace()); err != nil {
+	if err := c.signInUser(u.ID, flow.WorkspaceID(c.lastWorkspace())); err != nil {
 		return err
 	}
 	c.markBrowser(u)
@@ -83,7 +83,7 @@ func (c *call) waitUntil(t time.Time) {
 
 // signInUser starts a session in the workspace if the user is a member of it,
 // else in the user's first workspace.
-func (c *call) signInUser(userID, ws string) error {
+func (c *call) signInUser(userID string, ws flow.WorkspaceID) error {
 	if err := c.StartSession(userID, ws); err != nil {
 		return err
 	}

@@ -67,10 +67,10 @@ func (s *Server) signUp(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.signInUser(ws.owner, ws.id); err != nil {
+	if err := c.signInUser(ws.owner, flow.WorkspaceID(ws.id)); err != nil {
 		return err
 	}
-	return c.redirectToFirstFlow(ws.id)
+	return c.redirectToFirstFlow(flow.WorkspaceID(ws.id))
 }
 
 // newAccount is the IDs of a new user and their workspace.
@@ -86,5 +86,5 @@ func (s *Server) addAccount(ctx context.Context, f accountview.SignUpForm, passw
 	if err := s.Store.SignUp(ctx, u, w); err != nil {
 		return newAccount{}, fmt.Errorf("sign up: %w", err)
 	}
-	return newAccount{w.ID, u.ID}, nil
+	return newAccount{string(w.ID), u.ID}, nil
 }

@@ -76,7 +76,7 @@ func (s *Server) createWorkspace(c *call) error {
 
 // switchTo changes the workspace of the session. The token is renewed, because
 // the role may be a higher one.
-func (c *call) switchTo(ws string) error {
+func (c *call) switchTo(ws flow.WorkspaceID) error {
 	m := c.s.Sessions
 	if err := c.RenewToken(); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *call) switchTo(ws string) error {
 
 // switchWorkspace is POST /workspaces/switch.
 func (s *Server) switchWorkspace(c *call) error {
-	m, err := s.Store.FindMember(c.Ctx(), c.FormValue("workspace"), c.Member.UserID)
+	m, err := s.Store.FindMember(c.Ctx(), flow.WorkspaceID(c.FormValue("workspace")), c.Member.UserID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return web.ErrNotFound
 	}

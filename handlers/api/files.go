@@ -10,11 +10,11 @@ import (
 // Files stores uploaded files and those that runs produce.
 type Files interface {
 	flow.FileStore
-	FindFile(ctx context.Context, ws, id string) (*flow.File, error)
+	FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error)
 	// FileByID finds a file of any workspace. The caller must check access.
 	FileByID(ctx context.Context, id string) (*flow.File, error)
-	FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error)
-	EraseFile(ctx context.Context, ws, id string) error
+	FileUses(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error)
+	EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) error
 }
 
 // fileObject is the JSON of an uploaded file: a file value, which can be an input of a

@@ -18,12 +18,12 @@ func (s *Server) LinksExpire() time.Time {
 }
 
 // LinkFiles returns a copy of named values in which each file has a download link.
-func (s *Server) LinkFiles(ws string, values map[string]any) map[string]any {
+func (s *Server) LinkFiles(ws flow.WorkspaceID, values map[string]any) map[string]any {
 	return s.Links.Values(ws, values, s.LinksExpire())
 }
 
 // linkedOutput returns an output event with download links in its value.
-func (s *Server) linkedOutput(ws string, o *flow.OutputEvent) flow.OutputEvent {
+func (s *Server) linkedOutput(ws flow.WorkspaceID, o *flow.OutputEvent) flow.OutputEvent {
 	named := map[string]any{o.Name: o.Value}
 	return flow.OutputEvent{Name: o.Name, Value: s.LinkFiles(ws, named)[o.Name]}
 }

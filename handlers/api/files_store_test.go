@@ -77,7 +77,7 @@ func (s *shelf) FileByID(_ context.Context, id string) (*flow.File, error) {
 	return &found, nil
 }
 
-func (s *shelf) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
+func (s *shelf) FindFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, error) {
 	f, err := s.FileByID(ctx, id)
 	if err == nil && f.WorkspaceID != ws {
 		return nil, missing("file")
@@ -90,7 +90,7 @@ type closer struct{ *bytes.Reader }
 
 func (closer) Close() error { return nil }
 
-func (s *shelf) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
+func (s *shelf) OpenFile(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.File, io.ReadSeekCloser, error) {
 	f, err := s.FindFile(ctx, ws, id)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func (s *shelf) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Rea
 }
 
 // FileUses looks through all runs, which a real store need not.
-func (s *shelf) FileUses(_ context.Context, ws, id string) ([]flow.FileUse, error) {
+func (s *shelf) FileUses(_ context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error) {
 	s.runs.mu.Lock()
 	defer s.runs.mu.Unlock()
 	var uses []flow.FileUse
@@ -121,7 +121,7 @@ func anyOf(m map[string]any) any {
 	return list
 }
 
-func (s *shelf) EraseFile(ctx context.Context, ws, id string) error {
+func (s *shelf) EraseFile(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	if _, err := s.FindFile(ctx, ws, id); err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ func newOutlines(store Store, kinds *flow.Registry) *Outlines {
 }
 
 // Find returns the outline of a stored document.
-func (o *Outlines) Find(ctx context.Context, ws, hash string) (*Outline, error) {
-	key := ws + "/" + hash
+func (o *Outlines) Find(ctx context.Context, ws flow.WorkspaceID, hash string) (*Outline, error) {
+	key := string(ws+"/") + hash
 	if found, ok := o.cache.Get(key); ok {
 		return found, nil
 	}
@@ -64,8 +64,8 @@ func (o *Outlines) Find(ctx context.Context, ws, hash string) (*Outline, error) 
 }
 
 // Name returns the name of a stored document.
-func (o *Outlines) Name(ctx context.Context, ws, hash string) (string, error) {
-	key := ws + "/" + hash
+func (o *Outlines) Name(ctx context.Context, ws flow.WorkspaceID, hash string) (string, error) {
+	key := string(ws+"/") + hash
 	if name, ok := o.names.Get(key); ok {
 		return name, nil
 	}

@@ -98,7 +98,7 @@ func (r *runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 func (r *runner) before(ctx context.Context, s flow.Start) (flow.Started, error) {
 	r.mu.Lock()
 	r.starts = append(r.starts, s)
-	known, ok := r.keys[s.WorkspaceID+"/"+s.IdempotencyKey]
+	known, ok := r.keys[string(s.WorkspaceID+"/")+s.IdempotencyKey]
 	refuse := r.refuse
 	r.mu.Unlock()
 	switch {
@@ -153,7 +153,7 @@ func (r *runner) execute(s flow.Start, g *engine.Graph, run flow.Run) {
 	canceled, cancel := context.WithCancel(context.Background())
 	r.mu.Lock()
 	if s.IdempotencyKey != "" {
-		r.keys[s.WorkspaceID+"/"+s.IdempotencyKey] = idempotent{s.Fingerprint, run.ID}
+		r.keys[string(s.WorkspaceID+"/")+s.IdempotencyKey] = idempotent{s.Fingerprint, run.ID}
 	}
 	r.cancels[run.ID] = cancel
 	r.mu.Unlock()
@@ -189,14 +189,14 @@ func notify(c chan struct{}) {
 	}
 }
 
-func (r *runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
+func (r *runner) CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
 	r.mu.Lock()
 	r.cancels[runID]()
 	r.mu.Unlock()
 	return r.AwaitRun(ctx, ws, flowID, runID, time.Minute)
 }
 
-func (r *runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error) {
+func (r *runner) AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error) {
 	watch := r.WatchRun(runID)
 	defer watch.Stop()
 	late := time.After(limit)

@@ -20,7 +20,7 @@ type Runner interface {
 	web.Runner
 	// AwaitRun returns the run once it has ended, or as it is when the limit has
 	// passed.
-	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
+	AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error)
 	// Draining reports whether this process is shutting down.
 	Draining() bool
 	// Accepts reports whether new runs and files are accepted. A process that
@@ -38,23 +38,23 @@ type Store interface {
 	RecentKey(ctx context.Context, hash string) (*flow.Key, error)
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
 
-	FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error)
-	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error)
+	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
+	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error)
 	// ListFlowHeads lists all flows, archived ones too, without their drafts.
-	ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error)
-	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
+	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
+	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 
-	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
+	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
+	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
-	EraseRun(ctx context.Context, ws, flowID, runID string, code flow.Code) error
+	EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error
 
-	ListDeliveries(ctx context.Context, ws, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
-	DeliveryFlow(ctx context.Context, ws, deliveryID string) (flowID string, err error)
-	Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error)
+	ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
+	DeliveryFlow(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (flowID string, err error)
+	Redeliver(ctx context.Context, ws flow.WorkspaceID, deliveryID string) (*flow.Delivery, error)
 	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
-	KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error)
+	KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, keyID string) (string, error)
 
 	// TakeRate counts a request over all instances. It returns nil if there is only
 	// one.

@@ -153,7 +153,7 @@ func (w *env) addKey(k flow.Key) (text string) {
 	return text
 }
 
-func (w *env) addDraft(ws, doc string) string {
+func (w *env) addDraft(ws flow.WorkspaceID, doc string) string {
 	d, problems := document.ParseDocument([]byte(doc))
 	if len(problems) > 0 {
 		w.t.Fatal(problems)
@@ -165,7 +165,7 @@ func (w *env) addDraft(ws, doc string) string {
 	return f.ID
 }
 
-func (w *env) addFlow(ws, document string) string {
+func (w *env) addFlow(ws flow.WorkspaceID, document string) string {
 	id := w.addDraft(ws, document)
 	w.publish(id)
 	return id

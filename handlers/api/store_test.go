@@ -62,8 +62,8 @@ func (m *memory) WebhookSecret(_ context.Context, o flow.WebhookOwner) (flow.Web
 	return flow.WebhookSecret{ID: "whs", Secrets: []flow.SigningSecret{{Secret: "whsec_" + o.Node + "@" + o.Host}}}, nil
 }
 
-func (m *memory) KeyWebhookSecret(_ context.Context, ws, keyID string) (string, error) {
-	return "whsec_" + ws + "/" + keyID, nil
+func (m *memory) KeyWebhookSecret(_ context.Context, ws flow.WorkspaceID, keyID string) (string, error) {
+	return string("whsec_"+ws+"/") + keyID, nil
 }
 
 func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }
@@ -92,7 +92,7 @@ func (m *memory) TouchKeys(_ context.Context, uses []flow.KeyUse) error {
 	return nil
 }
 
-func (m *memory) FindFlow(_ context.Context, ws, id string) (*flow.Flow, error) {
+func (m *memory) FindFlow(_ context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f, ok := m.flows[id]
@@ -103,7 +103,7 @@ func (m *memory) FindFlow(_ context.Context, ws, id string) (*flow.Flow, error) 
 	return &found, nil
 }
 
-func (m *memory) ListFlows(_ context.Context, ws, after string, limit int) ([]flow.Flow, error) {
+func (m *memory) ListFlows(_ context.Context, ws flow.WorkspaceID, after string, limit int) ([]flow.Flow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []flow.Flow
@@ -116,7 +116,7 @@ func (m *memory) ListFlows(_ context.Context, ws, after string, limit int) ([]fl
 	return list[:min(limit, len(list))], nil
 }
 
-func (m *memory) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
+func (m *memory) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
 	list, err := m.ListFlows(ctx, ws, "", 1<<20)
 	for i := range list {
 		list[i].Draft = nil
@@ -124,7 +124,7 @@ func (m *memory) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, err
 	return list, err
 }
 
-func (m *memory) FindVersion(_ context.Context, ws, flowID string, n int64) (*flow.Version, error) {
+func (m *memory) FindVersion(_ context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := m.versions[flowID]
@@ -134,7 +134,7 @@ func (m *memory) FindVersion(_ context.Context, ws, flowID string, n int64) (*fl
 	return &list[n-1], nil
 }
 
-func (m *memory) FindDocument(_ context.Context, _, hash string) ([]byte, error) {
+func (m *memory) FindDocument(_ context.Context, _ flow.WorkspaceID, hash string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, ok := m.documents[hash]
@@ -144,7 +144,7 @@ func (m *memory) FindDocument(_ context.Context, _, hash string) ([]byte, error)
 	return d, nil
 }
 
-func (m *memory) FindRun(_ context.Context, ws, flowID, runID string) (*flow.Run, error) {
+func (m *memory) FindRun(_ context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.broken != nil {
@@ -158,7 +158,7 @@ func (m *memory) FindRun(_ context.Context, ws, flowID, runID string) (*flow.Run
 	return &found, nil
 }
 
-func (m *memory) FindSteps(_ context.Context, _, runID string) ([]flow.Step, error) {
+func (m *memory) FindSteps(_ context.Context, _ flow.WorkspaceID, runID string) ([]flow.Step, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []flow.Step
@@ -187,7 +187,7 @@ func (m *memory) ListRuns(_ context.Context, f flow.RunFilter) ([]flow.Run, erro
 	return list[:min(f.Limit, len(list))], nil
 }
 
-func (m *memory) EraseRun(_ context.Context, ws, flowID, runID string, code flow.Code) error {
+func (m *memory) EraseRun(_ context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.runs[runID]
@@ -199,7 +199,7 @@ func (m *memory) EraseRun(_ context.Context, ws, flowID, runID string, code flow
 	return nil
 }
 
-func (m *memory) ListDeliveries(_ context.Context, ws, flowID, before string, limit int) ([]flow.DeliveryRecord, error) {
+func (m *memory) ListDeliveries(_ context.Context, ws flow.WorkspaceID, flowID, before string, limit int) ([]flow.DeliveryRecord, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []flow.DeliveryRecord
@@ -212,7 +212,7 @@ func (m *memory) ListDeliveries(_ context.Context, ws, flowID, before string, li
 	return list[:min(limit, len(list))], nil
 }
 
-func (m *memory) delivery(ws, id string) (*flow.DeliveryRecord, error) {
+func (m *memory) delivery(ws flow.WorkspaceID, id string) (*flow.DeliveryRecord, error) {
 	for i := range m.deliveries {
 		if d := &m.deliveries[i]; d.ID == id && d.WorkspaceID == ws {
 			return d, nil
@@ -221,7 +221,7 @@ func (m *memory) delivery(ws, id string) (*flow.DeliveryRecord, error) {
 	return nil, missing("delivery")
 }
 
-func (m *memory) DeliveryFlow(_ context.Context, ws, id string) (string, error) {
+func (m *memory) DeliveryFlow(_ context.Context, ws flow.WorkspaceID, id string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, err := m.delivery(ws, id)
@@ -231,7 +231,7 @@ func (m *memory) DeliveryFlow(_ context.Context, ws, id string) (string, error) 
 	return d.FlowID, nil
 }
 
-func (m *memory) Redeliver(_ context.Context, ws, id string) (*flow.Delivery, error) {
+func (m *memory) Redeliver(_ context.Context, ws flow.WorkspaceID, id string) (*flow.Delivery, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, err := m.delivery(ws, id)

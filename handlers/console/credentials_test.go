@@ -191,7 +191,7 @@ func TestCredentials_access(t *testing.T) {
 // shelvedModels are fakeModels with a catalogue.
 type shelvedModels struct{ webtest.FakeModels }
 
-func (s shelvedModels) ListModels(ctx context.Context, ws, task, query string) []components.ModelGroup {
+func (s shelvedModels) ListModels(ctx context.Context, ws flow.WorkspaceID, task, query string) []components.ModelGroup {
 	if task != web.HostedTask {
 		return s.FakeModels.ListModels(ctx, ws, task, query)
 	}

@@ -29,14 +29,14 @@ type Providers interface {
 	CheckSecret(secret string) string
 	// Test asks the provider whether it accepts the secret. It returns a message
 	// for the user, or a flow.Error if the provider rejects it.
-	Test(ctx context.Context, ws, name string) (string, error)
+	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
 	// Environment returns the credentials in the environment of the process.
-	Environment(ws string) []flow.Credential
+	Environment(ws flow.WorkspaceID) []flow.Credential
 	// ProposeHosts returns the fixed hosts that flows send credentials to, by
 	// credential.
-	ProposeHosts(ctx context.Context, ws string) (map[string][]string, error)
+	ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error)
 	// CredentialUses returns the nodes that use credentials, by credential.
-	CredentialUses(ctx context.Context, ws string) (map[string][]library.CredentialUse, error)
+	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
 }
 
 // providerTitle returns the display name of a provider, or its ID if it is

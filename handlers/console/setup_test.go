@@ -50,7 +50,7 @@ func foreignFlow(h *webtest.Env) string {
 	return f.ID
 }
 
-func publishIn(h *webtest.Env, ws, id string) {
+func publishIn(h *webtest.Env, ws flow.WorkspaceID, id string) {
 	h.T.Helper()
 	if _, _, err := h.Library.Publish(context.Background(), ws, id, "cli"); err != nil {
 		h.T.Fatal(err)

@@ -47,7 +47,7 @@ func TestShowNode(t *testing.T) {
 	})
 	t.Run("tells nothing of what is not there or not theirs", func(t *testing.T) {
 		want := b.Get("/flows/flow_none/node/write").Is(http.StatusNotFound)
-		foreign, err := h.Library.Import(t.Context(), h.Workspace(), "", []byte(ticketFlow))
+		foreign, err := h.Library.Import(t.Context(), flow.WorkspaceID(h.Workspace()), "", []byte(ticketFlow))
 		if err != nil {
 			t.Fatal(err)
 		}

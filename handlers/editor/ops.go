@@ -147,7 +147,7 @@ func (c *call) missedOps() error {
 }
 
 // since returns the transactions after a revision, and the draft after them.
-func (c *call) since(ws, flowID string, rev int64) (*draft, []document.EditTx, error) {
+func (c *call) since(ws flow.WorkspaceID, flowID string, rev int64) (*draft, []document.EditTx, error) {
 	list, err := c.s.Library.EditsSince(c.Ctx(), ws, flowID, rev, maxMissed)
 	if err != nil {
 		return nil, nil, err

@@ -36,7 +36,7 @@ type Runner interface {
 	web.Runner
 	// TrialInputs returns the inputs that a test run of the draft asks for;
 	// problems of the draft are the Fields of an error.
-	TrialInputs(ctx context.Context, ws, flowID, until string) ([]flow.Input, error)
+	TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID, until string) ([]flow.Input, error)
 }
 
 // Config is what this package needs in addition to the site.

@@ -45,7 +45,7 @@ func (m *message) toolResult(run *flow.Run) *sdk.CallToolResult {
 
 // fileContent returns links to the files in the outputs, and small media inline.
 // Files that were erased or belong to another workspace are left out.
-func (m *message) fileContent(ws string, outputs map[string]any) (content []sdk.Content) {
+func (m *message) fileContent(ws flow.WorkspaceID, outputs map[string]any) (content []sdk.Content) {
 	ctx, left := m.Request().Context(), int64(maxInline)
 	var values []any
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {

@@ -28,7 +28,7 @@ func (s *Site) NewCall(ec echo.Context) *Call {
 func (c *Call) Ctx() context.Context { return c.Request().Context() }
 
 // WorkspaceID returns the ID of the current workspace.
-func (c *Call) WorkspaceID() string { return c.Member.WorkspaceID }
+func (c *Call) WorkspaceID() flow.WorkspaceID { return c.Member.WorkspaceID }
 
 // IsFragment reports whether htmx requests a part of a page. For a request from
 // which htmx selects parts itself, the whole page is rendered.

@@ -28,14 +28,14 @@ type Inputs struct {
 	Files   map[string]any    // values of uploaded files, by input
 	Last    map[string]string // IDs of files of an earlier run to use again, by input
 
-	ws       string            // workspace that owns uploaded files
+	ws       flow.WorkspaceID  // workspace that owns uploaded files
 	maxFile  int64             // bytes of each file; 0 means the store's limit
 	Accepts  func(string) bool // reports whether to store the file of an input; nil stores all
 	TooLarge map[string]bool   // inputs whose file exceeds maxFile
 }
 
 // NewInputs returns an empty form whose files will belong to a workspace.
-func (c *Call) NewInputs(ws string, maxFile int64) *Inputs {
+func (c *Call) NewInputs(ws flow.WorkspaceID, maxFile int64) *Inputs {
 	return &Inputs{texts: map[string]string{}, Files: map[string]any{}, Last: map[string]string{}, TooLarge: map[string]bool{}, ws: ws, maxFile: maxFile}
 }
 
@@ -87,7 +87,7 @@ func (c *Call) keepPart(t *Inputs, input string, part *multipart.Part) error {
 }
 
 // SavePart stores the file of a form.
-func (c *Call) SavePart(ws string, part *multipart.Part, maxFile int64) (*flow.File, error) {
+func (c *Call) SavePart(ws flow.WorkspaceID, part *multipart.Part, maxFile int64) (*flow.File, error) {
 	content := &UploadReader{Source: part}
 	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: ws, Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: maxFile}, content)
 	if content.Err != nil {

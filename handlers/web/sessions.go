@@ -95,7 +95,7 @@ func (s *Site) insecure() bool {
 
 // StartSession signs a user in. It issues a new token, against session fixation: an
 // attacker may have planted the old one.
-func (c *Call) StartSession(userID, ws string) error {
+func (c *Call) StartSession(userID string, ws flow.WorkspaceID) error {
 	m := c.s.Sessions
 	if err := m.Clear(c.Ctx()); err != nil {
 		return fmt.Errorf("clear the session: %w", err)
@@ -128,7 +128,7 @@ func (c *Call) Identify() error {
 	if user == "" {
 		return ErrSignedOut
 	}
-	found, err := c.s.Store.FindMember(c.Ctx(), m.GetString(c.Ctx(), SessionWorkspace), user)
+	found, err := c.s.Store.FindMember(c.Ctx(), flow.WorkspaceID(m.GetString(c.Ctx(), SessionWorkspace)), user)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return c.switchWorkspace(user)
 	}

@@ -28,7 +28,7 @@ type Runner interface {
 	// Rerun starts a run of the document that another run ran.
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
 	// CancelRun cancels a run and returns it once it has ended.
-	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
 	// WatchRun notifies of each write to a run.
 	WatchRun(runID string) flow.Watch
 	// WatchText is WatchRun with the output text of running steps.

@@ -20,7 +20,7 @@ func (c *Call) workspaceChoices() (list []layout.WorkspaceChoice, mayCreate bool
 	mayCreate = c.s.SignUp
 	for _, m := range all {
 		mayCreate = mayCreate || m.Role == flow.MemberOwner
-		list = append(list, layout.WorkspaceChoice{ID: m.WorkspaceID, Name: m.Workspace, Role: string(m.Role), Current: m.WorkspaceID == c.WorkspaceID()})
+		list = append(list, layout.WorkspaceChoice{ID: string(m.WorkspaceID), Name: m.Workspace, Role: string(m.Role), Current: m.WorkspaceID == c.WorkspaceID()})
 	}
 	return list, mayCreate
 }
@@ -43,7 +43,7 @@ func (c *Call) RememberWorkspace() {
 		return
 	}
 	c.SetCookie(&http.Cookie{
-		Name: c.s.WorkspaceCookie(), Value: c.WorkspaceID(), Path: "/", MaxAge: int(BrowserMemory.Seconds()),
+		Name: c.s.WorkspaceCookie(), Value: string(c.WorkspaceID()), Path: "/", MaxAge: int(BrowserMemory.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.s.Sessions.Cookie.Secure,
 	})
 }

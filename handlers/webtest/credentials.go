@@ -39,21 +39,21 @@ func (FakeProviders) CheckSecret(secret string) string {
 	return ""
 }
 
-func (f FakeProviders) Test(ctx context.Context, ws, name string) (string, error) {
+func (f FakeProviders) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {
 	if _, secret, err := f.Store.OpenCredential(ctx, ws, name); err != nil || secret != "sk-right" {
 		return "", flow.Errorf(flow.CodeProviderAuth, "OpenAI refuses the credential.")
 	}
 	return "OpenAI accepts it.", nil
 }
 
-func (FakeProviders) Environment(ws string) []flow.Credential {
+func (FakeProviders) Environment(ws flow.WorkspaceID) []flow.Credential {
 	return []flow.Credential{{Name: "REPLICATE_API_TOKEN", Provider: "replicate"}}
 }
 
-func (f FakeProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
+func (f FakeProviders) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error) {
 	return library.ProposeHosts(ctx, f.Store, ws, Kinds())
 }
 
-func (f FakeProviders) CredentialUses(ctx context.Context, ws string) (map[string][]library.CredentialUse, error) {
+func (f FakeProviders) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
 	return library.CredentialUses(ctx, f.Store, ws, func(*flow.Node) string { return "" })
 }

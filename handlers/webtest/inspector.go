@@ -14,7 +14,7 @@ import (
 // FakeModels stand in for the providers, which pages know nothing of.
 type FakeModels struct{}
 
-func (FakeModels) ListModels(_ context.Context, _, task, query string) []components.ModelGroup {
+func (FakeModels) ListModels(_ context.Context, _ flow.WorkspaceID, task string, query string) []components.ModelGroup {
 	var list []components.ModelChoice
 	for _, id := range []string{"ollama/llama3.2", "ollama/qwen3"} {
 		if strings.Contains(id, query) {
@@ -24,7 +24,7 @@ func (FakeModels) ListModels(_ context.Context, _, task, query string) []compone
 	return []components.ModelGroup{{Title: "Ollama", Models: list}, {Title: "Groq", Note: "The credential is refused."}}
 }
 
-func (FakeModels) PinModel(_ context.Context, _ string, n *flow.Node, model string) (map[string]any, error) {
+func (FakeModels) PinModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error) {
 	switch model {
 	case "acme/none":
 		return nil, flow.Errorf(flow.CodeModelIncompatible, "There is no model acme/none.")
@@ -41,7 +41,7 @@ func (FakeModels) PinModel(_ context.Context, _ string, n *flow.Node, model stri
 	return config, nil
 }
 
-func (FakeModels) UpgradeModel(_ context.Context, _ string, n *flow.Node, _ []flow.Edge) (editorview.ModelUpgrade, error) {
+func (FakeModels) UpgradeModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, _ []flow.Edge) (editorview.ModelUpgrade, error) {
 	return editorview.ModelUpgrade{Model: flow.Text(n.Config["model"]), Changes: []editorview.ModelChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
 }
 
@@ -49,7 +49,7 @@ func (FakeModels) Providers() []components.Option {
 	return []components.Option{{Value: "openai", Label: "OpenAI"}}
 }
 
-func (FakeModels) NewCredential(ws, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {
+func (FakeModels) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {
 	if secret == "" {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: "Paste the secret here."}}}
 	}

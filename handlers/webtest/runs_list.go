@@ -12,7 +12,7 @@ const EchoFlow = `{"schema": "sluice.flow/v1", "name": "Echo <b>", "nodes": [
 	{"id": "out", "kind": "output", "config": {"name": "word"}}], "edges": [{"from": "in.value", "to": "out.value"}]}`
 
 // Echoed runs the draft of a flow to its end.
-func (h *Env) Echoed(ws, flowID, word string) string {
+func (h *Env) Echoed(ws flow.WorkspaceID, flowID, word string) string {
 	h.T.Helper()
 	s, err := h.Runner.StartRun(context.Background(), flow.Start{
 		WorkspaceID: ws, FlowID: flowID, Trigger: flow.TriggerBuilder, Given: map[string]any{"word": word}, Options: flow.RunOptions{Draft: true}, Wait: 20 * time.Second,

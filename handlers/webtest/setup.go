@@ -148,7 +148,7 @@ func (h *Env) Person(role flow.MemberRole) string {
 }
 
 // Add makes somebody with the password of everybody.
-func (h *Env) Add(email, ws string, role flow.MemberRole) *flow.User {
+func (h *Env) Add(email string, ws flow.WorkspaceID, role flow.MemberRole) *flow.User {
 	h.T.Helper()
 	u := &flow.User{Email: email, Name: strings.Split(email, "@")[0], PasswordHash: PasswordHash()}
 	if err := h.Store.CreateUser(context.Background(), ws, u, role); err != nil {
