@@ -16,7 +16,7 @@ type readerQueue struct {
 	mu    sync.Mutex
 	free  int
 	held  map[flow.WorkspaceID]int // places by workspace
-	lines []*readerLine  // those of workspaces that wait; the one served last is at the end
+	lines []*readerLine            // those of workspaces that wait; the one served last is at the end
 }
 
 // readerLine is who waits of one workspace, first come, first served.

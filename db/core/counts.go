@@ -50,10 +50,10 @@ type counts struct {
 	queued     map[FlowKey]int64 // as stored
 	joined     map[FlowKey]int64 // more than stored, by moves of this transaction
 	Limits     map[FlowKey]flowLimits
-	keys       map[string]*flow.Key    // by ID
+	keys       map[string]*flow.Key              // by ID
 	Quotas     map[flow.WorkspaceID]flow.Storage // by workspace
 	stored     map[flow.WorkspaceID]flow.Storage // by workspace, as committed
-	queueEmpty bool                    // no run is queued; false means unknown
+	queueEmpty bool                              // no run is queued; false means unknown
 	locked     bool
 
 	// In a set, starts are written last. These are the accepted starts that are not
