@@ -77,7 +77,7 @@ func startRow(r *gen.InsertRunParams) []any {
 		webhook = []byte{}
 	}
 	return []any{
-		r.ID, r.WorkspaceID, r.FlowID, r.Version, r.Draft, r.DocumentHash,
+		r.ID, string(r.WorkspaceID), r.FlowID, r.Version, r.Draft, r.DocumentHash,
 		r.State, r.Place, r.Attempt, r.InstanceID, r.RunTrigger, r.KeyID,
 		r.UserID, r.ParentRunID, r.RerunFrom, r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.Save, r.Timeout, r.CreatedAt, r.DeadlineAt,
@@ -99,7 +99,7 @@ var progressColumns = []column{
 
 func progressRow(r *gen.UpdateRunParams) []any {
 	return []any{
-		r.ID, r.WorkspaceID, r.Attempt, r.State, r.Place, r.Outputs, r.Error,
+		r.ID, string(r.WorkspaceID), r.Attempt, r.State, r.Place, r.Outputs, r.Error,
 		r.InputTokens, r.OutputTokens, r.CostNanoUsd, r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.StartedAt, r.EndedAt, r.ExpiresAt, r.DeadlineAt,
 		r.WaitingSince, r.Busy, r.KeepCrashes, r.KeepTrial, r.Writes,

@@ -66,7 +66,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 	args := make([]any, 0, len(steps)*len(stepColumns))
 	for i := range steps {
 		s := &steps[i]
-		args = append(args, run.ID, s.Path, run.WorkspaceID, s.Node, s.Kind, string(s.State),
+		args = append(args, run.ID, s.Path, string(run.WorkspaceID), s.Node, s.Kind, string(s.State),
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, s.Usage.CostNanoUSD, s.Seq, s.OutputSeq,
 			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),

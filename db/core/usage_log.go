@@ -19,7 +19,7 @@ func (tx *Tx) logUsage() error {
 	var rows [][]any
 	add := func(e *UsageEntry, cost, hour int64) {
 		rows = append(rows, []any{
-			e.ws, e.Day, e.KeyID, e.FlowID, e.Model, int64(e.Bucket), e.Runs, e.Succeeded, e.Failed, e.Canceled, e.Steps,
+			string(e.ws), e.Day, e.KeyID, e.FlowID, e.Model, int64(e.Bucket), e.Runs, e.Succeeded, e.Failed, e.Canceled, e.Steps,
 			e.Usage.InputTokens, e.Usage.OutputTokens, cost, e.Duration.Microseconds(), hour,
 		})
 	}

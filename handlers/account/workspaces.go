@@ -81,7 +81,7 @@ func (c *call) switchTo(ws flow.WorkspaceID) error {
 	if err := c.RenewToken(); err != nil {
 		return err
 	}
-	m.Put(c.Ctx(), web.SessionWorkspace, ws)
+	m.Put(c.Ctx(), web.SessionWorkspace, string(ws))
 	m.Remove(c.Ctx(), web.SessionRole)
 	if err := c.Identify(); err != nil {
 		return err

@@ -104,7 +104,7 @@ func (c *Call) StartSession(userID string, ws flow.WorkspaceID) error {
 		return fmt.Errorf("begin a session: %w", err)
 	}
 	for name, value := range map[string]any{
-		sessionID: c.s.IDs.New(flow.PrefixSession), SessionUser: userID, SessionWorkspace: ws, sessionBegan: c.s.Now().UnixMicro(),
+		sessionID: c.s.IDs.New(flow.PrefixSession), SessionUser: userID, SessionWorkspace: string(ws), sessionBegan: c.s.Now().UnixMicro(),
 		sessionIP: c.IP(), sessionAgent: DeviceName(c.Request().UserAgent()),
 	} {
 		m.Put(c.Ctx(), name, value)
@@ -182,7 +182,7 @@ func (c *Call) switchWorkspace(user string) error {
 		return fmt.Errorf("list the workspaces of %s: %w", user, err)
 	}
 	if len(list) > 0 {
-		c.s.Sessions.Put(c.Ctx(), SessionWorkspace, list[0].WorkspaceID)
+		c.s.Sessions.Put(c.Ctx(), SessionWorkspace, string(list[0].WorkspaceID))
 		return c.Identify()
 	}
 	u, err := c.s.Store.FindUser(c.Ctx(), user)
