@@ -18,7 +18,7 @@ func (s Budgets) CheckSpending(ctx context.Context, ws flow.WorkspaceID, flowID,
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
 	}
-	return core.CheckSpending(ctx, s.Reads, core.Spending{WorkspaceID: ws, FlowID: flowID, KeyID: keyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: l.KeyUsd}, s.Config.Now())
+	return core.CheckSpending(ctx, s.Reads, core.Spending{WorkspaceID: ws, FlowID: flowID, KeyID: keyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: flow.NanoUSD(l.KeyUsd)}, s.Config.Now())
 }
 
 // SetFlowLimits sets the limits and budgets of a flow.
@@ -60,12 +60,12 @@ func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after
 
 // FlowBudgets returns the budgets of a flow for this UTC day and their usage.
 func (s Budgets) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
-	return s.budgets(ctx, f.WorkspaceID, flow.Budget{FlowID: f.ID, Name: f.Name}, f.RunsPerDay, f.USDPerDay)
+	return s.budgets(ctx, f.WorkspaceID, flow.Budget{FlowID: f.ID, Name: f.Name}, f.RunsPerDay, int64(f.USDPerDay))
 }
 
 // KeyBudgets returns the budgets of a key for this UTC day and their usage.
 func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
-	return s.budgets(ctx, k.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name}, k.RunsPerDay, k.USDPerDay)
+	return s.budgets(ctx, k.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name}, k.RunsPerDay, int64(k.USDPerDay))
 }
 
 // budgets returns the budgets that are set, dollars first.

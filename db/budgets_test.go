@@ -15,7 +15,7 @@ import (
 // key makes a key with budgets, and what starts runs with it.
 func (w *fixture) key(runs, usd int64) (*flow.Key, func(*flow.NewRun)) {
 	w.t.Helper()
-	k := &flow.Key{WorkspaceID: ws, Name: "billing", Hash: fmt.Sprint(runs, usd, w.clock.Now()), RunsPerDay: runs, USDPerDay: usd}
+	k := &flow.Key{WorkspaceID: ws, Name: "billing", Hash: fmt.Sprint(runs, usd, w.clock.Now()), RunsPerDay: runs, USDPerDay: flow.NanoUSD(usd)}
 	w.must(w.CreateKey(w.ctx, k))
 	return k, func(n *flow.NewRun) { n.Run.KeyID, n.Key = k.ID, k }
 }
@@ -27,7 +27,7 @@ func (w *fixture) limit(l flow.Limits) {
 }
 
 // spend records a cost of a run that continues.
-func (w *fixture) spend(r *flow.Run, nano int64) {
+func (w *fixture) spend(r *flow.Run, nano flow.NanoUSD) {
 	w.t.Helper()
 	s := step("write")
 	s.State, s.Usage.CostNanoUSD, s.Spent.CostNanoUSD = flow.StepRetrying, nano, nano

@@ -90,7 +90,7 @@ func TestKeys(t *testing.T) {
 		got, err := w.FindKeyByHash(w.ctx, "hash")
 		w.must(err)
 		wantEqual(t, "scopes", got.Has(flow.ScopeRead) && got.Allows(w.flow.ID) && !got.Allows("flow_b"), true)
-		wantEqual(t, "limits", got.RPM+10*got.Concurrency+100*got.USDPerDay+1000*got.RunsPerDay, 4321)
+		wantEqual(t, "limits", flow.NanoUSD(got.RPM+10*got.Concurrency)+100*got.USDPerDay+flow.NanoUSD(1000*got.RunsPerDay), 4321)
 		_, err = w.FindKeyByHash(w.ctx, "none")
 		wantCode(t, err, flow.CodeNotFound)
 

@@ -12,7 +12,7 @@ func (w *fixture) took(d time.Duration, state flow.RunState, cost int64) {
 	w.t.Helper()
 	r := w.take(w.start().ID)
 	w.clock.move(d)
-	r.Usage.CostNanoUSD = cost
+	r.Usage.CostNanoUSD = flow.NanoUSD(cost)
 	w.must(w.finish(r, state))
 }
 

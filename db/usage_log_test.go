@@ -37,7 +37,7 @@ func TestFoldUsage_does_not_change_usage(t *testing.T) {
 			here.must(err)
 			total, cost := int64(0), int64(0)
 			for _, d := range days {
-				total, cost = total+d.Runs, cost+d.Usage.CostNanoUSD
+				total, cost = total+d.Runs, int64(flow.NanoUSD(cost)+d.Usage.CostNanoUSD)
 			}
 			stats, err := here.FlowStats(here.ctx, ws, []string{here.flow.ID}, now)
 			here.must(err)
@@ -60,7 +60,7 @@ func TestFoldUsage_does_not_change_usage(t *testing.T) {
 // spent is a step that has used money.
 func spent(path string, nanoUSD int64) flow.Step {
 	s := step(path)
-	s.Spent = flow.Usage{CostNanoUSD: nanoUSD}
+	s.Spent = flow.Usage{CostNanoUSD: flow.NanoUSD(nanoUSD)}
 	s.Usage = s.Spent
 	return s
 }

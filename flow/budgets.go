@@ -3,8 +3,6 @@ package flow
 import (
 	"context"
 	"fmt"
-	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +36,7 @@ func (b *Budget) Refusal(now time.Time) *Error {
 	}
 	used := fmt.Sprintf("has started the %d %s it may start a day", b.Limit, plural(b.Limit, "run", "runs"))
 	if b.Unit == BudgetUSD {
-		used = fmt.Sprintf("has cost %s of the %s USD it may cost a day", FormatUSD(b.Used), FormatUSD(b.Limit))
+		used = fmt.Sprintf("has cost %s of the %s USD it may cost a day", NanoUSD(b.Used).Rounded(), NanoUSD(b.Limit).Rounded())
 	}
 	next := NextDay(now)
 	return &Error{
@@ -84,37 +82,6 @@ func (d *Document) Charges(kinds *Registry) (list []Charge) {
 	return list
 }
 
-// MaxUSD is the largest amount of dollars that a budget or price may be.
-const MaxUSD = 1_000_000
-
-// FormatUSD is nano-dollars as dollars, to the millionth and without needless
-// zeros. What is less than that but not nothing is shown as the millionth.
-func FormatUSD(nano int64) string {
-	if nano > 0 && nano < 1000 {
-		nano = 1000
-	}
-	return strconv.FormatFloat(math.Round(float64(nano)/1000)/1e6, 'f', -1, 64)
-}
-
-// ParseUSD reads dollars as people write them, such as 5, 0.25 or $1,500, as
-// nano-dollars.
-func ParseUSD(text string) (nano int64, ok bool) {
-	text = strings.TrimPrefix(strings.TrimSpace(text), "$")
-	whole, cents, _ := strings.Cut(text, ".")
-	if whole != "" && !typedWhole.MatchString(whole) || strings.Trim(cents, "0123456789") != "" || whole+cents == "" {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
-	if err != nil || f > MaxUSD {
-		return 0, false
-	}
-	return int64(math.Round(f * 1e9)), true
-}
-
-// typedWhole is a whole number, perhaps with commas between thousands. A comma
-// elsewhere is a decimal one, and to read over it would make 50 of 0,50.
-var typedWhole = regexp.MustCompile(`^([0-9]+|[0-9]{1,3}(,[0-9]{3})+)$`)
-
 // ParseCount reads a whole number as people write it, such as 1000 or 1,000.
 func ParseCount(text string) (n int64, ok bool) {
 	text = strings.TrimSpace(text)
@@ -145,7 +112,7 @@ func (l Limits) Check() map[string]string {
 			wrong[name] = "A whole number from 1 to 1,000,000,000. Leave it empty for no limit."
 		}
 	}
-	if l.USDPerDay < 0 || l.USDPerDay > MaxKeyUSD {
+	if l.USDPerDay < 0 || l.USDPerDay > MaxUSD {
 		wrong["usd_per_day"] = "An amount up to a million dollars. Leave it empty for no limit."
 	}
 	return wrong
@@ -162,6 +129,6 @@ func (l Limits) Changes(to Limits) string {
 	differ("runs at once", orNone(l.MaxRunning), orNone(to.MaxRunning))
 	differ("waiting runs", orNone(l.MaxQueued), orNone(to.MaxQueued))
 	differ("runs a day", orNone(l.RunsPerDay), orNone(to.RunsPerDay))
-	differ("dollars a day", orNoDollars(l.USDPerDay), orNoDollars(to.USDPerDay))
+	differ("dollars a day", l.USDPerDay.orNoLimit(), to.USDPerDay.orNoLimit())
 	return strings.Join(list, ", ")
 }

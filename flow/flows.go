@@ -21,10 +21,10 @@ type Flow struct {
 
 // Limits bound the runs of a flow.
 type Limits struct {
-	MaxRunning int64 // runs at once, more wait in the queue; 0 means no limit, as below
-	MaxQueued  int64 // waiting runs beyond which a start is refused; 0 means the workspace's
-	RunsPerDay int64 // runs accepted per UTC day
-	USDPerDay  int64 // nano-dollars per UTC day
+	MaxRunning int64   // runs at once, more wait in the queue; 0 means no limit, as below
+	MaxQueued  int64   // waiting runs beyond which a start is refused; 0 means the workspace's
+	RunsPerDay int64   // runs accepted per UTC day
+	USDPerDay  NanoUSD // nano-dollars per UTC day
 }
 
 // Version is an immutable published snapshot of a flow.

@@ -29,7 +29,7 @@ type Key struct {
 	Flows       []string // allowed flow IDs; empty means all of the workspace
 	RPM         int64    // requests a minute; 0 means no limit, as below
 	Concurrency int64    // runs that have not ended
-	USDPerDay   int64    // nano-dollars per UTC day
+	USDPerDay   NanoUSD  // nano-dollars per UTC day
 	RunsPerDay  int64    // runs accepted per UTC day
 	CreatedAt   time.Time
 	CreatedBy   string    // ID of a person, or "cli"

@@ -10,7 +10,6 @@ import (
 const (
 	maxKeyName  = 100
 	maxKeyLimit = 1_000_000_000
-	MaxKeyUSD   = 1_000_000 * 1_000_000_000 // nano-dollars
 )
 
 // Scopes are all scopes, from the least to the most.

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ func (k *Key) Limits() []string {
 		}
 	}
 	if k.USDPerDay > 0 {
-		list = append(list, "$"+Dollars(k.USDPerDay)+" a day")
+		list = append(list, "$"+k.USDPerDay.String()+" a day")
 	}
 	return list
 }
@@ -47,12 +46,6 @@ func (k *Key) expiryWords() []string {
 		return nil
 	}
 	return []string{"expires " + dayWords(k.ExpiresAt)}
-}
-
-// Dollars writes nano-dollars as plainly as they can be: 5, 0.5, 0.0001.
-func Dollars(nano int64) string {
-	text := fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9)
-	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
 func dayWords(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
@@ -75,7 +68,7 @@ func ChangesOfKey(a, b *Key) []string {
 	differ("requests a minute", orNone(a.RPM), orNone(b.RPM))
 	differ("runs at once", orNone(a.Concurrency), orNone(b.Concurrency))
 	differ("runs a day", orNone(a.RunsPerDay), orNone(b.RunsPerDay))
-	differ("dollars a day", orNoDollars(a.USDPerDay), orNoDollars(b.USDPerDay))
+	differ("dollars a day", a.USDPerDay.orNoLimit(), b.USDPerDay.orNoLimit())
 	if !a.ExpiresAt.Equal(b.ExpiresAt) {
 		differ("expiry", orNever(a.ExpiresAt), orNever(b.ExpiresAt))
 	}
@@ -94,13 +87,6 @@ func orNone(n int64) string {
 		return "no limit"
 	}
 	return strconv.FormatInt(n, 10)
-}
-
-func orNoDollars(nano int64) string {
-	if nano == 0 {
-		return "no limit"
-	}
-	return Dollars(nano)
 }
 
 func orNever(at time.Time) string {

@@ -3,15 +3,14 @@ package flow
 import "context"
 
 // Price is what a workspace pays for the use of a model, as it entered it. It
-// counts where the provider does not report a cost itself. All amounts are in
-// nano-dollars (1e-9 USD).
+// counts where the provider does not report a cost itself.
 type Price struct {
 	WorkspaceID WorkspaceID
-	Model       string // provider/model
-	Input       int64  // per million tokens
-	Output      int64  // per million tokens
-	Second      int64  // of compute
-	Call        int64
+	Model       string  // provider/model
+	Input       NanoUSD // per million tokens
+	Output      NanoUSD // per million tokens
+	Second      NanoUSD // of compute
+	Call        NanoUSD
 }
 
 // PriceStore keeps prices. A model without a price is no error.
@@ -22,6 +21,6 @@ type PriceStore interface {
 const million = 1_000_000
 
 // Cost is what one call costs.
-func (p *Price) Cost(inputTokens, outputTokens int64, seconds float64) int64 {
-	return p.Call + inputTokens*p.Input/million + outputTokens*p.Output/million + int64(seconds*float64(p.Second))
+func (p *Price) Cost(inputTokens, outputTokens int64, seconds float64) NanoUSD {
+	return p.Call + NanoUSD(inputTokens)*p.Input/million + NanoUSD(outputTokens)*p.Output/million + NanoUSD(seconds*float64(p.Second))
 }

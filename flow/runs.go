@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -87,9 +86,9 @@ const (
 
 // Usage is what a step or run consumed. Cost is in nano-dollars (1e-9 USD).
 type Usage struct {
-	InputTokens  int64 `json:"input_tokens"`
-	OutputTokens int64 `json:"output_tokens"`
-	CostNanoUSD  int64 `json:"-"`
+	InputTokens  int64   `json:"input_tokens"`
+	OutputTokens int64   `json:"output_tokens"`
+	CostNanoUSD  NanoUSD `json:"-"`
 }
 
 // Add returns the sum of both.
@@ -100,15 +99,6 @@ func (u Usage) Add(v Usage) Usage {
 // Sub returns what is more than in v.
 func (u Usage) Sub(v Usage) Usage {
 	return Usage{u.InputTokens - v.InputTokens, u.OutputTokens - v.OutputTokens, u.CostNanoUSD - v.CostNanoUSD}
-}
-
-// USD is the cost in dollars as a decimal text without needless zeros.
-func (u Usage) USD() string {
-	s := fmt.Sprintf("%d.%09d", u.CostNanoUSD/1e9, u.CostNanoUSD%1e9)
-	for s[len(s)-1] == '0' && s[len(s)-3] != '.' {
-		s = s[:len(s)-1]
-	}
-	return s
 }
 
 // Progress counts ended steps among all that the flow has.

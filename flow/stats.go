@@ -10,7 +10,7 @@ type Day struct {
 	Succeeded   int64
 	Failed      int64
 	P95         time.Duration // from start to end, of those that succeeded or failed; within 9 %
-	CostNanoUSD int64
+	CostNanoUSD NanoUSD
 }
 
 // Hour is one of them.

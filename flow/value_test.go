@@ -103,7 +103,7 @@ func TestFloatAndNumber(t *testing.T) {
 func TestUSD(t *testing.T) {
 	t.Parallel()
 	for nano, want := range map[int64]string{0: "0.00", 1: "0.000000001", 1_300_000: "0.0013", 100_000_000: "0.10", 1_000_000_000: "1.00", 12_340_000_000: "12.34", 1_234_567_890_123: "1234.567890123"} {
-		if got := (Usage{CostNanoUSD: nano}).USD(); got != want {
+		if got := NanoUSD(nano).Exact(); got != want {
 			t.Errorf("%d: %s, want %s", nano, got, want)
 		}
 	}

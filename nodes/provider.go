@@ -100,7 +100,7 @@ func (m *target) fetches() bool { return m.preset.ImageURLs && !m.at.Trusted }
 // usage is what a call took. What the provider reports counts; where it reports
 // no cost, the workspace's price does.
 func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
-	cost := u.CostNanoUSD
+	cost := flow.NanoUSD(u.CostNanoUSD)
 	if cost == 0 {
 		cost = m.price.Cost(u.InputTokens, u.OutputTokens, seconds)
 	}

@@ -334,7 +334,7 @@ func TestProviderUsage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := usage(c.model, c.reported); got != (flow.Usage{InputTokens: 10, OutputTokens: 3, CostNanoUSD: c.want}) {
+			if got := usage(c.model, c.reported); got != (flow.Usage{InputTokens: 10, OutputTokens: 3, CostNanoUSD: flow.NanoUSD(c.want)}) {
 				t.Errorf("got %+v", got)
 			}
 		})

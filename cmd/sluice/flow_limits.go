@@ -61,10 +61,10 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 		}
 	}
 	if usd := c.USDPerDay; usd != nil {
-		if !(*usd >= 0 && *usd <= flow.MaxUSD) { // also rejects NaN
+		if !(*usd >= 0 && *usd <= flow.MaxUSD.Dollars()) { // also rejects NaN
 			return usageError("--usd-per-day is a number of dollars from 0 to a million")
 		}
-		limits.USDPerDay, given = nano(*usd), true
+		limits.USDPerDay, given = flow.USDOf(*usd), true
 	}
 	if !given {
 		return nil
@@ -87,11 +87,11 @@ func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
 		"runs_per_day": positiveOrNil(f.RunsPerDay), "usd_per_day": nil, "runs_today": nil, "usd_today": nil,
 	}
 	if f.USDPerDay > 0 {
-		out["usd_per_day"] = flow.FormatUSD(f.USDPerDay)
+		out["usd_per_day"] = f.USDPerDay.Rounded()
 	}
 	for i := range budgets {
 		if b := &budgets[i]; b.Unit == flow.BudgetUSD {
-			out["usd_today"] = flow.FormatUSD(b.Used)
+			out["usd_today"] = flow.NanoUSD(b.Used).Rounded()
 		} else {
 			out["runs_today"] = b.Used
 		}
@@ -107,7 +107,7 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 		case i < 0:
 			return ""
 		case unit == flow.BudgetUSD:
-			return flow.FormatUSD(budgets[i].Used) + " today"
+			return flow.NanoUSD(budgets[i].Used).Rounded() + " today"
 		}
 		return fmt.Sprintf("%d today", budgets[i].Used)
 	}
@@ -119,7 +119,7 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 	}
 	usd := "no limit"
 	if f.USDPerDay > 0 {
-		usd = flow.FormatUSD(f.USDPerDay)
+		usd = f.USDPerDay.Rounded()
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "Concurrent runs\t%s\t\n", count(f.MaxRunning))

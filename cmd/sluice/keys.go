@@ -63,7 +63,7 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 	}
 	k := &flow.Key{
 		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Flows: c.Flow,
-		RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: int64(math.Round(c.USDPerDay * 1e9)),
+		RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: flow.USDOf(c.USDPerDay),
 	}
 	for _, scope := range c.Scope {
 		k.Scopes = append(k.Scopes, flow.Scope(scope))
@@ -164,7 +164,7 @@ func keyJSON(k *flow.Key) map[string]any {
 		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": k.State(time.Now()),
 		"created_at": timeOrNil(k.CreatedAt), "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
 		"last_used_at": timeOrNil(k.LastUsedAt), "last_used_ip": k.LastUsedIP, "calls": k.Uses,
-		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": float64(k.USDPerDay) / 1e9,
+		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": k.USDPerDay.Dollars(),
 		"rolled_at": timeOrNil(k.RolledAt), "previous": previousJSON(k),
 	}
 }

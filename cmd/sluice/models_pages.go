@@ -234,11 +234,11 @@ func runsText(runs int64) string {
 func priceText(p flow.Price) string {
 	switch {
 	case p.Input != 0 || p.Output != 0:
-		return fmt.Sprintf("$%s in, $%s out a million", dollars(p.Input), dollars(p.Output))
+		return fmt.Sprintf("$%s in, $%s out a million", p.Input, p.Output)
 	case p.Call != 0:
-		return fmt.Sprintf("$%s a call", dollars(p.Call))
+		return fmt.Sprintf("$%s a call", p.Call)
 	case p.Second != 0:
-		return fmt.Sprintf("$%s a second", dollars(p.Second))
+		return fmt.Sprintf("$%s a second", p.Second)
 	}
 	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 
 	"sluice/db"
 	"sluice/flow"
@@ -28,10 +27,6 @@ type priceSetCmd struct {
 	Second *float64 `help:"Dollars per second of compute, for hosted models." placeholder:"USD"`
 	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
 }
-
-// nanoPerUSD converts dollars to the unit of the store. Prices per token are far below a
-// cent, and sums of integers have no rounding errors.
-const nanoPerUSD = 1e9
 
 // Run sets a price for future runs.
 func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
@@ -61,11 +56,11 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	p.WorkspaceID, p.Model = flow.DefaultWorkspace, c.Model
 	for _, part := range []struct {
-		of  *int64
+		of  *flow.NanoUSD
 		usd *float64
 	}{{&p.Input, c.Input}, {&p.Output, c.Output}, {&p.Second, c.Second}, {&p.Call, c.Call}} {
 		if part.usd != nil {
-			*part.of = nano(*part.usd)
+			*part.of = flow.USDOf(*part.usd)
 		}
 	}
 	if err := store.SavePrice(ctx, p); err != nil {
@@ -74,9 +69,6 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	fmt.Fprintf(s.out, "The price of %s is set.\n", c.Model)
 	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.set", c.Model, "")
 }
-
-// nano converts dollars to nano-dollars, which are exact for prices per token.
-func nano(usd float64) int64 { return int64(math.Round(usd * nanoPerUSD)) }
 
 // priceListCmd lists the prices of the default workspace.
 type priceListCmd struct {
@@ -90,15 +82,12 @@ func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 		return err
 	}
 	object := func(p *flow.Price) map[string]any {
-		return map[string]any{"model": p.Model, "input": dollars(p.Input), "output": dollars(p.Output), "second": dollars(p.Second), "call": dollars(p.Call)}
+		return map[string]any{"model": p.Model, "input": p.Input.String(), "output": p.Output.String(), "second": p.Second.String(), "call": p.Call.String()}
 	}
 	return printList(s.out, c.JSON, list, object, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL", func(p *flow.Price) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.Model, dollars(p.Input), dollars(p.Output), dollars(p.Second), dollars(p.Call))
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.Model, p.Input.String(), p.Output.String(), p.Second.String(), p.Call.String())
 	})
 }
-
-// dollars returns nano-dollars as text in dollars, with as many decimals as needed.
-func dollars(nano int64) string { return strconv.FormatFloat(float64(nano)/nanoPerUSD, 'f', -1, 64) }
 
 // priceRemoveCmd removes a price. Later runs of the model cost nothing, unless the
 // provider reports a cost.

@@ -60,7 +60,7 @@ type Spending struct {
 	WorkspaceID     flow.WorkspaceID
 	FlowID          string
 	KeyID, KeyName  string // empty without a key
-	FlowUSD, KeyUSD int64
+	FlowUSD, KeyUSD flow.NanoUSD
 }
 
 // CheckSpending returns an error if the key or the flow has used up its daily
@@ -68,8 +68,8 @@ type Spending struct {
 func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range []flow.Budget{
-		{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: s.KeyUSD},
-		{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: s.FlowUSD},
+		{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: int64(s.KeyUSD)},
+		{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)},
 	} {
 		if b.Limit <= 0 {
 			continue

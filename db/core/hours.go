@@ -6,12 +6,13 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // hourEntry is one addition to a row of flow_hours: a run that has ended.
 type hourEntry struct {
 	hour int64
-	cost int64 // nano-dollars, of the whole run
+	cost flow.NanoUSD // of the whole run
 	UsageEntry
 }
 

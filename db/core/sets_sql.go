@@ -100,7 +100,7 @@ var progressColumns = []column{
 func progressRow(r *gen.UpdateRunParams) []any {
 	return []any{
 		r.ID, string(r.WorkspaceID), r.Attempt, r.State, r.Place, r.Outputs, r.Error,
-		r.InputTokens, r.OutputTokens, r.CostNanoUsd, r.ProgressDone, r.ProgressTotal,
+		r.InputTokens, r.OutputTokens, int64(r.CostNanoUsd), r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.StartedAt, r.EndedAt, r.ExpiresAt, r.DeadlineAt,
 		r.WaitingSince, r.Busy, r.KeepCrashes, r.KeepTrial, r.Writes,
 	}

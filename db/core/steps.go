@@ -68,7 +68,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 		s := &steps[i]
 		args = append(args, run.ID, s.Path, string(run.WorkspaceID), s.Node, s.Kind, string(s.State),
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
-			s.Usage.InputTokens, s.Usage.OutputTokens, s.Usage.CostNanoUSD, s.Seq, s.OutputSeq,
+			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Seq, s.OutputSeq,
 			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
 			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), encodeAttempts(s.Attempts))
 	}

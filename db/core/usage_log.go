@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"sluice/flow"
+)
 
 // usageColumns are the columns of usage_log. An entry with an hour belongs to
 // flow_hours, and one without to usage_daily.
@@ -17,10 +21,10 @@ var insertUsage = "INSERT INTO usage_log (" + names("", usageColumns) + ") SELEC
 // the row of a day. FoldUsage aggregates the log.
 func (tx *Tx) logUsage() error {
 	var rows [][]any
-	add := func(e *UsageEntry, cost, hour int64) {
+	add := func(e *UsageEntry, cost flow.NanoUSD, hour int64) {
 		rows = append(rows, []any{
 			string(e.ws), e.Day, e.KeyID, e.FlowID, e.Model, int64(e.Bucket), e.Runs, e.Succeeded, e.Failed, e.Canceled, e.Steps,
-			e.Usage.InputTokens, e.Usage.OutputTokens, cost, e.Duration.Microseconds(), hour,
+			e.Usage.InputTokens, e.Usage.OutputTokens, int64(cost), e.Duration.Microseconds(), hour,
 		})
 	}
 	for _, e := range sums(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {

@@ -42,7 +42,7 @@ type FindSpendingLimitsParams struct {
 }
 
 type FindSpendingLimitsRow struct {
-	FlowUsd int64
+	FlowUsd flow.NanoUSD
 	KeyUsd  int64
 	KeyName string
 }

@@ -114,7 +114,7 @@ type FindFlowRow struct {
 	MaxRunning  int64
 	MaxQueued   int64
 	RunsPerDay  int64
-	UsdPerDay   int64
+	UsdPerDay   flow.NanoUSD
 	CreatedAt   int64
 	UpdatedAt   int64
 	ArchivedAt  int64
@@ -161,7 +161,7 @@ type FindFlowLimitsRow struct {
 	MaxRunning  int64
 	MaxQueued   int64
 	RunsPerDay  int64
-	UsdPerDay   int64
+	UsdPerDay   flow.NanoUSD
 	AllRunning  int64
 	AllQueued   int64
 	QuotaBytes  int64
@@ -251,7 +251,7 @@ type InsertFlowParams struct {
 	MaxRunning  int64
 	MaxQueued   int64
 	RunsPerDay  int64
-	UsdPerDay   int64
+	UsdPerDay   flow.NanoUSD
 	Signing     []byte
 	CreatedAt   int64
 }
@@ -301,7 +301,7 @@ type ListFlowHeadsRow struct {
 	MaxRunning  int64
 	MaxQueued   int64
 	RunsPerDay  int64
-	UsdPerDay   int64
+	UsdPerDay   flow.NanoUSD
 	CreatedAt   int64
 	UpdatedAt   int64
 	ArchivedAt  int64
@@ -374,7 +374,7 @@ type ListFlowsRow struct {
 	MaxRunning  int64
 	MaxQueued   int64
 	RunsPerDay  int64
-	UsdPerDay   int64
+	UsdPerDay   flow.NanoUSD
 	CreatedAt   int64
 	UpdatedAt   int64
 	ArchivedAt  int64
@@ -476,7 +476,7 @@ type SetFlowLimitsParams struct {
 	MaxRunning  int64
 	MaxQueued   int64
 	RunsPerDay  int64
-	UsdPerDay   int64
+	UsdPerDay   flow.NanoUSD
 	UpdatedAt   int64
 	ID          string
 	WorkspaceID flow.WorkspaceID

@@ -185,7 +185,7 @@ type InsertKeyParams struct {
 	Flows         string
 	Rpm           int64
 	Concurrency   int64
-	UsdPerDay     int64
+	UsdPerDay     flow.NanoUSD
 	RunsPerDay    int64
 	RunTrigger    string
 	CreatedBy     string
@@ -538,7 +538,7 @@ type UpdateKeyParams struct {
 	Flows       string
 	Rpm         int64
 	Concurrency int64
-	UsdPerDay   int64
+	UsdPerDay   flow.NanoUSD
 	RunsPerDay  int64
 	ExpiresAt   int64
 	ID          string

@@ -163,7 +163,7 @@ type Key struct {
 	Flows          string
 	Rpm            int64
 	Concurrency    int64
-	UsdPerDay      int64
+	UsdPerDay      flow.NanoUSD
 	RunTrigger     string
 	CreatedBy      string
 	CreatedAt      int64
@@ -194,10 +194,10 @@ type Pin struct {
 type Price struct {
 	WorkspaceID flow.WorkspaceID
 	Model       string
-	Input       int64
-	Output      int64
-	Second      int64
-	Call        int64
+	Input       flow.NanoUSD
+	Output      flow.NanoUSD
+	Second      flow.NanoUSD
+	Call        flow.NanoUSD
 }
 
 type Run struct {
@@ -218,7 +218,7 @@ type Run struct {
 	RerunFrom       string
 	InputTokens     int64
 	OutputTokens    int64
-	CostNanoUsd     int64
+	CostNanoUsd     flow.NanoUSD
 	ProgressDone    int64
 	ProgressTotal   int64
 	Seq             int64
@@ -272,7 +272,7 @@ type Step struct {
 	InputHash    string
 	InputTokens  int64
 	OutputTokens int64
-	CostNanoUsd  int64
+	CostNanoUsd  flow.NanoUSD
 	Seq          int64
 	OutputSeq    int64
 	StartedAt    int64
@@ -306,7 +306,7 @@ type UsageAll struct {
 	Steps        int64
 	InputTokens  int64
 	OutputTokens int64
-	CostNanoUsd  int64
+	CostNanoUsd  flow.NanoUSD
 	Duration     int64
 }
 

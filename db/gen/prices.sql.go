@@ -95,10 +95,10 @@ SET input = excluded.input, output = excluded.output, second = excluded.second, 
 type SavePriceParams struct {
 	WorkspaceID flow.WorkspaceID
 	Model       string
-	Input       int64
-	Output      int64
-	Second      int64
-	Call        int64
+	Input       flow.NanoUSD
+	Output      flow.NanoUSD
+	Second      flow.NanoUSD
+	Call        flow.NanoUSD
 }
 
 func (q *Queries) SavePrice(ctx context.Context, arg SavePriceParams) error {

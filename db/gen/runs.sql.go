@@ -467,7 +467,7 @@ type UpdateRunParams struct {
 	Error         string
 	InputTokens   int64
 	OutputTokens  int64
-	CostNanoUsd   int64
+	CostNanoUsd   flow.NanoUSD
 	ProgressDone  int64
 	ProgressTotal int64
 	Seq           int64

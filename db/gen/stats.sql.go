@@ -27,7 +27,7 @@ type AddFlowHourParams struct {
 	Succeeded   int64
 	Failed      int64
 	Canceled    int64
-	CostNanoUsd int64
+	CostNanoUsd flow.NanoUSD
 }
 
 func (q *Queries) AddFlowHour(ctx context.Context, arg AddFlowHourParams) error {
@@ -71,7 +71,7 @@ type ListFlowHoursRow struct {
 	Succeeded   int64
 	Failed      int64
 	Canceled    int64
-	CostNanoUsd int64
+	CostNanoUsd flow.NanoUSD
 }
 
 func (q *Queries) ListFlowHours(ctx context.Context, arg ListFlowHoursParams) ([]ListFlowHoursRow, error) {

@@ -38,7 +38,7 @@ type AddUsageParams struct {
 	Steps        int64
 	InputTokens  int64
 	OutputTokens int64
-	CostNanoUsd  int64
+	CostNanoUsd  flow.NanoUSD
 	Duration     int64
 }
 

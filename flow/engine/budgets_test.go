@@ -32,7 +32,7 @@ func (p *purse) CheckSpending(_ context.Context, _ flow.WorkspaceID, _ string, k
 	b := flow.Budget{FlowID: "flow_1", Unit: flow.BudgetUSD, Limit: p.limit}
 	for _, w := range p.s.disk.log {
 		for _, r := range w.rows {
-			b.Used += r.step.Spent.CostNanoUSD
+			b.Used += int64(r.step.Spent.CostNanoUSD)
 		}
 	}
 	if b.UsedUp() {
@@ -217,7 +217,7 @@ func TestCharges(t *testing.T) {
 func TestDollars(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"5": 5e9, "0.25": 25e7, " $1.5 ": 15e8, "0": 0, "1000000": 1e15, "0.000000001": 1, "1,500": 15e11, "$12,345.60": 123456e8, ".5": 5e8, "5.": 5e9, "007": 7e9} {
-		if got, ok := flow.ParseUSD(text); !ok || got != want {
+		if got, ok := flow.ParseUSD(text); !ok || got != flow.NanoUSD(want) {
 			t.Errorf("ParseUSD(%q) = %d, %v", text, got, ok)
 		}
 	}
@@ -236,9 +236,9 @@ func TestDollars(t *testing.T) {
 			t.Errorf("ParseCount(%q) = %d", text, got)
 		}
 	}
-	for nano, want := range map[int64]string{0: "0", 1: "0.000001", 1_234_567: "0.001235", 5e9: "5", 125e7: "1.25"} {
-		if got := flow.FormatUSD(nano); got != want {
-			t.Errorf("FormatUSD(%d) = %s, want %s", nano, got, want)
+	for nano, want := range map[flow.NanoUSD]string{0: "0", 1: "0.000001", 1_234_567: "0.001235", 5e9: "5", 125e7: "1.25"} {
+		if got := nano.Rounded(); got != want {
+			t.Errorf("%d rounded = %s, want %s", nano, got, want)
 		}
 	}
 }

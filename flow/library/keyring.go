@@ -172,7 +172,7 @@ func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 	say("rpm", "invalid", flow.CheckKeyLimit(k.RPM))
 	say("concurrency", "invalid", flow.CheckKeyLimit(k.Concurrency))
 	say("runs_per_day", "invalid", flow.CheckKeyLimit(k.RunsPerDay))
-	if k.USDPerDay < 0 || k.USDPerDay > flow.MaxKeyUSD {
+	if k.USDPerDay < 0 || k.USDPerDay > flow.MaxUSD {
 		say("usd_per_day", "invalid", "An amount up to a million, or nothing.")
 	}
 	sentence, err := r.checkFlows(ctx, k)

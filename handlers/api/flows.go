@@ -148,10 +148,10 @@ func OutputsSchema(outputs []flow.Output) map[string]any {
 }
 
 // usdOrNull returns a decimal number of dollars, or nil for 0, which means no limit.
-func usdOrNull(nano int64) *string {
+func usdOrNull(nano flow.NanoUSD) *string {
 	if nano == 0 {
 		return nil
 	}
-	text := flow.FormatUSD(nano)
+	text := nano.Rounded()
 	return &text
 }

@@ -120,7 +120,7 @@ func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
 	}
 	number := func(n int64) json.Number {
 		if b.Unit == flow.BudgetUSD {
-			return json.Number(flow.FormatUSD(n))
+			return json.Number(flow.NanoUSD(n).Rounded())
 		}
 		return json.Number(strconv.FormatInt(n, 10))
 	}

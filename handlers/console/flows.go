@@ -194,7 +194,7 @@ func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 
 // flowDay converts the figures of a day.
 func flowDay(d *flow.Day) consoleview.FlowDay {
-	day := consoleview.FlowDay{Runs: int(d.Runs), Succeeded: d.Success(), P95: d.P95, Micros: d.CostNanoUSD / 1000}
+	day := consoleview.FlowDay{Runs: int(d.Runs), Succeeded: d.Success(), P95: d.P95, Micros: d.CostNanoUSD.Micros()}
 	for _, h := range d.Hours {
 		day.Hours = append(day.Hours, components.Bar{Count: int(h.Runs), Failed: int(h.Failed)})
 	}

@@ -127,7 +127,7 @@ func readLimit(form *consoleview.KeyForm, name, typed string) int64 {
 }
 
 // readDollars reads an amount of dollars in billionths of a dollar.
-func readDollars(form *consoleview.KeyForm) int64 {
+func readDollars(form *consoleview.KeyForm) flow.NanoUSD {
 	if form.USDPerDay == "" {
 		return 0
 	}

@@ -37,11 +37,11 @@ func countText(n int64) string {
 }
 
 // dollarsText returns an amount as it is typed; no limit is an empty field.
-func dollarsText(nano int64) string {
+func dollarsText(nano flow.NanoUSD) string {
 	if nano == 0 {
 		return ""
 	}
-	return flow.Dollars(nano)
+	return nano.String()
 }
 
 // limitsForm renders the form with today's usage. If there is a budget in

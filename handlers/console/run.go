@@ -272,7 +272,7 @@ func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
 	return []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: "Took", Text: took},
 		{Title: "Tokens", Text: components.Count(int(run.Usage.InputTokens + run.Usage.OutputTokens))},
-		{Title: "Cost", Text: components.Money(run.Usage.CostNanoUSD / 1000)},
+		{Title: "Cost", Text: components.Money(run.Usage.CostNanoUSD.Micros())},
 	}, nil
 }
 

@@ -237,7 +237,7 @@ func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
 		parts = append(parts, fmt.Sprintf("%s → %s tokens", components.Count(int(s.Usage.InputTokens)), components.Count(int(s.Usage.OutputTokens))))
 	}
 	if s.Usage.CostNanoUSD > 0 {
-		parts = append(parts, components.Money(s.Usage.CostNanoUSD/1000))
+		parts = append(parts, components.Money(s.Usage.CostNanoUSD.Micros()))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -155,7 +155,7 @@ func (n *runLabels) name(r *consoleview.RunLine) {
 func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 	line := consoleview.RunLine{
 		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
-		Took: r.Took(now), Started: !r.StartedAt.IsZero(), Micros: (r.Usage.CostNanoUSD + 500) / 1000,
+		Took: r.Took(now), Started: !r.StartedAt.IsZero(), Micros: r.Usage.CostNanoUSD.Micros(),
 		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Failure: string(r.ErrorCode), Erased: r.Erased != "",
 	}
 	if line.By == "" || r.Trigger == flow.TriggerRerun {

@@ -138,7 +138,7 @@ func (n *runLabels) export(r *flow.RunRow) *exportedRun {
 	e := &exportedRun{
 		RunID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: n.flows[r.FlowID], Trigger: string(r.Trigger), KeyID: r.KeyID, Key: n.keys[r.KeyID],
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, TookMs: r.Took(r.EndedAt).Milliseconds(),
-		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.USD(), Error: string(r.ErrorCode), Input: r.InputSummary,
+		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostNanoUSD.Exact(), Error: string(r.ErrorCode), Input: r.InputSummary,
 	}
 	if !r.Draft {
 		e.Version = &r.Version

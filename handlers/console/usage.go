@@ -175,7 +175,7 @@ func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 // rounded once, at the end.
 type usageCount struct {
 	consoleview.UsageSum
-	nano int64
+	nano flow.NanoUSD
 	took flow.Histogram
 }
 
@@ -192,7 +192,7 @@ func (u *usageCount) add(d *flow.UsageDay) {
 // sum returns the totals, with the latencies read from the histogram.
 func (u *usageCount) sum() consoleview.UsageSum {
 	s := u.UsageSum
-	s.Micros, s.Median, s.P95 = (u.nano+500)/1000, u.took.Quantile(0.5), u.took.Quantile(0.95)
+	s.Micros, s.Median, s.P95 = u.nano.Micros(), u.took.Quantile(0.5), u.took.Quantile(0.95)
 	return s
 }
 
@@ -279,11 +279,11 @@ func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labe
 func usageMeasure(counts usageCounts) (amount func(*usageCount) int64, text func(int64) string) {
 	var nano, runs int64
 	for _, u := range counts {
-		nano, runs = nano+u.nano, runs+u.Runs
+		nano, runs = int64(flow.NanoUSD(nano)+u.nano), runs+u.Runs
 	}
 	switch {
 	case nano > 0:
-		return func(u *usageCount) int64 { return u.nano }, func(n int64) string { return components.Money((n + 500) / 1000) }
+		return func(u *usageCount) int64 { return int64(u.nano) }, func(n int64) string { return components.Money((n + 500) / 1000) }
 	case runs > 0:
 		return func(u *usageCount) int64 { return u.Runs }, func(n int64) string { return components.Count(int(n)) + " runs" }
 	}

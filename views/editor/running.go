@@ -125,7 +125,7 @@ func Cost(u flow.Usage) string {
 	if u.CostNanoUSD == 0 {
 		return ""
 	}
-	return components.Money(max(1, u.CostNanoUSD/1000))
+	return components.Money(max(1, int64(u.CostNanoUSD)/1000))
 }
 
 // Tokens writes what went into a model and what came out: 312 → 48 tokens.
