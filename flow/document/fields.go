@@ -297,7 +297,7 @@ func parseJSON(text string) (any, error) {
 	}
 	value, err := flow.DecodeJSON([]byte(text))
 	if p, ok := errors.AsType[*flow.ProblemError](err); ok {
-		return nil, fmt.Errorf("this is not JSON: %s", p.Detail)
+		return nil, fmt.Errorf("this is not valid JSON: %s", p.Detail)
 	}
 	return value, err
 }

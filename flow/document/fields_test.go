@@ -101,7 +101,7 @@ func TestFieldParse(t *testing.T) {
 		"words for a number":       {flow.Field{Type: flow.FieldNumber}, FormValue{As: flow.FieldNumber, Texts: []string{"0,5"}}, nil, `"0,5" is not a number; write it with digits, such as 0.5`},
 		"a part for a whole":       {flow.Field{Type: flow.FieldInteger}, FormValue{As: flow.FieldInteger, Texts: []string{"1.5"}}, nil, "1.5 is not a whole number"},
 		"neither":                  {flow.Field{Type: flow.FieldBoolean}, FormValue{As: flow.FieldBoolean, Texts: []string{"on"}}, nil, `"on" is neither true nor false`},
-		"half of JSON":             {flow.Field{Type: flow.FieldJSON}, FormValue{As: flow.FieldJSON, Texts: []string{`{"a":`}}, nil, "this is not JSON: the JSON ends too early"},
+		"half of JSON":             {flow.Field{Type: flow.FieldJSON}, FormValue{As: flow.FieldJSON, Texts: []string{`{"a":`}}, nil, "this is not valid JSON: the JSON ends too early"},
 		"no choice":                {flow.Field{Type: flow.FieldSelect, Values: []any{true}}, FormValue{As: flow.FieldSelect, Texts: []string{"x"}}, nil, `"x" is no choice any more; choose another`},
 		"empty rows":               {flow.Field{Type: flow.FieldList}, FormValue{As: flow.FieldList, Texts: []string{"", "a", ""}}, []any{"a"}, ""},
 		"rows that are all empty":  {flow.Field{Type: flow.FieldList}, FormValue{As: flow.FieldList, Texts: []string{""}}, nil, ""},
