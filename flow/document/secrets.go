@@ -19,8 +19,8 @@ type ExtractedSecret struct {
 	Secret      string
 }
 
-// lifter takes literal secrets out of nodes and puts references in their place.
-type lifter struct {
+// secretExtractor takes literal secrets out of nodes and puts references in their place.
+type secretExtractor struct {
 	kinds *flow.Registry
 	// name returns the credential that a secret moves to. It must give equal
 	// secrets of one field the same name.
@@ -34,11 +34,11 @@ type lifter struct {
 // references to credentials in its place, with the names that name chooses.
 // Secrets that are templates stay: their values come from the inputs of a run.
 func ExtractSecrets(d *flow.Document, kinds *flow.Registry, name func(l *ExtractedSecret) string) []*ExtractedSecret {
-	lf := &lifter{kinds: kinds, name: name, fed: d.IsFed}
+	x := &secretExtractor{kinds: kinds, name: name, fed: d.IsFed}
 	for i := range d.Nodes {
-		lf.node(&d.Nodes[i])
+		x.node(&d.Nodes[i])
 	}
-	return lf.list
+	return x.list
 }
 
 // HasLiteralSecrets reports whether ExtractSecrets would take something out.
@@ -54,31 +54,31 @@ func HasLiteralSecrets(d *flow.Document, kinds *flow.Registry) bool {
 func ExtractionEdits(d *flow.Document, kinds *flow.Registry) (ops []Edit) {
 	for i := range d.Nodes {
 		n := d.Nodes[i]
-		lf := &lifter{kinds: kinds, name: func(*ExtractedSecret) string { return "x" }, fed: d.IsFed}
-		if changed := lf.node(&n); len(changed) > 0 {
+		x := &secretExtractor{kinds: kinds, name: func(*ExtractedSecret) string { return "x" }, fed: d.IsFed}
+		if changed := x.node(&n); len(changed) > 0 {
 			ops = append(ops, Edit{Op: OpSet, Node: n.ID, Field: changed[0], Value: d.Nodes[i].Config[changed[0]]})
 		}
 	}
 	return ops
 }
 
-// node lifts the secrets of a node and returns the config fields that changed.
+// node extracts the secrets of a node and returns the config fields that changed.
 // The config is replaced, not written to.
-func (lf *lifter) node(n *flow.Node) (changed []string) {
-	k := lf.kinds.For(n)
+func (x *secretExtractor) node(n *flow.Node) (changed []string) {
+	k := x.kinds.For(n)
 	if k == nil {
 		return nil
 	}
 	config := maps.Clone(n.Config)
-	changed = lf.userInfo(n, k, config)
+	changed = x.userInfo(n, k, config)
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		value, ok := config[f.Name]
 		if !ok {
 			continue
 		}
-		before := len(lf.list)
-		if value = lf.field(n, k, f, value); len(lf.list) > before {
+		before := len(x.list)
+		if value = x.field(n, k, f, value); len(x.list) > before {
 			config[f.Name] = value
 			if !slices.Contains(changed, f.Name) {
 				changed = append(changed, f.Name)
@@ -93,39 +93,39 @@ func (lf *lifter) node(n *flow.Node) (changed []string) {
 
 // field returns a field's value without literal secrets. What it changes is a
 // copy.
-func (lf *lifter) field(n *flow.Node, k *flow.Kind, f *flow.Field, value any) any {
-	at := place{n: n, f: f, host: lf.host(n, k)}
+func (x *secretExtractor) field(n *flow.Node, k *flow.Kind, f *flow.Field, value any) any {
+	at := place{n: n, f: f, host: x.host(n, k)}
 	switch {
 	case f.Type == flow.FieldSecret:
 		if s, ok := value.(string); ok && at.isLiteral(s) {
-			return flow.SecretRefTo(lf.take(at, f.Name, s))
+			return flow.SecretRefTo(x.take(at, f.Name, s))
 		}
 	case f.Secrets == flow.SecretsInURL:
-		fed := lf.fed != nil && lf.fed(n.ID, f.Name)
+		fed := x.fed != nil && x.fed(n.ID, f.Name)
 		switch v := value.(type) {
 		case string:
-			return lf.urlText(at.to(v, fed), v)
+			return x.urlText(at.to(v, fed), v)
 		case []any:
 			out := slices.Clone(v)
 			for i := range out {
 				if s, ok := out[i].(string); ok {
-					out[i] = lf.urlText(at.to(s, fed), s)
+					out[i] = x.urlText(at.to(s, fed), s)
 				}
 			}
 			return out
 		}
 	case f.Secrets == flow.SecretsByName:
 		if s, ok := value.(string); ok {
-			return lf.bodyText(at, s)
+			return x.bodyText(at, s)
 		}
-		return lf.members(at, value)
+		return x.members(at, value)
 	}
 	return value
 }
 
 // host is where a node sends secrets, if that is fixed: one host to bind to.
-func (lf *lifter) host(n *flow.Node, k *flow.Kind) string {
-	if k.Sends == nil || lf.fed != nil && k.Sends.Field != "" && lf.fed(n.ID, k.Sends.Field) {
+func (x *secretExtractor) host(n *flow.Node, k *flow.Kind) string {
+	if k.Sends == nil || x.fed != nil && k.Sends.Field != "" && x.fed(n.ID, k.Sends.Field) {
 		return ""
 	}
 	if hosts := k.Sends.Hosts(n); len(hosts) > 0 {
@@ -157,19 +157,19 @@ func (at place) isLiteral(s string) bool {
 	return strings.TrimSpace(s) != "" && !(at.f.Template && strings.Contains(s, "{{")) && len(flow.TextCredentials(s)) == 0
 }
 
-func (lf *lifter) take(at place, field, secret string) (credential string) {
+func (x *secretExtractor) take(at place, field, secret string) (credential string) {
 	l := &ExtractedSecret{Node: at.n.ID, Field: strings.ToLower(field), Host: at.host, Secret: secret}
-	lf.list = append(lf.list, l)
-	return lf.name(l)
+	x.list = append(x.list, l)
+	return x.name(l)
 }
 
-// members lifts the secrets in a map of names, or at any depth of a JSON value.
-func (lf *lifter) members(at place, v any) any {
+// members extracts the secrets in a map of names, or at any depth of a JSON value.
+func (x *secretExtractor) members(at place, v any) any {
 	switch v := v.(type) {
 	case []any:
 		out := slices.Clone(v)
 		for i := range out {
-			out[i] = lf.members(at, out[i])
+			out[i] = x.members(at, out[i])
 		}
 		return out
 	case map[string]any:
@@ -178,14 +178,14 @@ func (lf *lifter) members(at place, v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for _, name := range flow.SortedNames(v) {
-			out[name] = lf.member(at, v, name)
+			out[name] = x.member(at, v, name)
 		}
 		return out
 	}
 	return v
 }
 
-func (lf *lifter) member(at place, in map[string]any, name string) any {
+func (x *secretExtractor) member(at place, in map[string]any, name string) any {
 	value := in[name]
 	s, isText := value.(string)
 	secret := at.f.IsSecretName(name)
@@ -196,12 +196,12 @@ func (lf *lifter) member(at place, in map[string]any, name string) any {
 		}
 	}
 	if isText && secret && at.isLiteral(s) {
-		return flow.SecretRefTo(lf.take(at, name, s))
+		return flow.SecretRefTo(x.take(at, name, s))
 	}
 	if isText {
 		return value
 	}
-	return lf.members(at, value)
+	return x.members(at, value)
 }
 
 // pairName is the name in an object that holds a name and a value.
@@ -214,12 +214,12 @@ func pairName(m map[string]any) string {
 	return ""
 }
 
-// urlText lifts the secrets of a URL, which may be a template: its user name and
+// urlText extracts the secrets of a URL, which may be a template: its user name and
 // password, if userInfo left them, and its secret query parameters.
-func (lf *lifter) urlText(at place, s string) string {
+func (x *secretExtractor) urlText(at place, s string) string {
 	if scheme, userInfo, rest, found := flow.CutUserInfo(s); found && at.isLiteral(userInfo) {
 		if secret, err := url.PathUnescape(userInfo); err == nil {
-			s = scheme + flow.CredentialText(lf.take(at, "password", secret)) + "@" + rest
+			s = scheme + flow.CredentialText(x.take(at, "password", secret)) + "@" + rest
 		}
 	}
 	before, query, found := strings.Cut(s, "?")
@@ -227,22 +227,22 @@ func (lf *lifter) urlText(at place, s string) string {
 		return s
 	}
 	query, fragment, hasFragment := strings.Cut(query, "#")
-	query = lf.pairs(at, query)
+	query = x.pairs(at, query)
 	if hasFragment {
 		query += "#" + fragment
 	}
 	return before + "?" + query
 }
 
-// pairs lifts secrets out of name=value&name=value.
-func (lf *lifter) pairs(at place, s string) string {
+// pairs extracts secrets out of name=value&name=value.
+func (x *secretExtractor) pairs(at place, s string) string {
 	list := strings.Split(s, "&")
 	for i, pair := range list {
 		name, value, found := strings.Cut(pair, "=")
 		decodedName, errName := url.QueryUnescape(name)
 		secret, errValue := url.QueryUnescape(value)
 		if found && errName == nil && errValue == nil && flow.IsSecretName(decodedName) && at.isLiteral(secret) && !strings.Contains(value, "{{") {
-			list[i] = name + "=" + flow.CredentialText(lf.take(at, decodedName, secret))
+			list[i] = name + "=" + flow.CredentialText(x.take(at, decodedName, secret))
 		}
 	}
 	return strings.Join(list, "&")
@@ -252,7 +252,7 @@ func (lf *lifter) pairs(at place, s string) string {
 // Authorization, where they are sent anyway: among the headers of the node, or
 // as the custom signature of a webhook. A header that is there stays. It returns
 // the config fields that changed.
-func (lf *lifter) userInfo(n *flow.Node, k *flow.Kind, config map[string]any) (changed []string) {
+func (x *secretExtractor) userInfo(n *flow.Node, k *flow.Kind, config map[string]any) (changed []string) {
 	s, _ := config["url"].(string)
 	scheme, userInfo, rest, found := flow.CutUserInfo(s)
 	f := k.Field("url")
@@ -269,10 +269,10 @@ func (lf *lifter) userInfo(n *flow.Node, k *flow.Kind, config map[string]any) (c
 	sent.Config = config
 	reference := func(field *flow.Field) any {
 		config["url"] = scheme + rest
-		at := place{n: n, f: field, host: lf.host(&sent, k)}
-		return flow.SecretRefTo(lf.take(at, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))))
+		at := place{n: n, f: field, host: x.host(&sent, k)}
+		return flow.SecretRefTo(x.take(at, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))))
 	}
-	isFed := func(field string) bool { return lf.fed != nil && lf.fed(n.ID, field) }
+	isFed := func(field string) bool { return x.fed != nil && x.fed(n.ID, field) }
 	named, isMap := config["headers"].(map[string]any)
 	headers, signature := k.Field("headers"), k.Field("signature")
 	switch {
@@ -299,21 +299,21 @@ func hasAuthorization(headers map[string]any) bool {
 	return false
 }
 
-// bodyText lifts secrets out of a body that is typed as text: JSON, which may be
+// bodyText extracts secrets out of a body that is typed as text: JSON, which may be
 // a template, or a form.
-func (lf *lifter) bodyText(at place, s string) string {
+func (x *secretExtractor) bodyText(at place, s string) string {
 	switch {
 	case flow.LooksLikeJSON(s):
-		return lf.jsonText(at, s)
+		return x.jsonText(at, s)
 	case at.n.Config["body_type"] == "form":
-		return lf.pairs(at, s)
+		return x.pairs(at, s)
 	}
 	return s
 }
 
-// jsonText lifts the members of JSON text whose name is that of a secret. The
+// jsonText extracts the members of JSON text whose name is that of a secret. The
 // text may be a template, and so no JSON yet: only strings are looked at.
-func (lf *lifter) jsonText(at place, s string) string {
+func (x *secretExtractor) jsonText(at place, s string) string {
 	var out strings.Builder
 	name, isName, done := "", false, 0
 	references := flow.CredentialObject.FindAllStringIndex(s, -1)
@@ -333,7 +333,7 @@ func (lf *lifter) jsonText(at place, s string) string {
 		text, err := flow.DecodeJSON([]byte(s[i:end]))
 		value, _ := text.(string)
 		if isName && err == nil && flow.IsSecretMember(name, value) && at.isLiteral(value) {
-			out.WriteString(s[done:i] + `"` + flow.CredentialText(lf.take(at, name, value)) + `"`)
+			out.WriteString(s[done:i] + `"` + flow.CredentialText(x.take(at, name, value)) + `"`)
 			done = end
 		}
 		rest := strings.TrimLeft(s[end:], " \t\r\n")
@@ -362,7 +362,7 @@ func slug(s string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(s), "-"), "-")
 }
 
-// CredentialName is a readable name for a lifted secret: flow, node and field.
+// CredentialName is a readable name for an extracted secret: flow, node and field.
 func CredentialName(flowName string, l *ExtractedSecret) string {
 	return strings.Trim(fmt.Sprintf("%.40s-%s-%.40s", slug(flowName), l.Node, slug(l.Field)), "-_")
 }

@@ -76,11 +76,11 @@ func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Ed
 	}
 	// Always new names: a published version may use the previous ones.
 	names := &secretNamer{library: l, flow: f, title: d.Name}
-	out, lifted, err := document.ApplyAndExtract(d, ops, l.Kinds, names.of(ctx))
+	out, extracted, err := document.ApplyAndExtract(d, ops, l.Kinds, names.of(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return out, names.keep(ctx, lifted)
+	return out, names.keep(ctx, extracted)
 }
 
 func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *document.EditRequest, out *document.Edited) (*document.EditResult, error) {

@@ -63,11 +63,11 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string
 		return nil, err
 	}
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
-	lifted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
+	extracted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
 	if err := documentInvalid(flow.MergeProblems(problems, document.Validate(d, l.Kinds))); err != nil {
 		return nil, err
 	}
-	if err := names.keep(ctx, lifted); err != nil {
+	if err := names.keep(ctx, extracted); err != nil {
 		return nil, err
 	}
 	if was, _ := document.ParseDocument(f.Draft); was != nil {
@@ -100,7 +100,7 @@ type secretNamer struct {
 	err     error // the first that kept a name from being chosen
 }
 
-// of is the name function of a lifter. Equal secrets of a field share one name.
+// of is the name function of an extraction. Equal secrets of a field share one name.
 func (s *secretNamer) of(ctx context.Context) func(l *document.ExtractedSecret) string {
 	s.names, s.taken = map[document.ExtractedSecret]string{}, map[string]bool{}
 	return func(l *document.ExtractedSecret) string {

@@ -12,7 +12,7 @@ import (
 func ApplyAndExtract(d *flow.Document, ops []Edit, kinds *flow.Registry, name func(l *ExtractedSecret) string) (*Edited, []*ExtractedSecret, error) {
 	b := newEditor(d)
 	b.kinds = kinds
-	b.extractor = &lifter{kinds: kinds, name: name, fed: b.d.IsFed}
+	b.extractor = &secretExtractor{kinds: kinds, name: name, fed: b.d.IsFed}
 	if err := b.all(ops); err != nil {
 		return nil, nil, err
 	}
@@ -38,7 +38,7 @@ func (b *editor) extractSecrets(n *flow.Node, written string) (more []Edit) {
 	if len(changed) == 0 {
 		return nil
 	}
-	b.owned[n.ID] = true // the lifter made a copy
+	b.owned[n.ID] = true // the secretExtractor made a copy
 	for _, l := range b.extractor.list[before:] {
 		b.moved = append(b.moved, *l)
 	}
