@@ -36,7 +36,7 @@ type editor struct {
 	d         *flow.Document
 	before    *flow.Document    // as it was
 	kinds     *flow.Registry    // when known, literal secrets are extracted
-	extractor *secretExtractor           // nil unless kinds are known
+	extractor *secretExtractor  // nil unless kinds are known
 	moved     []ExtractedSecret // secrets that were taken out of the document
 	index     map[string]int    // node ID to place; nil while it is out of date
 	owned     map[string]bool   // nodes whose config is a copy already
