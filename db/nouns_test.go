@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/histogram"
 )
 
 func TestFlows(t *testing.T) {
@@ -126,7 +127,7 @@ func TestUsage(t *testing.T) {
 		w.must(err)
 		wantEqual(t, "rows", len(days), 2)
 		wantEqual(t, "runs", days[0], flow.UsageDay{
-			Day: "2026-03-14", FlowID: w.flow.ID, KeyID: "key_a", Bucket: flow.Bucket(2 * time.Second), Runs: 2, Succeeded: 1, Failed: 1, Steps: 6, Duration: 4 * time.Second,
+			Day: "2026-03-14", FlowID: w.flow.ID, KeyID: "key_a", Bucket: histogram.Bucket(2 * time.Second), Runs: 2, Succeeded: 1, Failed: 1, Steps: 6, Duration: 4 * time.Second,
 		})
 		wantEqual(t, "model", days[1], flow.UsageDay{
 			Day: "2026-03-14", FlowID: w.flow.ID, KeyID: "key_a", Model: "openai/gpt-x",

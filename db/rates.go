@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/db/core"
-	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // takeRate implements a leaky bucket (GCRA) in one statement: until_at is the time
@@ -31,7 +31,7 @@ FROM clock`
 // TakeRate counts one request against the limit per minute of a name, for all
 // instances together. It returns nil on SQLite, where the single process counts in
 // memory.
-func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error) {
+func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) (*fairness.Rate, error) {
 	if s.Pool() == nil {
 		return nil, nil
 	}
@@ -46,5 +46,5 @@ func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) 
 	if err := s.Reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&accepted, &used); err != nil {
 		return nil, fmt.Errorf("count a request: %w", err)
 	}
-	return flow.NewRate(accepted, core.Since(used), step), nil
+	return fairness.NewRate(accepted, core.Since(used), step), nil
 }

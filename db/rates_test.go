@@ -8,7 +8,7 @@ import (
 
 	"sluice/db"
 	"sluice/db/dbtest"
-	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // TestTakeRate checks that several instances together accept as many concurrent
@@ -19,11 +19,11 @@ func TestTakeRate(t *testing.T) {
 	cfg := dbtest.PostgresConfig(t)
 	cfg.Now = c.Now
 	stores := []*db.Store{openOn(t, cfg), openOn(t, cfg)}
-	take := func(i int, name string) *flow.Rate {
+	take := func(i int, name string) *fairness.Rate {
 		r, err := stores[i%2].TakeRate(t.Context(), name, 10)
 		if err != nil {
 			t.Error(err)
-			return &flow.Rate{}
+			return &fairness.Rate{}
 		}
 		return r
 	}
@@ -38,13 +38,13 @@ func TestTakeRate(t *testing.T) {
 	}
 	all.Wait()
 	wantEqual(t, "taken at once", taken.Load(), 10)
-	wantEqual(t, "then", *take(0, "a"), flow.Rate{Full: time.Minute, Wait: 6 * time.Second})
-	wantEqual(t, "another name", *take(1, "b"), flow.Rate{OK: true, Left: 9, Full: 6 * time.Second})
+	wantEqual(t, "then", *take(0, "a"), fairness.Rate{Full: time.Minute, Wait: 6 * time.Second})
+	wantEqual(t, "another name", *take(1, "b"), fairness.Rate{OK: true, Left: 9, Full: 6 * time.Second})
 	c.move(6 * time.Second)
-	wantEqual(t, "a step later", *take(1, "a"), flow.Rate{OK: true, Full: time.Minute})
+	wantEqual(t, "a step later", *take(1, "a"), fairness.Rate{OK: true, Full: time.Minute})
 	wantEqual(t, "not two", take(0, "a").OK, false)
 	c.move(25 * time.Hour)
-	wantEqual(t, "a day later", *take(0, "a"), flow.Rate{OK: true, Left: 9, Full: 6 * time.Second})
+	wantEqual(t, "a day later", *take(0, "a"), fairness.Rate{OK: true, Left: 9, Full: 6 * time.Second})
 	if r, err := dbtest.SQLite(t).TakeRate(t.Context(), "a", 10); r != nil || err != nil {
 		t.Errorf("on SQLite %v %v", r, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // Recovery after a crash differs between the databases. On SQLite there is one
@@ -61,7 +62,7 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 
 // takeBack takes a run from its dead worker, and holds it back if it is a suspect.
 // A crash does not count against a run that the worker had not started.
-func (r *recovery) takeBack(runID string, c flow.Crash) error {
+func (r *recovery) takeBack(runID string, c fairness.Crash) error {
 	p := gen.CutRunParams{ID: runID}
 	if r.tx.Store.Pool() == nil { // on PostgreSQL, any instance may take the run
 		p.InstanceID = r.tx.ReserveWorker()

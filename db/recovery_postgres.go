@@ -10,6 +10,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // recoveryLock is the advisory lock under which one instance recovers at a time.
@@ -96,7 +97,7 @@ func (r *recovery) takeOver(instance string, since int64) error {
 		busy += int(run.Busy)
 	}
 	for _, run := range claimed {
-		if err := r.takeBack(run.ID, flow.Crash{Started: true, Busy: run.Busy != 0, BusyN: busy}); err != nil {
+		if err := r.takeBack(run.ID, fairness.Crash{Started: true, Busy: run.Busy != 0, BusyN: busy}); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func (r *recovery) requeueUnclaimed(runID string) error {
 	if err != nil {
 		return err
 	}
-	return r.takeBack(runID, flow.Crash{})
+	return r.takeBack(runID, fairness.Crash{})
 }
 
 // queued reports whether this transaction has created a job for the run.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"sluice/db/dbconn"
-	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // afterRestart takes back all runs and deliveries: this process has the engine lock,
@@ -29,7 +29,7 @@ func (r *recovery) afterRestart(string) error {
 	for _, h := range held {
 		// A run that is held by an instance is a suspect on trial, which has no job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
-		c := flow.Crash{Started: had || h.InstanceID != "", Busy: busy[h.ID], BusyN: len(busy)}
+		c := fairness.Crash{Started: had || h.InstanceID != "", Busy: busy[h.ID], BusyN: len(busy)}
 		if err := r.takeBack(h.ID, c); err != nil {
 			return err
 		}

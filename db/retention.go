@@ -9,6 +9,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // EraseRun erases the content of an ended run and leaves a tombstone. Erasing
@@ -185,6 +186,6 @@ func dropAccess(tx *core.Tx, now time.Time) error {
 	if _, err := tx.DropInvites(tx.Ctx, dbconn.Micros(now)); err != nil {
 		return fmt.Errorf("drop invites: %w", err)
 	}
-	_, err := tx.DropThrottles(tx.Ctx, dbconn.Micros(now.Add(-flow.TriesForgotten)))
+	_, err := tx.DropThrottles(tx.Ctx, dbconn.Micros(now.Add(-fairness.TriesForgotten)))
 	return err
 }

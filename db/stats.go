@@ -8,6 +8,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/histogram"
 )
 
 // FlowStats returns the statistics of flows for the 24 hours up to now. They are
@@ -27,7 +28,7 @@ func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []str
 }
 
 func dayOfHours(rows []gen.ListFlowHoursRow, last int64) (d flow.Day) {
-	took := flow.Histogram{}
+	took := histogram.Histogram{}
 	for _, r := range rows {
 		h := &d.Hours[len(d.Hours)-1-int(last-r.Hour)]
 		h.Runs += r.Succeeded + r.Failed + r.Canceled

@@ -8,6 +8,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/webhooks"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // Store is the open database: one store for each noun, over the same connections. It
@@ -180,7 +181,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
-			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: flow.DefaultMaxQueued, CreatedAt: s.NowMicros(),
+			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: fairness.DefaultMaxQueued, CreatedAt: s.NowMicros(),
 		})
 	})
 }

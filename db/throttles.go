@@ -9,7 +9,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
-	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // Failed attempts to sign in are counted per account and per address, on PostgreSQL
@@ -18,9 +18,9 @@ import (
 // TakeTry counts an attempt under each name as failed, because concurrent attempts
 // have not failed yet when they are counted. ForgiveTry reverts that for a success.
 // If one of the names must still wait, it counts nothing and returns how long.
-func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error) {
+func (s RateLimits) TakeTry(ctx context.Context, tries ...fairness.Try) (wait time.Duration, err error) {
 	// A fixed order avoids deadlocks.
-	slices.SortFunc(tries, func(a, b flow.Try) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(tries, func(a, b fairness.Try) int { return cmp.Compare(a.Name, b.Name) })
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		wait = 0
 		now := dbconn.TimeOf(s.NowMicros())
@@ -52,7 +52,7 @@ func holdThrottle(tx *core.Tx, name string) (gen.Throttle, error) {
 	return tx.FindThrottle(tx.Ctx, name)
 }
 
-func fail(tx *core.Tx, r gen.Throttle, t flow.Try, now time.Time) error {
+func fail(tx *core.Tx, r gen.Throttle, t fairness.Try, now time.Time) error {
 	failures, until := t.Fail(r.Failures, dbconn.TimeOf(r.FailedAt), now)
 	return tx.SaveThrottle(tx.Ctx, gen.SaveThrottleParams{
 		Name: r.Name, Failures: failures, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(until),

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 func TestThrottles(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		account, address := flow.Try{Name: "account", Free: 2}, flow.Try{Name: "address", Free: 10}
+		account, address := fairness.Try{Name: "account", Free: 2}, fairness.Try{Name: "address", Free: 10}
 		take := func(what string, want time.Duration) {
 			t.Helper()
 			wait, err := w.TakeTry(w.ctx, account, address)
@@ -30,7 +30,7 @@ func TestThrottles(t *testing.T) {
 		take("after success", 0)
 		take("and again", 0)
 		take("and a third", 0)
-		w.clock.move(flow.TriesForgotten + time.Second)
+		w.clock.move(fairness.TriesForgotten + time.Second)
 		take("forgotten", 0)
 		take("twice", 0)
 	})
@@ -43,7 +43,7 @@ func TestThrottles_concurrent(t *testing.T) {
 		var all sync.WaitGroup
 		for range 12 {
 			all.Go(func() {
-				if wait, err := w.TakeTry(w.ctx, flow.Try{Name: "account", Free: 4}); err == nil && wait == 0 {
+				if wait, err := w.TakeTry(w.ctx, fairness.Try{Name: "account", Free: 4}); err == nil && wait == 0 {
 					passed.Add(1)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // FoundWorkspace creates a workspace with an owner. It sets ID and time.
@@ -26,7 +27,7 @@ func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, owner
 func (s Workspaces) newWorkspace(w *flow.Workspace) {
 	w.ID, w.Name, w.CreatedAt = flow.WorkspaceID(s.IDs().New(flow.PrefixWorkspace)), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.NowMicros())
 	if w.MaxQueued == 0 {
-		w.MaxQueued = flow.DefaultMaxQueued
+		w.MaxQueued = fairness.DefaultMaxQueued
 	}
 }
 

@@ -27,7 +27,7 @@ var limits = map[string]string{
 	"Attempts of a step":          "1; `retry` of a node up to {{number `flow` `MaxRetryAttempts`}}, with a back-off up to {{span `flow` `nodeBackoff`}}",
 	"Parallel steps of a run":     `{{number "flow" "StepParallel"}}`,
 	"Concurrent runs, per server": "{{found `cmd/sluice/config.go` `SLUICE_WORKERS\" default:\"(\\d+)`}} (`SLUICE_WORKERS`)",
-	"Queued runs":                 `{{number "flow" "DefaultMaxQueued"}} in a workspace`,
+	"Queued runs":                 `{{number "flow/fairness" "DefaultMaxQueued"}} in a workspace`,
 	"Time to test runs suspected of crashing the server, per start": `{{span "jobs" "suspectTimeout"}}, in parallel with normal work`,
 	"Attempts before a permanent database error ends a run":         `{{number "flow" "PermanentTries"}}`,
 	"Wait for a database lock held by another program (SQLite)":     "{{span `db/core` `defaultBusyTimeout`}}; then 503 [`overloaded`](errors.md#overloaded)",
@@ -49,7 +49,7 @@ var limits = map[string]string{
 
 	"One file":           "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
 	"Links in responses": "1 to {{found `handlers/api/files_links.go` `linkLifetime = (\\d+) `}} hours",
-	"Links in webhooks":  `{{span "flow" "deliveryLinks"}}`,
+	"Links in webhooks":  `{{span "flow/filelinks" "deliveryLinks"}}`,
 
 	"Bytes stored":                "unlimited (`SLUICE_QUOTA_BYTES`); {{found `flow/quotas.go` `Bytes: (\\d+) << 30`}} GiB with open sign-up",
 	"Flows that are not archived": "unlimited (`SLUICE_QUOTA_FLOWS`); {{found `flow/quotas.go` `Flows: (\\d+)`}} with open sign-up",

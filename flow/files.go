@@ -103,11 +103,13 @@ func FileIDs(v any) []string {
 // MapFiles returns v with every file value inside it replaced by what f makes
 // of it. v itself is not changed; what holds no file is not copied.
 func MapFiles(v any, f func(id string, file map[string]any) map[string]any) any {
-	out, _ := mapFiles(v, f)
+	out, _ := RewriteFiles(v, f)
 	return out
 }
 
-func mapFiles(v any, f func(string, map[string]any) map[string]any) (out any, changed bool) {
+// RewriteFiles is MapFiles that also reports whether anything changed. If not, it
+// returns v itself.
+func RewriteFiles(v any, f func(string, map[string]any) map[string]any) (out any, changed bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		if id, ok := FileID(v); ok {
@@ -115,7 +117,7 @@ func mapFiles(v any, f func(string, map[string]any) map[string]any) (out any, ch
 		}
 		var copied map[string]any
 		for name, item := range v {
-			if item, changed := mapFiles(item, f); changed {
+			if item, changed := RewriteFiles(item, f); changed {
 				if copied == nil {
 					copied = maps.Clone(v)
 				}
@@ -128,7 +130,7 @@ func mapFiles(v any, f func(string, map[string]any) map[string]any) (out any, ch
 	case []any:
 		var copied []any
 		for i, item := range v {
-			if item, changed := mapFiles(item, f); changed {
+			if item, changed := RewriteFiles(item, f); changed {
 				if copied == nil {
 					copied = slices.Clone(v)
 				}

@@ -15,6 +15,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/filelinks"
 	"sluice/flow/library"
 	"sluice/handlers/account"
 	"sluice/handlers/api"
@@ -35,7 +36,7 @@ type Runner interface {
 // Providers are required.
 type Config struct {
 	Store     *db.Store
-	Links     *flow.FileLinks // signs download links, which need no key
+	Links     *filelinks.Signer // signs download links, which need no key
 	Runner    Runner
 	Kinds     *flow.Registry
 	Library   *library.Library

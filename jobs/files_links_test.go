@@ -11,10 +11,11 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/filelinks"
 )
 
 // links is the configuration of all Runners of these tests.
-var links = &flow.FileLinks{Base: "https://sluice.test", Key: []byte("secret that signs links in tests")}
+var links = &filelinks.Signer{Base: "https://sluice.test", Key: []byte("secret that signs links in tests")}
 
 // TestDelivery_links_to_files wants all attempts to send the same bytes, with links to
 // the files, and the stored body to have no links.

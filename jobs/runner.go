@@ -14,6 +14,7 @@ import (
 	"sluice/flow/busy"
 	"sluice/flow/engine"
 	"sluice/flow/fairness"
+	"sluice/flow/filelinks"
 )
 
 // Config configures a Runner. Fields without a default are required, except
@@ -24,7 +25,7 @@ type Config struct {
 	Kinds    *flow.Registry
 	Secrets  *flow.Resolver
 	Files    flow.FileStore
-	Links    *flow.FileLinks // adds download links to webhooks that hold files
+	Links    *filelinks.Signer // adds download links to webhooks that hold files
 	Prices   flow.PriceStore
 	HTTP     *http.Client // for webhooks: guarded by package outbound, follows no redirects
 	Instance string       // identifies this process among those that share the database

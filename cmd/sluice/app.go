@@ -14,6 +14,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/filelinks"
 	"sluice/flow/library"
 	"sluice/handlers"
 	"sluice/handlers/web"
@@ -202,9 +203,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 // fileLinks returns a signer of download links. Its key is in the store, so
 // links stay valid after a restart and at every instance. The signature is all that a
 // link needs: webhook receivers and browsers have no API key.
-func (a *app) fileLinks(ctx context.Context) (*flow.FileLinks, error) {
+func (a *app) fileLinks(ctx context.Context) (*filelinks.Signer, error) {
 	key, err := a.store.FileKey(ctx)
-	return &flow.FileLinks{Base: strings.TrimRight(a.url, "/"), Key: key}, err
+	return &filelinks.Signer{Base: strings.TrimRight(a.url, "/"), Key: key}, err
 }
 
 // exposed reports whether other machines can reach an address. Before an owner exists,

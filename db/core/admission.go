@@ -7,7 +7,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
-	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // admitOrQueue returns the first place of a new run: with a worker if there is a
@@ -72,13 +72,13 @@ func (tx *Tx) underLimits(bounds ...flowBound) (bool, error) {
 
 // checkQueue returns an error if the queue of the flow or workspace is full.
 func (tx *Tx) checkQueue(k FlowKey, l flowLimits) error {
-	for _, b := range []flowBound{{k, l.MaxQueued}, {FlowKey{k.ws, ""}, cmp.Or(l.AllQueued, flow.DefaultMaxQueued)}} {
+	for _, b := range []flowBound{{k, l.MaxQueued}, {FlowKey{k.ws, ""}, cmp.Or(l.AllQueued, fairness.DefaultMaxQueued)}} {
 		if b.limit == 0 {
 			continue
 		}
 		n, err := tx.queueLength(b.key)
 		if err == nil {
-			err = flow.CheckQueueLength(n, b.limit)
+			err = fairness.CheckQueueLength(n, b.limit)
 		}
 		if err != nil {
 			return err

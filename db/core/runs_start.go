@@ -8,6 +8,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // StartRun accepts a run in one durable write: idempotency row, run row,
@@ -176,7 +177,7 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 	if err != nil {
 		return nil, fmt.Errorf("find idempotency key: %w", err)
 	}
-	if err := flow.CheckFingerprint(held.Fingerprint, n.Fingerprint); err != nil {
+	if err := fairness.CheckFingerprint(held.Fingerprint, n.Fingerprint); err != nil {
 		return nil, err
 	}
 	return FindRun(tx.Ctx, tx.Queries, ws, "", held.RunID)
@@ -194,7 +195,7 @@ func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
 	if err != nil {
 		return fmt.Errorf("count runs of key: %w", err)
 	}
-	return k.CheckConcurrency(n + tx.Batch.Counts.startedBy[k.ID])
+	return fairness.CheckConcurrency(k, n+tx.Batch.Counts.startedBy[k.ID])
 }
 
 // RunRow returns the row of a new run. It is encoded before the transaction to
@@ -222,7 +223,7 @@ func (s Execution) FindStarted(ctx context.Context, ws flow.WorkspaceID, key, fi
 	if err != nil {
 		return nil, fmt.Errorf("find idempotency key: %w", err)
 	}
-	if err := flow.CheckFingerprint(held.Fingerprint, fingerprint); err != nil {
+	if err := fairness.CheckFingerprint(held.Fingerprint, fingerprint); err != nil {
 		return nil, err
 	}
 	return s.FindRun(ctx, ws, "", held.RunID)

@@ -7,6 +7,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/histogram"
 )
 
 // UsageEntry is one addition to a row of usage_daily.
@@ -28,7 +29,7 @@ func (b *batch) ended(r *flow.Run) {
 	}
 	if !r.StartedAt.IsZero() {
 		e.Duration = max(0, r.EndedAt.Sub(r.StartedAt))
-		e.Bucket = flow.Bucket(e.Duration)
+		e.Bucket = histogram.Bucket(e.Duration)
 	}
 	b.usage = append(b.usage, e)
 	b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
 	accountview "sluice/views/account"
@@ -89,7 +90,7 @@ func (c *call) countLink(token string) error {
 	if token == "" {
 		return nil
 	}
-	wait, err := c.s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.AttemptKey("link", web.RateLimitKey(c.IP())), Free: freeLinkTries})
+	wait, err := c.s.Store.TakeTry(c.Ctx(), fairness.Try{Name: web.AttemptKey("link", web.RateLimitKey(c.IP())), Free: freeLinkTries})
 	if err != nil || wait == 0 {
 		return err
 	}

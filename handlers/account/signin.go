@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
 	accountview "sluice/views/account"
@@ -119,14 +120,14 @@ func (c *call) authenticate(email, password string) (*flow.User, time.Duration, 
 // countersFor returns the counters for an attempt to sign in. A browser in
 // which the user has signed in before has counters of its own; otherwise,
 // anyone could lock the user out by guessing all the time.
-func (c *call) countersFor(email string, u *flow.User) (account, address flow.Try) {
+func (c *call) countersFor(email string, u *flow.User) (account, address fairness.Try) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	who, from := "account", "address"
 	where := web.RateLimitKey(c.IP())
 	if u != nil && c.isMarkedBrowser(u) {
 		who, from, where = "known account", "known address", where+" "+email
 	}
-	return flow.Try{Name: web.AttemptKey(who, email), Free: web.FreeTriesPerAccount}, flow.Try{Name: web.AttemptKey(from, where), Free: web.FreeTriesPerAddress}
+	return fairness.Try{Name: web.AttemptKey(who, email), Free: web.FreeTriesPerAccount}, fairness.Try{Name: web.AttemptKey(from, where), Free: web.FreeTriesPerAddress}
 }
 
 // auditRefused writes a failed sign-in to the audit log of every workspace of

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
 	accountview "sluice/views/account"
@@ -47,7 +48,7 @@ func (s *Server) signUp(c *call) error {
 	})
 	status := http.StatusUnprocessableEntity
 	if len(f.Errors) == 0 {
-		wait, err := s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.AttemptKey("sign-up", web.RateLimitKey(c.IP())), Free: freeSignUps})
+		wait, err := s.Store.TakeTry(c.Ctx(), fairness.Try{Name: web.AttemptKey("sign-up", web.RateLimitKey(c.IP())), Free: freeSignUps})
 		if err != nil {
 			return err
 		}

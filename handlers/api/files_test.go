@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/filelinks"
 )
 
 // The smallest contents that are recognised.
@@ -290,8 +291,8 @@ func TestFileLinks(t *testing.T) {
 		"of a file of theirs":        local(t, links.URL("default", foreign.ID, soon)),
 		"of no file":                 local(t, links.URL("default", m.ids.New(flow.PrefixFile), soon)),
 		"of no ID":                   local(t, links.URL("default", "x", soon)),
-		"signed with another secret": local(t, (&flow.FileLinks{Base: publicURL, Key: []byte("x")}).URL("default", id, soon)),
-		"signed with no secret":      local(t, (&flow.FileLinks{Base: publicURL}).URL("default", id, soon)),
+		"signed with another secret": local(t, (&filelinks.Signer{Base: publicURL, Key: []byte("x")}).URL("default", id, soon)),
+		"signed with no secret":      local(t, (&filelinks.Signer{Base: publicURL}).URL("default", id, soon)),
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			a := m.send(request{method: method, path: path, key: "-"})

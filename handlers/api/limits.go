@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 	"sluice/handlers/web"
 )
 
@@ -87,11 +88,11 @@ func (r *rates) bucket(key *flow.Key) *rate.Limiter {
 }
 
 // take takes a token for one request, counting only this process.
-func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
+func (r *rates) take(key *flow.Key, now time.Time) *fairness.Rate {
 	b := r.bucket(key)
 	ok := b.AllowN(now, 1)
 	left := max(b.TokensAt(now), 0)
-	taken := &flow.Rate{OK: ok, Left: int64(left), Full: time.Duration((float64(key.RPM) - left) / float64(b.Limit()) * float64(time.Second))}
+	taken := &fairness.Rate{OK: ok, Left: int64(left), Full: time.Duration((float64(key.RPM) - left) / float64(b.Limit()) * float64(time.Second))}
 	if !ok {
 		taken.Wait = time.Duration((1 - left) / float64(b.Limit()) * float64(time.Second))
 	}
@@ -101,7 +102,7 @@ func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
 // takeRate takes one request from a per-minute limit, usually the key's. It
 // asks the database for the limit over all instances only if this instance's
 // own count allows the request, which keeps floods away from the database.
-func (c *Call) takeRate(of *rates, key *flow.Key) *flow.Rate {
+func (c *Call) takeRate(of *rates, key *flow.Key) *fairness.Rate {
 	here := of.take(key, c.s.Now())
 	if !here.OK {
 		return here
@@ -143,7 +144,7 @@ func (c *Call) refuseKey(err error) error {
 	if !errors.Is(err, &flow.Error{Code: flow.CodeKeyInvalid}) {
 		return err
 	}
-	address := &flow.Key{ID: "invalid:" + flow.RateLimitKey(web.RemoteIP(c.Request())), RPM: c.s.invalidKeys}
+	address := &flow.Key{ID: "invalid:" + fairness.RateLimitKey(web.RemoteIP(c.Request())), RPM: c.s.invalidKeys}
 	r := c.takeRate(c.s.refusals, address)
 	if r.OK {
 		return err

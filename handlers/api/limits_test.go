@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 	"sluice/handlers/web"
 )
 
@@ -52,15 +53,15 @@ func TestRateLimit_ofAll(t *testing.T) {
 	w.now = func() time.Time { return now }
 	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRead}, RPM: 3})
 	for i, c := range []struct {
-		all    flow.Rate
+		all    fairness.Rate
 		status int
 		limit  string
 		retry  string
 	}{
-		{flow.Rate{OK: true, Left: 1, Full: 40 * time.Second}, 200, `"requests";r=1;t=40`, ""},
-		{flow.Rate{Full: 59500 * time.Millisecond, Wait: 19500 * time.Millisecond}, 429, `"requests";r=0;t=60`, "20"},
-		{flow.Rate{OK: true, Full: time.Minute}, 200, `"requests";r=0;t=60`, ""},
-		{flow.Rate{OK: true, Left: 2}, 429, `"requests";r=0;t=60`, "20"},
+		{fairness.Rate{OK: true, Left: 1, Full: 40 * time.Second}, 200, `"requests";r=1;t=40`, ""},
+		{fairness.Rate{Full: 59500 * time.Millisecond, Wait: 19500 * time.Millisecond}, 429, `"requests";r=0;t=60`, "20"},
+		{fairness.Rate{OK: true, Full: time.Minute}, 200, `"requests";r=0;t=60`, ""},
+		{fairness.Rate{OK: true, Left: 2}, 429, `"requests";r=0;t=60`, "20"},
 	} {
 		w.store.rate = &c.all
 		a := w.send(request{method: "GET", path: "/v1/flow", key: key})

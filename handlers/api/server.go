@@ -12,6 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
+	"sluice/flow/filelinks"
 	"sluice/handlers/web"
 )
 
@@ -58,7 +60,7 @@ type Store interface {
 
 	// TakeRate counts a request over all instances. It returns nil if there is only
 	// one.
-	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
+	TakeRate(ctx context.Context, name string, perMinute int64) (*fairness.Rate, error)
 	// Broadcast sends a message to all other instances.
 	Broadcast(ctx context.Context, topic, text string) error
 }
@@ -67,7 +69,7 @@ type Store interface {
 type Config struct {
 	Store     Store
 	Files     Files
-	Links     *flow.FileLinks // signs download links, which need no key
+	Links     *filelinks.Signer // signs download links, which need no key
 	Runner    Runner
 	Kinds     *flow.Registry
 	PublicURL string // scheme and host in responses; never taken from the Host header

@@ -16,6 +16,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/filelinks"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -103,7 +104,7 @@ func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *env {
 	w.files = newShelf(w.store)
 	w.runner = newRunner(w.store, kinds)
 	cfg := Config{
-		Store: w.store, Files: w.files, Links: &flow.FileLinks{Base: publicURL, Key: []byte("secret that signs links in tests")}, Runner: w.runner, Kinds: kinds, PublicURL: publicURL + "/", LocalToken: "local-token-of-the-test", Version: "1.2.3",
+		Store: w.store, Files: w.files, Links: &filelinks.Signer{Base: publicURL, Key: []byte("secret that signs links in tests")}, Runner: w.runner, Kinds: kinds, PublicURL: publicURL + "/", LocalToken: "local-token-of-the-test", Version: "1.2.3",
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: func() time.Time { return w.now() },
 	}
 	for _, f := range set {

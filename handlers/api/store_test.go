@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // memory is a Store in maps.
@@ -23,8 +24,8 @@ type memory struct {
 	deliveries []flow.DeliveryRecord
 	broken     error // returned by methods about runs
 	others     func(topic, text string)
-	rate       *flow.Rate // of all instances
-	rated      []string   // names that were counted
+	rate       *fairness.Rate // of all instances
+	rated      []string       // names that were counted
 }
 
 func newMemory() *memory {
@@ -50,7 +51,7 @@ func (m *memory) Broadcast(_ context.Context, topic, text string) error {
 }
 
 // TakeRate returns the rate that the test has set.
-func (m *memory) TakeRate(_ context.Context, name string, _ int64) (*flow.Rate, error) {
+func (m *memory) TakeRate(_ context.Context, name string, _ int64) (*fairness.Rate, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rated = append(m.rated, name)

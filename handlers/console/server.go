@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	"sluice/flow"
+	"sluice/flow/filelinks"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
@@ -34,7 +35,7 @@ type Config struct {
 	Runner    web.Runner
 	Models    web.Models
 	Providers Providers
-	Links     *flow.FileLinks
+	Links     *filelinks.Signer
 	Starters  []Starter
 	// API serves a request to the HTTP API with the given key, which need not be
 	// in the store.

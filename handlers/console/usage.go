@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/histogram"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -176,12 +177,12 @@ func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 type usageCount struct {
 	consoleview.UsageSum
 	nano flow.NanoUSD
-	took flow.Histogram
+	took histogram.Histogram
 }
 
 func (u *usageCount) add(d *flow.UsageDay) {
 	if u.took == nil {
-		u.took = flow.Histogram{}
+		u.took = histogram.Histogram{}
 	}
 	u.Runs, u.Succeeded, u.Failed, u.Canceled = u.Runs+d.Runs, u.Succeeded+d.Succeeded, u.Failed+d.Failed, u.Canceled+d.Canceled
 	u.InputTokens, u.OutputTokens = u.InputTokens+d.Usage.InputTokens, u.OutputTokens+d.Usage.OutputTokens

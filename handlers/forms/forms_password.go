@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"sluice/flow"
+	"sluice/flow/fairness"
 	"sluice/handlers/web"
 	formsview "sluice/views/forms"
 )
@@ -88,8 +88,8 @@ func (v *formCall) submitPassword() error {
 		return v.Redirect(v.destination(ticket))
 	}
 	where := web.RateLimitKey(v.IP())
-	one := flow.Try{Name: web.AttemptKey("form", v.flow.ID+" "+where), Free: web.FreeTriesPerAccount}
-	all := flow.Try{Name: web.AttemptKey("address", where), Free: web.FreeTriesPerAddress}
+	one := fairness.Try{Name: web.AttemptKey("form", v.flow.ID+" "+where), Free: web.FreeTriesPerAccount}
+	all := fairness.Try{Name: web.AttemptKey("address", where), Free: web.FreeTriesPerAddress}
 	wait, err := v.s.Store.TakeTry(v.Ctx(), one, all)
 	if err != nil {
 		return err

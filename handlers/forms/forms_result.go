@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/filelinks"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	formsview "sluice/views/forms"
@@ -93,7 +94,7 @@ func (t *resultCall) fileURL(id string) string {
 	if t.s.Links == nil {
 		return ""
 	}
-	here := flow.FileLinks{Key: t.s.Links.Key} // without a host: the page may be reachable by several
+	here := filelinks.Signer{Key: t.s.Links.Key} // without a host: the page may be reachable by several
 	return here.URL(t.flow.WorkspaceID, id, t.expires)
 }
 

@@ -16,13 +16,14 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/filelinks"
 	"sluice/handlers/web"
 )
 
 // Config is what this package needs in addition to the site.
 type Config struct {
 	Runner  web.Runner
-	Links   *flow.FileLinks
+	Links   *filelinks.Signer
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
 }
 

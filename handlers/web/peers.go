@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // requestSession is the session that was loaded for a request. It is kept in the
@@ -49,7 +49,7 @@ func (c *Call) IP() string { return peerOf(c.Ctx()) }
 
 // RateLimitKey maps an address to its rate-limit bucket: an IPv6 client has a whole
 // /64.
-func RateLimitKey(ip string) string { return flow.RateLimitKey(ip) }
+func RateLimitKey(ip string) string { return fairness.RateLimitKey(ip) }
 
 // IsLoopback reports whether a host name or address is that of this machine.
 func IsLoopback(host string) bool {

@@ -21,6 +21,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/filelinks"
 	"sluice/flow/library"
 	"sluice/handlers"
 	"sluice/handlers/web"
@@ -75,7 +76,7 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 		Log:    slog.New(slog.NewTextHandler(h.Log, nil)),
 		Models: FakeModels{}, Providers: FakeProviders{Store: h.Store},
 	}
-	cfg.Links = &flow.FileLinks{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
+	cfg.Links = &filelinks.Signer{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
 	for _, f := range set {
 		f(&cfg)
 	}
@@ -99,7 +100,7 @@ func (h *Env) startRunner() *jobs.Runner {
 	h.Store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 	r := jobs.New(jobs.Config{
 		Store: h.Store, Queue: queue, Kinds: Kinds(), Secrets: &flow.Resolver{Store: h.Store}, Files: h.Store, HTTP: http.DefaultClient,
-		Links: &flow.FileLinks{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
+		Links: &filelinks.Signer{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
 	})
 	if err := r.Start(context.Background()); err != nil {
 		h.T.Fatal(err)

@@ -1,4 +1,4 @@
-package flow
+package filelinks
 
 import (
 	"bytes"
@@ -8,11 +8,13 @@ import (
 	"maps"
 	"strconv"
 	"time"
+
+	"sluice/flow"
 )
 
-// FileLinks makes URLs that let their bearer download a file without a
+// Signer makes URLs that let their bearer download a file without a
 // key until it expires, and checks them. Nil makes none.
-type FileLinks struct {
+type Signer struct {
 	Base string // scheme and host that the URLs begin with
 	Key  []byte // secret that they are signed with
 }
@@ -25,7 +27,7 @@ const (
 )
 
 // URL is where the file can be fetched until expires.
-func (l *FileLinks) URL(ws WorkspaceID, id string, expires time.Time) string {
+func (l *Signer) URL(ws flow.WorkspaceID, id string, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 10)
 	return l.Base + "/v1/files/" + id + "?expires=" + at + "&signature=" + l.sign(ws, id, at)
 }
@@ -33,7 +35,7 @@ func (l *FileLinks) URL(ws WorkspaceID, id string, expires time.Time) string {
 // Valid reports whether expires and signature, as they stand in a URL, belong to
 // the file and hold still. The workspace is part of what is signed: a run can
 // name a file of another workspace, but not lead to it.
-func (l *FileLinks) Valid(f *File, expires, signature string, now time.Time) bool {
+func (l *Signer) Valid(f *flow.File, expires, signature string, now time.Time) bool {
 	at, err := strconv.ParseInt(expires, 10, 64)
 	if l == nil || err != nil || now.Unix() >= at {
 		return false
@@ -43,7 +45,7 @@ func (l *FileLinks) Valid(f *File, expires, signature string, now time.Time) boo
 
 // sign writes hex and not base64, in which the beginning of a key may appear
 // by chance, and URLs that hold keys are refused.
-func (l *FileLinks) sign(ws WorkspaceID, id, expires string) string {
+func (l *Signer) sign(ws flow.WorkspaceID, id, expires string) string {
 	mac := hmac.New(sha256.New, l.Key)
 	mac.Write([]byte(string(ws+"|") + id + "|" + expires))
 	return hex.EncodeToString(mac.Sum(nil))
@@ -52,10 +54,10 @@ func (l *FileLinks) sign(ws WorkspaceID, id, expires string) string {
 // Values returns values by name with a url in every file value inside them. A
 // url that somebody wrote there before is replaced. What holds no file is not
 // copied.
-func (l *FileLinks) Values(ws WorkspaceID, values map[string]any, expires time.Time) map[string]any {
+func (l *Signer) Values(ws flow.WorkspaceID, values map[string]any, expires time.Time) map[string]any {
 	var copied map[string]any
 	for name, v := range values {
-		linked, changed := mapFiles(v, func(id string, file map[string]any) map[string]any { return l.link(ws, id, file, expires) })
+		linked, changed := flow.RewriteFiles(v, func(id string, file map[string]any) map[string]any { return l.link(ws, id, file, expires) })
 		if !changed {
 			continue
 		}
@@ -70,7 +72,7 @@ func (l *FileLinks) Values(ws WorkspaceID, values map[string]any, expires time.T
 	return values
 }
 
-func (l *FileLinks) link(ws WorkspaceID, id string, file map[string]any, expires time.Time) map[string]any {
+func (l *Signer) link(ws flow.WorkspaceID, id string, file map[string]any, expires time.Time) map[string]any {
 	file = maps.Clone(file)
 	delete(file, "url")
 	if l != nil {
@@ -81,7 +83,7 @@ func (l *FileLinks) link(ws WorkspaceID, id string, file map[string]any, expires
 
 // Message is the body of a delivery as it is sent at a time: what is on disk,
 // with links to its files.
-func (l *FileLinks) Message(d *Delivery, at time.Time) []byte {
+func (l *Signer) Message(d *flow.Delivery, at time.Time) []byte {
 	expires := d.CreatedAt.Add(deliveryLinks)
 	for expires.Sub(at) < leastLinks {
 		expires = expires.Add(deliveryLinks)
@@ -92,17 +94,17 @@ func (l *FileLinks) Message(d *Delivery, at time.Time) []byte {
 // Body is the body of a delivery with links that hold until expires. Of the run
 // object, inputs and outputs have files; metadata is the caller's own and given
 // back as it came.
-func (l *FileLinks) Body(d *Delivery, expires time.Time) []byte {
-	if l == nil || !bytes.Contains(d.Body, []byte(`"file":"`+PrefixFile)) {
+func (l *Signer) Body(d *flow.Delivery, expires time.Time) []byte {
+	if l == nil || !bytes.Contains(d.Body, []byte(`"file":"`+flow.PrefixFile)) {
 		return d.Body
 	}
-	v, err := DecodeJSON(d.Body)
+	v, err := flow.DecodeJSON(d.Body)
 	body, ok := v.(map[string]any)
 	if err != nil || !ok {
 		return d.Body
 	}
 	if d.Node != "" {
-		return EncodeJSON(l.Values(d.WorkspaceID, body, expires))
+		return flow.EncodeJSON(l.Values(d.WorkspaceID, body, expires))
 	}
 	run, _ := body["data"].(map[string]any)
 	for _, part := range []string{"inputs", "outputs"} {
@@ -110,5 +112,5 @@ func (l *FileLinks) Body(d *Delivery, expires time.Time) []byte {
 			run[part] = l.Values(d.WorkspaceID, values, expires)
 		}
 	}
-	return EncodeJSON(body)
+	return flow.EncodeJSON(body)
 }

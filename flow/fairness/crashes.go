@@ -1,4 +1,6 @@
-package flow
+package fairness
+
+import "sluice/flow"
 
 // A run is suspected of crashing the process after this many consecutive
 // crashes with nothing recorded in between: crashes while it was busy, or any
@@ -21,7 +23,7 @@ type Crash struct {
 func (c Crash) Guilt() int64 {
 	switch {
 	case c.Busy && c.BusyN == 1:
-		return GuiltyAt
+		return flow.GuiltyAt
 	case c.Busy || c.BusyN == 0:
 		return 1
 	}

@@ -1,4 +1,4 @@
-package flow
+package fairness
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package flow
+package filelinks
 
 import (
 	"encoding/json"
@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/flow"
 )
 
 var (
-	linkFile = PrefixFile + strings.Repeat("a", 26)
+	linkFile = flow.PrefixFile + strings.Repeat("a", 26)
 	linkNow  = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	links    = &FileLinks{Base: "https://sluice.test", Key: []byte("secret of the test, 32 bytes....")}
+	links    = &Signer{Base: "https://sluice.test", Key: []byte("secret of the test, 32 bytes....")}
 )
 
 // linkParts takes a link apart as a request would.
@@ -27,15 +29,15 @@ func linkParts(t *testing.T, link string) (id, expires, signature string) {
 
 func TestFileLinks(t *testing.T) {
 	t.Parallel()
-	f := &File{ID: linkFile, WorkspaceID: "ws"}
+	f := &flow.File{ID: linkFile, WorkspaceID: "ws"}
 	id, expires, signature := linkParts(t, links.URL("ws", linkFile, linkNow.Add(time.Hour)))
 	if id != linkFile {
 		t.Errorf("the link leads to %s", id)
 	}
-	other := &FileLinks{Base: links.Base, Key: []byte("another")}
+	other := &Signer{Base: links.Base, Key: []byte("another")}
 	for name, c := range map[string]struct {
-		links              *FileLinks
-		file               *File
+		links              *Signer
+		file               *flow.File
 		expires, signature string
 		now                time.Time
 		want               bool
@@ -48,8 +50,8 @@ func TestFileLinks(t *testing.T) {
 		"with no time":                      {links, f, "", signature, linkNow, false},
 		"with no signature":                 {links, f, expires, "", linkNow, false},
 		"with another signature":            {links, f, expires, strings.Repeat("0", 64), linkNow, false},
-		"of another file":                   {links, &File{ID: PrefixFile + strings.Repeat("b", 26), WorkspaceID: "ws"}, expires, signature, linkNow, false},
-		"of another workspace":              {links, &File{ID: linkFile, WorkspaceID: "ws_2"}, expires, signature, linkNow, false},
+		"of another file":                   {links, &flow.File{ID: flow.PrefixFile + strings.Repeat("b", 26), WorkspaceID: "ws"}, expires, signature, linkNow, false},
+		"of another workspace":              {links, &flow.File{ID: linkFile, WorkspaceID: "ws_2"}, expires, signature, linkNow, false},
 		"under another secret":              {other, f, expires, signature, linkNow, false},
 		"where links are off":               {nil, f, expires, signature, linkNow, false},
 	} {
@@ -63,7 +65,7 @@ func TestFileLinksInValues(t *testing.T) {
 	t.Parallel()
 	file := map[string]any{"file": linkFile, "name": "cat.png", "url": "https://evil.example"}
 	values := map[string]any{"file": linkFile, "deep": []any{map[string]any{"a": file}}, "report": map[string]any{"file": "report.pdf"}}
-	before := string(EncodeJSON(values))
+	before := string(flow.EncodeJSON(values))
 	got := links.Values("ws", values, linkNow)
 	linked := got["deep"].([]any)[0].(map[string]any)["a"].(map[string]any)
 	if linked["url"] != links.URL("ws", linkFile, linkNow) || linked["name"] != "cat.png" {
@@ -72,14 +74,14 @@ func TestFileLinksInValues(t *testing.T) {
 	if got["file"] != linkFile || got["url"] != nil {
 		t.Error("an input that is called file was taken for a file value")
 	}
-	if string(EncodeJSON(values)) != before {
+	if string(flow.EncodeJSON(values)) != before {
 		t.Error("the values themselves were changed")
 	}
 	plain := map[string]any{"a": []any{"x"}, "report": map[string]any{"file": "report.pdf"}}
 	if same := links.Values("ws", plain, linkNow); reflect.ValueOf(same).Pointer() != reflect.ValueOf(plain).Pointer() {
 		t.Error("values without files were copied")
 	}
-	off := (*FileLinks)(nil).Values("ws", map[string]any{"f": file}, linkNow)["f"].(map[string]any)
+	off := (*Signer)(nil).Values("ws", map[string]any{"f": file}, linkNow)["f"].(map[string]any)
 	if _, has := off["url"]; has {
 		t.Error("a caller's URL is sent as if it were Sluice's")
 	}
@@ -89,7 +91,7 @@ func TestDeliveryMessage(t *testing.T) {
 	t.Parallel()
 	value := `{"file":"` + linkFile + `","mime":"image/png","name":"cat.png","size":3}`
 	message := func(node, body string, at time.Time) string {
-		return string(links.Message(&Delivery{WorkspaceID: "ws", Node: node, Body: []byte(body), CreatedAt: linkNow}, at))
+		return string(links.Message(&flow.Delivery{WorkspaceID: "ws", Node: node, Body: []byte(body), CreatedAt: linkNow}, at))
 	}
 	withURL := func(expires time.Time) string {
 		return strings.Replace(value, `"size":3`, `"size":3,"url":"`+links.URL("ws", linkFile, expires)+`"`, 1)

@@ -1,6 +1,10 @@
-package flow
+package fairness
 
-import "time"
+import (
+	"time"
+
+	"sluice/flow"
+)
 
 // DefaultMaxQueued is the limit of queued runs of a workspace that sets none.
 const DefaultMaxQueued = 1_000_000
@@ -17,18 +21,18 @@ func CheckQueueLength(n, limit int64) error {
 	if limit == 0 || n < limit {
 		return nil
 	}
-	e := Errorf(CodeQueueFull, "%d runs are waiting already. Try again when some have ended.", n)
+	e := flow.Errorf(flow.CodeQueueFull, "%d runs are waiting already. Try again when some have ended.", n)
 	e.Retryable, e.After = true, queueRetryAfter
 	return e
 }
 
 // CheckConcurrency returns an error if the key already has as many open runs as
 // it may have. Concurrency 0 means no limit.
-func (k *Key) CheckConcurrency(open int64) error {
+func CheckConcurrency(k *flow.Key, open int64) error {
 	if k.Concurrency <= 0 || open < k.Concurrency {
 		return nil
 	}
-	e := Errorf(CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", k.Concurrency)
+	e := flow.Errorf(flow.CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", k.Concurrency)
 	e.Retryable, e.After = true, concurrencyRetryAfter
 	return e
 }
@@ -37,7 +41,7 @@ func (k *Key) CheckConcurrency(open int64) error {
 // request that differs from the first one.
 func CheckFingerprint(first, repeated string) error {
 	if first != repeated {
-		return Errorf(CodeIdempotencyMismatch, "This Idempotency-Key was used for another request. Use a new key for a new request.")
+		return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used for another request. Use a new key for a new request.")
 	}
 	return nil
 }

@@ -1,29 +1,27 @@
-package flow_test
+package histogram
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
-
-	"sluice/flow"
 )
 
 func TestHistogram(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		counted flow.Histogram
+		counted Histogram
 		q       float64
 		from    time.Duration
 		to      time.Duration
 	}{
 		"nothing":               {nil, .95, 0, 0},
-		"none that started":     {flow.Histogram{flow.BucketNone: 9}, .95, 0, 0},
-		"less than measured":    {flow.Histogram{flow.Bucket(0): 1}, .5, 1, time.Millisecond},
-		"one":                   {flow.Histogram{flow.Bucket(2 * time.Second): 1}, .95, 1800 * time.Millisecond, 2200 * time.Millisecond},
-		"the slow twentieth":    {flow.Histogram{flow.Bucket(time.Second): 94, flow.Bucket(time.Minute): 6}, .95, 54 * time.Second, 66 * time.Second},
-		"not yet a twentieth":   {flow.Histogram{flow.Bucket(time.Second): 95, flow.Bucket(time.Minute): 5}, .95, 900 * time.Millisecond, 1100 * time.Millisecond},
-		"those that waited not": {flow.Histogram{flow.BucketNone: 99, flow.Bucket(time.Second): 1}, .5, 900 * time.Millisecond, 1100 * time.Millisecond},
+		"none that started":     {Histogram{BucketNone: 9}, .95, 0, 0},
+		"less than measured":    {Histogram{Bucket(0): 1}, .5, 1, time.Millisecond},
+		"one":                   {Histogram{Bucket(2 * time.Second): 1}, .95, 1800 * time.Millisecond, 2200 * time.Millisecond},
+		"the slow twentieth":    {Histogram{Bucket(time.Second): 94, Bucket(time.Minute): 6}, .95, 54 * time.Second, 66 * time.Second},
+		"not yet a twentieth":   {Histogram{Bucket(time.Second): 95, Bucket(time.Minute): 5}, .95, 900 * time.Millisecond, 1100 * time.Millisecond},
+		"those that waited not": {Histogram{BucketNone: 99, Bucket(time.Second): 1}, .5, 900 * time.Millisecond, 1100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,13 +38,13 @@ func TestHistogram_is_within_9_percent(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		var all []time.Duration
-		h := flow.Histogram{}
+		h := Histogram{}
 		for range 1 + random.IntN(300) {
 			d := time.Duration(random.ExpFloat64() * float64(3*time.Second)).Truncate(time.Microsecond)
 			if d < time.Millisecond {
 				continue
 			}
-			all, h[flow.Bucket(d)] = append(all, d), h[flow.Bucket(d)]+1
+			all, h[Bucket(d)] = append(all, d), h[Bucket(d)]+1
 		}
 		if len(all) == 0 {
 			continue
