@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/client"
 	"sluice/db"
 	"sluice/flow"
 )
@@ -191,7 +192,7 @@ func (f *findings) unopened(err error) {
 func answers(ctx context.Context, base, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	resp, err := (&apiClient{base: strings.TrimRight(base, "/")}).do(ctx, "GET", path, "application/json", nil)
+	resp, err := (&client.Client{Base: strings.TrimRight(base, "/")}).Do(ctx, "GET", path, "application/json", nil)
 	if err != nil {
 		return err
 	}

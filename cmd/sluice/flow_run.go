@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/client"
 	"sluice/db"
 	"sluice/flow"
 )
@@ -44,14 +45,14 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	run, err := t.api.start(ctx, t.flowID, given)
+	run, err := t.api.Start(ctx, t.flowID, given)
 	if err != nil {
 		return err
 	}
 	if err := c.follow(ctx, t.api, run, s); err != nil {
 		return err
 	}
-	if run, err = t.api.get(ctx, run.URLs["self"]); err != nil {
+	if run, err = t.api.Get(ctx, run.URLs["self"]); err != nil {
 		return err
 	}
 	saved, err := c.save(ctx, t.api, run)
@@ -63,7 +64,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 
 // runTarget is the server and the flow that a run is started with.
 type runTarget struct {
-	api     *apiClient
+	api     *client.Client
 	flowID  string
 	onClose []func() // in the order of creation; executed in reverse
 }
@@ -86,7 +87,7 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTar
 	case err != nil:
 		return err
 	case running:
-		t.api = &apiClient{base: info.Addr, token: info.Token}
+		t.api = &client.Client{Base: info.Addr, Token: info.Token}
 		return nil
 	case cfg.DatabaseURL != "":
 		return errors.New("no server is running here; start 'sluice serve' and run the flow again")
@@ -150,15 +151,15 @@ func (t *runTarget) startServer(ctx context.Context, cfg Config, secrets *db.Sto
 	if err != nil {
 		return err
 	}
-	t.api = &apiClient{base: a.local, token: a.token, temporary: true}
+	t.api = &client.Client{Base: a.local, Token: a.token, Temporary: true}
 	t.onClose = append(t.onClose, func() { _ = a.stop() })
 	return nil
 }
 
 // inputs parses --input by the types that the flow declares: "7" is a number for a number
 // input and a text for a text input.
-func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (map[string]any, error) {
-	types, err := api.inputTypes(ctx, flowID)
+func (c flowRunCmd) inputs(ctx context.Context, api *client.Client, flowID string) (map[string]any, error) {
+	types, err := api.InputTypes(ctx, flowID)
 	if err != nil {
 		return nil, err
 	}
@@ -184,13 +185,13 @@ func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (
 
 // follow prints the progress of each step if standard error is a terminal. In scripts only
 // the result matters, so it just waits for the end.
-func (c flowRunCmd) follow(ctx context.Context, api *apiClient, run *runObject, s *streams) error {
+func (c flowRunCmd) follow(ctx context.Context, api *client.Client, run *client.Run, s *streams) error {
 	if !isTerminal(s.err) {
-		_, err := api.await(ctx, run.URLs["self"])
+		_, err := api.Await(ctx, run.URLs["self"])
 		return err
 	}
 	started := map[string]time.Time{}
-	return api.events(ctx, run.URLs["events"], func(step stepEvent) {
+	return api.Events(ctx, run.URLs["events"], func(step client.StepEvent) {
 		if _, seen := started[step.Path]; !seen {
 			started[step.Path] = time.Now()
 		}
@@ -223,10 +224,10 @@ func mark(state string) string {
 
 // show prints the outputs. It returns an error if the run did not succeed; outputs that
 // were produced before the failure are printed anyway.
-func (c flowRunCmd) show(run *runObject, text func(any) string, s *streams) error {
+func (c flowRunCmd) show(run *client.Run, text func(any) string, s *streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if c.JSON {
-		if _, err := fmt.Fprintf(s.out, "%s\n", bytes.TrimSpace(run.raw)); err != nil {
+		if _, err := fmt.Fprintf(s.out, "%s\n", bytes.TrimSpace(run.Raw)); err != nil {
 			return err
 		}
 	} else {

@@ -12,17 +12,18 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/cmd/sluice/client"
 	"sluice/flow"
 )
 
 // inputValue parses the text of --input as a value of the type. A file is given
 // as @ and a path, as in curl, or as the ID of an uploaded file.
-func inputValue(ctx context.Context, api *apiClient, kind flow.Type, text string) (any, error) {
+func inputValue(ctx context.Context, api *client.Client, kind flow.Type, text string) (any, error) {
 	if kind != flow.TypeFile {
 		return kind.Parse(text)
 	}
 	if path, isPath := strings.CutPrefix(text, "@"); isPath {
-		return api.upload(ctx, path)
+		return api.Upload(ctx, path)
 	}
 	if flow.ValidID(flow.PrefixFile, text) {
 		return map[string]any{"file": text}, nil
@@ -32,7 +33,7 @@ func inputValue(ctx context.Context, api *apiClient, kind flow.Type, text string
 
 // save downloads the files in the outputs of a run into --output-dir and
 // returns their paths by ID.
-func (c flowRunCmd) save(ctx context.Context, api *apiClient, run *runObject) (paths map[string]string, err error) {
+func (c flowRunCmd) save(ctx context.Context, api *client.Client, run *client.Run) (paths map[string]string, err error) {
 	if c.Dir == "" {
 		return nil, nil
 	}
@@ -74,8 +75,8 @@ func filesIn(v any) map[string]string {
 // saveFile writes a file under its name and adds a number if that exists; it
 // never overwrites. The name comes from a model or a web server, so only its last part is
 // used, inside the directory.
-func saveFile(ctx context.Context, api *apiClient, dir *os.Root, id, name string) (saved string, err error) {
-	content, err := api.download(ctx, id)
+func saveFile(ctx context.Context, api *client.Client, dir *os.Root, id, name string) (saved string, err error) {
+	content, err := api.Download(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -110,12 +111,12 @@ func createNew(dir *os.Root, name string) (f *os.File, numbered string, err erro
 
 // outputText returns an output on one line. A file is shown with name, type and
 // the path it was saved to, or its URL.
-func outputText(api *apiClient, saved map[string]string) func(any) string {
+func outputText(api *client.Client, saved map[string]string) func(any) string {
 	location := func(id string, file map[string]any) string {
 		switch path := saved[id]; {
 		case path != "":
 			return path
-		case api.temporary:
+		case api.Temporary:
 			return "--output-dir DIR saves it"
 		}
 		return flow.Text(file["url"])
@@ -131,7 +132,7 @@ func outputText(api *apiClient, saved map[string]string) func(any) string {
 			if path := saved[id]; path != "" {
 				file["path"] = path
 			}
-			if api.temporary {
+			if api.Temporary {
 				delete(file, "url")
 			}
 			return file

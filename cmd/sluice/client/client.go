@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"bufio"
@@ -15,47 +15,47 @@ import (
 	"sluice/flow"
 )
 
-// apiClient calls the API of the server on this machine, for "sluice flow run". It
+// Client calls the API of the server on this machine, for "sluice flow run". It
 // implements only what that needs, with the same paths and rules as any client, which
 // makes the command a check of the API from outside. It authenticates with the
 // token that the server keeps for the command line beside its lock file, so it needs
 // no API key.
-type apiClient struct {
-	base, token string
-	temporary   bool // the server ends with this command, so its URLs must not be shown
+type Client struct {
+	Base, Token string
+	Temporary   bool // the server ends with this command, so its URLs must not be shown
 }
 
-// runObject has the fields of the API's run object that commands show. raw is the response
+// Run has the fields of the API's run object that commands show. Raw is the response
 // as received, for --json: decoding and encoding it again could change numbers.
-type runObject struct {
+type Run struct {
 	ID      string            `json:"run_id"`
 	Status  string            `json:"status"`
 	Outputs map[string]any    `json:"-"`
 	Error   *flow.Error       `json:"error"`
 	URLs    map[string]string `json:"urls"`
 
-	raw []byte
+	Raw []byte
 }
 
-// stepEvent has the fields that commands show of a step event.
-type stepEvent struct {
+// StepEvent has the fields that commands show of a step event.
+type StepEvent struct {
 	Path  string `json:"path"`
 	State string `json:"state"`
 }
 
-// start starts a run and returns without waiting for its end.
-func (c *apiClient) start(ctx context.Context, flowID string, given map[string]any) (*runObject, error) {
+// Start starts a run and returns without waiting for its end.
+func (c *Client) Start(ctx context.Context, flowID string, given map[string]any) (*Run, error) {
 	return c.run(ctx, http.MethodPost, "/v1/flow/"+flowID+"/run", flow.EncodeJSON(given))
 }
 
-// get reads a run; self is its URL from the run object.
-func (c *apiClient) get(ctx context.Context, self string) (*runObject, error) {
+// Get reads a run; self is its URL from the run object.
+func (c *Client) Get(ctx context.Context, self string) (*Run, error) {
 	return c.run(ctx, http.MethodGet, c.path(self), nil)
 }
 
-// await polls until the run has ended. Each request waits up to a minute at the server,
+// Await polls until the run has ended. Each request waits up to a minute at the server,
 // so there is no delay and little traffic.
-func (c *apiClient) await(ctx context.Context, self string) (*runObject, error) {
+func (c *Client) Await(ctx context.Context, self string) (*Run, error) {
 	for {
 		run, err := c.run(ctx, http.MethodGet, c.path(self)+"?wait=60", nil)
 		if err != nil || flow.RunState(run.Status).Ended() {
@@ -66,7 +66,7 @@ func (c *apiClient) await(ctx context.Context, self string) (*runObject, error) 
 
 // path returns the path of a URL. The public host is dropped: it may not be
 // reachable from here.
-func (c *apiClient) path(absolute string) string {
+func (c *Client) path(absolute string) string {
 	u, err := url.Parse(absolute)
 	if err != nil {
 		return absolute
@@ -75,26 +75,26 @@ func (c *apiClient) path(absolute string) string {
 }
 
 // run sends a request whose response is a run object.
-func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (*runObject, error) {
+func (c *Client) run(ctx context.Context, method, path string, body []byte) (*Run, error) {
 	raw, err := c.call(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
-	run := &runObject{raw: raw}
+	run := &Run{Raw: raw}
 	if err := json.Unmarshal(raw, run); err != nil {
-		return nil, errNotSluice(c.base)
+		return nil, errNotSluice(c.Base)
 	}
-	decoded, err := flow.DecodeJSON(raw) // keeps large numbers exact, which runObject would not
+	decoded, err := flow.DecodeJSON(raw) // keeps large numbers exact, which Run would not
 	if err != nil {
-		return nil, errNotSluice(c.base)
+		return nil, errNotSluice(c.Base)
 	}
 	run.Outputs, _ = decoded.(map[string]any)["outputs"].(map[string]any)
 	return run, nil
 }
 
-// inputTypes returns the types of the flow's inputs by name, from its JSON Schema. An
+// InputTypes returns the types of the flow's inputs by name, from its JSON Schema. An
 // input that accepts any JSON value has no type there.
-func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]flow.Type, error) {
+func (c *Client) InputTypes(ctx context.Context, flowID string) (map[string]flow.Type, error) {
 	raw, err := c.call(ctx, http.MethodGet, "/v1/flow/"+flowID, nil)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 		} `json:"inputs"`
 	}
 	if err := json.Unmarshal(raw, &description); err != nil {
-		return nil, errNotSluice(c.base)
+		return nil, errNotSluice(c.Base)
 	}
 	jsonTypes := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
 	types := map[string]flow.Type{}
@@ -120,8 +120,8 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 }
 
 // call sends a request and returns the body of the response.
-func (c *apiClient) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	resp, err := c.do(ctx, method, path, "application/json", body)
+func (c *Client) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	resp, err := c.Do(ctx, method, path, "application/json", body)
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +129,9 @@ func (c *apiClient) call(ctx context.Context, method, path string, body []byte) 
 	return io.ReadAll(resp.Body)
 }
 
-// do sends a request. An error response becomes an error with its message.
-func (c *apiClient) do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+// Do sends a request. An error response becomes an error with its message.
+func (c *Client) Do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -144,11 +144,11 @@ func (c *apiClient) do(ctx context.Context, method, path, accept string, body []
 
 // send authenticates and sends a request. It uses no proxy, because the server is on
 // this machine.
-func (c *apiClient) send(req *http.Request) (*http.Response, error) {
-	req.Header.Set("Authorization", "Bearer "+c.token)
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	req.Header.Set("Authorization", "Bearer "+c.Token)
 	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil, ExpectContinueTimeout: time.Second}}).Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the server at %s does not respond: %w", c.base, err)
+		return nil, fmt.Errorf("the server at %s does not respond: %w", c.Base, err)
 	}
 	if resp.StatusCode < 400 {
 		return resp, nil
@@ -171,9 +171,9 @@ func problem(resp *http.Response) error {
 	return &flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
 }
 
-// events calls receive for each step event until the run ends.
-func (c *apiClient) events(ctx context.Context, events string, receive func(stepEvent)) error {
-	resp, err := c.do(ctx, http.MethodGet, c.path(events), "text/event-stream", nil)
+// Events calls receive for each step event until the run ends.
+func (c *Client) Events(ctx context.Context, events string, receive func(StepEvent)) error {
+	resp, err := c.Do(ctx, http.MethodGet, c.path(events), "text/event-stream", nil)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (c *apiClient) events(ctx context.Context, events string, receive func(step
 			name = value
 		}
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && name == "step" {
-			var step stepEvent
+			var step StepEvent
 			if err := json.Unmarshal([]byte(data), &step); err != nil {
 				return fmt.Errorf("read the event stream: %w", err)
 			}

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 	"sluice/flow"
 )
 
-// upload sends a local file to the server and returns the file value. The server keeps
+// Upload sends a local file to the server and returns the file value. The server keeps
 // the file as long as a run uses it, like any other upload.
-func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, error) {
+func (c *Client) Upload(ctx context.Context, path string) (map[string]any, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, er
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s is a directory; give one file", path)
 	}
-	req, err := uploadRequest(ctx, c.base+"/v1/files", f, info)
+	req, err := uploadRequest(ctx, c.Base+"/v1/files", f, info)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, er
 		File string `json:"file"`
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&created); err != nil {
-		return nil, errNotSluice(c.base)
+		return nil, errNotSluice(c.Base)
 	}
 	return map[string]any{"file": created.File}, nil
 }
@@ -83,12 +83,12 @@ func uploadRequest(ctx context.Context, url string, f *os.File, info os.FileInfo
 	return req, nil
 }
 
-// download opens the content of a file. The caller closes it.
-func (c *apiClient) download(ctx context.Context, id string) (io.ReadCloser, error) {
+// Download opens the content of a file. The caller closes it.
+func (c *Client) Download(ctx context.Context, id string) (io.ReadCloser, error) {
 	if !flow.ValidID(flow.PrefixFile, id) {
 		return nil, fmt.Errorf("%q is not the ID of a file", id)
 	}
-	resp, err := c.do(ctx, http.MethodGet, "/v1/files/"+id, "*/*", nil)
+	resp, err := c.Do(ctx, http.MethodGet, "/v1/files/"+id, "*/*", nil)
 	if err != nil {
 		return nil, err
 	}
