@@ -41,7 +41,7 @@ var bannedPhrases = []struct{ phrase, instead string }{
 // number of banned phrases left. A number may only shrink: lower it when you
 // revise a text, and delete the line at 0.
 var notYet = map[string]int{
-	"views": 94,
+	"views": 1,
 }
 
 // skipped are texts that are generated, third-party or a record of the past.

@@ -18,7 +18,7 @@ type MemberRow struct {
 	// Keys are the person's keys that are not revoked. They are set only if the
 	// current user may act on them.
 	Keys []MemberKey
-	// MayReset tells that the person's password is in the hands of who looks.
+	// MayReset is set if the viewer may create a password reset link for the person.
 	MayReset bool
 }
 
@@ -65,7 +65,7 @@ type InviteMember struct {
 
 // Link is what was just made and is shown once.
 type Link struct {
-	// For is whom to send it to; Password tells that it sets a password.
+	// For is the recipient; Password is set if the link sets a password.
 	For      string
 	Password bool
 	URL      string

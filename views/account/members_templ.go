@@ -520,7 +520,7 @@ func memberDialogs(p layout.Page, m MembersPage, one MemberRow) templ.Component 
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/password", "Make the link", one.dialog("reset"), components.LookPrimary).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/password", "Create reset link", one.dialog("reset"), components.LookPrimary).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -945,7 +945,7 @@ func inviteForm(f InviteMember) templ.Component {
 			templ_7745c5c3_Var38 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"setting\" aria-labelledby=\"invite-title\"><div class=\"about\"><h2 id=\"invite-title\">Invite somebody</h2><p>You get a link to send them. Sluice sends no e-mail itself.</p></div><form class=\"form\" method=\"post\" action=\"/settings/members/invites\" id=\"invite\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<section class=\"setting\" aria-labelledby=\"invite-title\"><div class=\"about\"><h2 id=\"invite-title\">Invite somebody</h2><p>You get a link to send them. Sluice does not send email.</p></div><form class=\"form\" method=\"post\" action=\"/settings/members/invites\" id=\"invite\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -957,7 +957,7 @@ func inviteForm(f InviteMember) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "E-mail", Type: "email", Value: f.Email, Autocomplete: "off", Error: f.Errors["email"]}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "off", Error: f.Errors["email"]}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -969,7 +969,7 @@ func inviteForm(f InviteMember) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Make the link", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Press(components.Button{Label: "Create invite link", Look: components.LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

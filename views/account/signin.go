@@ -45,8 +45,8 @@ type PasswordForm struct {
 type InviteForm struct {
 	Token, Workspace, Role, InvitedBy string
 	Name, Email                       string
-	// Account tells that the e-mail has an account, and SignedIn that it is the
-	// one that looks; Other is the e-mail of whoever looks instead.
+	// Account is set if the address has an account, SignedIn if it is the account of
+	// the viewer; otherwise Other is the viewer's address.
 	Account, SignedIn bool
 	Other             string
 	Errors            components.Errors

@@ -259,7 +259,7 @@ func SetUpDone(p layout.Page) templ.Component {
 }
 
 // LinkOver is where the link of an invitation or a new password leads when it
-// works no more.
+// no longer works.
 func LinkOver(p layout.Page, inviteLife, resetLife time.Duration) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -457,7 +457,7 @@ func accountFields(name, email, workspace string, errors components.Errors) temp
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "E-mail", Type: "email", Value: email, Autocomplete: "username", Size: "large", Error: errors["email"], Help: "To sign in. Nothing is sent to it."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: email, Autocomplete: "username", Size: "large", Error: errors["email"], Help: "To sign in. Nothing is sent to it."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -644,7 +644,7 @@ func SignInFields(f SignInForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "E-mail", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"]}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"]}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1188,7 +1188,7 @@ func InviteFields(f InviteForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "E-mail", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"], Help: "The invitation is for this address.", Attrs: templ.Attributes{"readonly": true}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Input(components.Field{Name: "email", Label: "Email", Type: "email", Value: f.Email, Autocomplete: "username", Size: "large", Error: f.Errors["email"], Help: "The invitation is for this address.", Attrs: templ.Attributes{"readonly": true}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

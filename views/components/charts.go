@@ -47,7 +47,7 @@ type Rect struct {
 }
 
 // rects are the bars: what succeeded, and on top of it what failed. An hour
-// without runs is a thin line, so that time goes on where nothing happens.
+// without runs is a thin line, so that the time axis has no gaps.
 func (s Sparkline) Rects() []Rect {
 	most := 1
 	for _, b := range s.Bars {

@@ -53,7 +53,7 @@ type Field struct {
 	Type, Placeholder, Autocomplete string
 	// Optional is said beside the label; all other fields are required.
 	Optional, Disabled, Checked, Mono bool
-	// Either tells that one of several fields is needed: this one alone is not
+	// Either is set if one of several fields is needed: this one alone is not
 	// required, and not called optional.
 	Either bool
 	// Size is "large" or nothing.
@@ -79,7 +79,7 @@ func (f Field) kind() string {
 	return "text"
 }
 
-// required tells whether the browser insists on a value. A list of choices
+// required reports whether the browser insists on a value. A list of choices
 // without an empty one always has a value, and HTML forbids to ask for it.
 func (f Field) required() bool {
 	chosen := len(f.Options) > 0 && f.Options[0].Value != ""

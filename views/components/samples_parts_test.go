@@ -74,7 +74,7 @@ func sampleValues() []components.ValueView {
 	}
 	return []components.ValueView{
 		value("text", "Thanks for letting us know.\n\n<b>Not bold</b>, and sorry about the double charge."),
-		value("long", strings.Repeat("A sentence that goes on. ", 200)),
+		value("long", strings.Repeat("A sentence that continues. ", 200)),
 		value("empty", ""), value("none", nil), value("sure", true), value("score", json.Number("0.8213")),
 		value("scores", []any{map[string]any{"label": "billing", "score": json.Number("0.8213001")}, map[string]any{"label": "technical", "score": json.Number("0.21")}}),
 		value("vector", vector), value("many", many),

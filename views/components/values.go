@@ -210,16 +210,16 @@ func (v ValueView) most() int {
 	return shownItems
 }
 
-// branches tells whether the value has parts of its own.
+// branches reports whether the value has parts of its own.
 func (v ValueView) branches() bool {
 	s := shapeOf(v.Value)
 	return s == shapeTree || s == shapeTable || s == shapeVector
 }
 
-// lazy tells whether the parts come only when they are asked for.
+// lazy reports whether the parts come only when they are asked for.
 func (v ValueView) lazy() bool { return v.More != "" && len(encodeJSON(v.Value)) > lazyBytes }
 
-// open tells whether a branch is unfolded from the start.
+// open reports whether a branch is unfolded from the start.
 func (v ValueView) open() bool {
 	list, more := v.entries()
 	return len(list)+more <= openItems && strings.Count(v.At, "/") < 3
@@ -298,8 +298,8 @@ func brief(f float64) string {
 	return fmt.Sprintf("%.4g", f)
 }
 
-// FileView is a file of a run, at an address that the session guards or, for
-// whom there is none, a signed one.
+// FileView is a file of a run. Its URL requires a session, or is signed for
+// viewers without one.
 type FileView struct {
 	ID, Name, MIME string
 	Size           int64
@@ -319,8 +319,8 @@ func (f FileView) Href() string { return cmp.Or(f.at, "/files/"+url.PathEscape(f
 // about says what the file is.
 func (f FileView) About() string { return cmp.Or(f.MIME, "unknown type") + ", " + Size(f.Size) }
 
-// family is the first half of the media type; what a browser may not show of it
-// is none.
+// family is the first half of the media type, or "" for types that a browser must
+// not show.
 func (f FileView) family() string {
 	family, kind, _ := strings.Cut(f.MIME, "/")
 	if kind == "svg+xml" {

@@ -25,7 +25,7 @@ type CredentialRow struct {
 	BaseURL        string
 	ChangedAt      time.Time
 	Uses           []CredentialUse
-	// Environment tells that the process was started with it: it is not kept here.
+	// Environment is set if it comes from the environment of the process and is not stored.
 	Environment bool
 	// Plain is a secret for headers and the like, which nobody can be asked about.
 	Plain bool
@@ -54,7 +54,7 @@ type AddCredential struct {
 	Name, BaseURL, Hosts string
 	// AnyHost allows a plain secret without hosts.
 	AnyHost bool
-	// Optional tells that there may be no secret.
+	// Optional is set if there may be no secret.
 	Optional bool
 	Errors   components.Errors
 }

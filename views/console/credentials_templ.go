@@ -853,7 +853,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.Credential.Plain {
-				templ_7745c5c3_Err = components.Select(components.Field{Name: "overlap", Label: "Where it signs webhooks, the old one goes on signing", Value: OverlapUsual, Options: Overlaps, Help: "Meanwhile messages carry both signatures."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Select(components.Field{Name: "overlap", Label: "Keep signing webhooks with the old secret for", Value: OverlapUsual, Options: Overlaps, Help: "Meanwhile messages carry both signatures."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

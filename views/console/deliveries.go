@@ -73,7 +73,7 @@ func (f DeliveriesFilter) empty() bool { return len(f.Values()) == 0 }
 
 func (f DeliveriesFilter) has(state string) bool { return slices.Contains(f.States, state) }
 
-// live is where the rows of the first page are fetched anew; empty on others.
+// live is where the rows of the first page are fetched again; empty on others.
 func (p DeliveriesPage) live() string {
 	if p.Pages.Before != "" || len(p.Filter.Errors) > 0 {
 		return ""
@@ -173,7 +173,7 @@ type DeliveryPage struct {
 	DeliveryRow
 	RunID, Erased string
 	Body          string // pretty; empty once erased
-	Cut           bool   // the body goes on
+	Cut           bool   // the body is longer
 	Custom        string // name of the header with the custom signature
 	Attempts      []AttemptView
 	Next          string // what happens next, in a sentence

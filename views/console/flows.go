@@ -21,7 +21,7 @@ type FlowsPage struct {
 	// Tags are all tags of the workspace, to choose from.
 	Tags  []string
 	Flows []FlowCard
-	// Starters are the flows that Sluice brings along; shown while there is none.
+	// Starters are the flows that come with Sluice; shown while the workspace has no flow.
 	Starters []Starter
 	Pages    components.Pages
 	// MayEdit is false for viewers: nothing that changes a flow is shown then.
@@ -64,12 +64,12 @@ type FlowCard struct {
 	Graph                 components.Graph
 	// Version is the live one; 0 before the first publish.
 	Version int
-	// Differs tells that the draft is not what is live.
+	// Differs is set if the draft is not what is live.
 	Differs  bool
 	EditedAt time.Time
 	EditedBy string
 	Day      FlowDay
-	// Archived tells that the flow is in the archive.
+	// Archived is set if the flow is in the archive.
 	Archived bool
 }
 
@@ -107,7 +107,7 @@ func (d FlowDay) tone() components.Tone {
 	return components.ToneOK
 }
 
-// empty tells whether nothing narrows the list.
+// empty reports whether nothing narrows the list.
 func (f FlowFilter) empty() bool { return f.Query == "" && f.Tag == "" }
 
 // with gives the address of the list with one thing changed.

@@ -57,7 +57,7 @@ type ImportReport struct {
 // NeededCredential is a provider that the flow calls.
 type NeededCredential struct {
 	Provider, Title, Text string
-	// Have tells that the workspace has a credential for it.
+	// Have is set if the workspace has a credential for it.
 	Have bool
 }
 
@@ -66,7 +66,7 @@ func (r ImportReport) summary() string {
 	return components.Quantity(r.Nodes, "node") + " and " + components.Quantity(r.Edges, "edge") + " were taken over."
 }
 
-// clean tells that nothing is left to do.
+// clean is set if nothing is left to do.
 func (r ImportReport) clean() bool {
 	return len(r.Todo)+len(r.Noted)+len(r.Lost) == 0
 }

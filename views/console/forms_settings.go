@@ -18,7 +18,7 @@ type FormSettings struct {
 	Origins                   string // one a line
 	Errors                    components.Errors
 	URL, FrameTitle           string
-	// Shown tells that anybody can see it, Published that the flow has a version.
+	// Shown is set if anybody can see it, Published that the flow has a version.
 	Shown, Published bool
 	HasPassword      bool
 	Embedded         bool  // sites are listed that may embed it

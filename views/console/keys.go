@@ -23,11 +23,11 @@ type KeyFacts struct {
 	Scopes           []string
 	// Limits are phrases: "600 requests a minute".
 	Limits []string
-	// State is one of the states of a key; EndsSoon tells that an active key is
+	// State is one of the states of a key; EndsSoon is set if an active key is
 	// about to expire.
 	State    string
 	EndsSoon bool
-	// Overlaps tells that the secret before the last rotation still works.
+	// Overlaps is set if the secret before the last rotation still works.
 	Overlaps bool
 	Previous PreviousKey
 
@@ -51,7 +51,7 @@ type KeyRow struct {
 	KeyFacts
 	// FlowNames are the flows that it may call; none means all flows.
 	FlowNames []string
-	// MadeBy is a person or the command line; Former tells that the person is no
+	// MadeBy is a person or the command line; Former is set if the person is no
 	// longer a member.
 	MadeBy string
 	Former bool
@@ -64,7 +64,7 @@ type MadeKey struct {
 	// WebhookSecret signs the webhooks of its runs.
 	WebhookSecret string
 	Key           KeyRow
-	// Rolled tells that it follows another text; Done leads away from it.
+	// Rolled is set if it follows another text; Done leads away from it.
 	Rolled bool
 	Done   string
 }
@@ -158,7 +158,7 @@ func (k KeyRow) tag() (components.Tone, string) {
 func (k KeyRow) tone() components.Tone { tone, _ := k.tag(); return tone }
 func (k KeyRow) state() string         { _, word := k.tag(); return word }
 
-// usable tells that programs can call with it.
+// usable is set if programs can call with it.
 func (k KeyRow) usable() bool { return k.State == KeyActive }
 
 func (k KeyRow) scopes() string {
@@ -211,7 +211,7 @@ func (k KeyRow) lastUse() string {
 	return "It was last used " + components.Ago(k.LastUsedAt, k.Now) + " from " + k.LastUsedIP + ", and " + components.Quantity(int(k.Uses), "time") + " in all."
 }
 
-// until says roughly how long something goes on.
+// until returns roughly how long something continues.
 func until(at, now time.Time) string {
 	if d := at.Sub(now); d < 48*time.Hour {
 		return strings.Replace(In(at, now), "in ", "for ", 1)

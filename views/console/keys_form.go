@@ -9,12 +9,12 @@ import (
 	"sluice/views/components"
 )
 
-// scopeWords explain the scopes to whoever gives them away.
+// scopeWords explain the scopes to the person who grants them.
 var scopeWords = []struct {
 	scope, title, text string
 }{
 	{"run", "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
-	{"read", "Read", "Read every run of its flows, whoever started it, and what the flows ask for."},
+	{"read", "Read", "Read all runs of its flows, whatever started them, and the inputs that the flows need."},
 	{"manage", "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
 }
 
@@ -96,7 +96,7 @@ func (f KeyForm) failed(name string) string {
 	return ""
 }
 
-// optioned tells that something beside the name is wrong, or not as it was.
+// optioned is set if something beside the name is wrong, or not as it was.
 func (f KeyForm) optioned() bool {
 	for name := range f.Errors {
 		if name != "name" && name != "" {

@@ -461,7 +461,7 @@ func providerModels(m ModelsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No provider yet", Text: "Start Ollama, LM Studio, llama.cpp or vLLM on this machine and it is found by itself, or add a credential for a provider."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No provider yet", Text: "Start Ollama, LM Studio, llama.cpp or vLLM on this machine and it is found automatically, or add a credential for a provider."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

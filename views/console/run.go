@@ -68,7 +68,7 @@ type StepView struct {
 	Error           *RunError
 	// Note says why there is nothing to see.
 	Note string
-	// MayRerun tells that the run can be run again from here.
+	// MayRerun is set if the run can be run again from here.
 	MayRerun bool
 }
 
@@ -109,7 +109,7 @@ func StepPath(runID, path string) string {
 	return components.RunPath(runID) + "?" + url.Values{"step": {path}}.Encode()
 }
 
-// StepAttrs let a link select a step without loading the page anew.
+// StepAttrs let a link select a step without reloading the page.
 func StepAttrs(runID, path string) templ.Attributes {
 	return templ.Attributes{
 		"data-hx-get": StepPath(runID, path), "data-hx-target": "#run", "data-hx-select": "#run",

@@ -63,7 +63,7 @@ func Run(p layout.Page, r RunPage) templ.Component {
 	})
 }
 
-// RunBody is all of it that changes while the run goes on. It asks for its own
+// RunBody is all of it that changes while the run is in progress. It asks for its own
 // next state until the run has ended.
 func RunBody(r RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

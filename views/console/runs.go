@@ -97,7 +97,7 @@ func (f RunsFilter) export(format string) templ.SafeURL {
 	return templ.SafeURL("/runs/export?" + q.Encode())
 }
 
-// live is where the rows of the first page are fetched anew; empty on others.
+// live is where the rows of the first page are fetched again; empty on others.
 func (p RunsPage) live() string {
 	if p.Pages.Before != "" || p.Filter.Query != "" || len(p.Filter.Errors) > 0 {
 		return ""

@@ -37,7 +37,7 @@ func credentialsSamples(theme layout.Theme) map[string]templ.Component {
 		"models-none":          ModelShelves(models, ModelsPage{Query: "nothing", Categories: []string{"Pictures", "Speech"}, Category: "Speech"}),
 		"models-providers":     ModelShelves(models, ModelsPage{Shelf: ShelfProviders, Groups: local, MayEdit: true}),
 		"models-no-providers":  ModelShelves(models, ModelsPage{Shelf: ShelfProviders, MayEdit: true}),
-		"models-built-in":      ModelShelves(models, ModelsPage{Shelf: ShelfBuiltIn, BuiltIn: []BuiltInModel{{Title: "Classify", Icon: "tags", Group: "builtin", Text: "Finds which of your labels fits a text best."}, {Title: "Sentiment", Icon: "smile", Group: "builtin", Text: "Tells whether a text sounds positive."}}}),
+		"models-built-in":      ModelShelves(models, ModelsPage{Shelf: ShelfBuiltIn, BuiltIn: []BuiltInModel{{Title: "Classify", Icon: "tags", Group: "builtin", Text: "Finds which of your labels fits a text best."}, {Title: "Sentiment", Icon: "smile", Group: "builtin", Text: "Rates whether a text sounds positive."}}}),
 		"model":                HostedModel(models, ModelPage{ID: "black-forest-labs/flux-schnell", Title: "FLUX schnell", Text: "Makes pictures of descriptions, quickly.", Version: "c846a69991da…", MayEdit: true, Inputs: []ModelInput{{Name: "prompt", Type: "area", Help: "What the picture shows.", Required: true}, {Name: "num_outputs", Type: "integer, 1 to 4", Default: "1", Help: "How many pictures."}}, Outputs: []ModelOutput{{"output", "list"}}}),
 		"model-without-access": HostedModel(models, ModelPage{ID: "google/imagen-4", Title: "Imagen 4", Text: "Makes pictures.", Why: "Replicate needs a credential. Add one under Credentials.", MayEdit: true}),
 	}

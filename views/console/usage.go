@@ -87,14 +87,14 @@ func (f UsageFilter) With(name, value string) string {
 	return "/usage?" + q.Encode()
 }
 
-// empty tells whether the page as it is first shown has nothing to show.
+// empty reports whether the page as it is first shown has nothing to show.
 func (p UsagePage) empty() bool {
 	return p.Filter.Range == "30" && p.Total == UsageSum{} && p.Previous == UsageSum{} && p.Filter.Flow == "" && p.Filter.Key == "" && p.Filter.Model == ""
 }
 
 func (s UsageSum) tokens() int64 { return s.InputTokens + s.OutputTokens }
 
-// success is the share of what succeeded or failed; known tells whether there was any.
+// success is the share of what succeeded or failed; known reports whether there was any.
 func (s UsageSum) success() (share float64, known bool) {
 	if s.Succeeded+s.Failed == 0 {
 		return 0, false

@@ -23,7 +23,7 @@ type PublicPage struct {
 	About string
 	// Unlisted asks search engines to leave it out.
 	Unlisted bool
-	// Refresh loads the page anew every other second where there are no scripts.
+	// Refresh reloads the page every two seconds where there are no scripts.
 	Refresh bool
 }
 
@@ -35,7 +35,7 @@ type FormPage struct {
 	// Again is the ticket of the run whose inputs it shows; Once names this copy of
 	// the form.
 	Again, Once string
-	// Password tells that it was asked for.
+	// Password is set if it was asked for.
 	Password bool
 }
 
@@ -114,7 +114,7 @@ type FormRun struct {
 	Done, All        int
 	Outputs          []FormOutput
 	Trouble          string
-	// Until is when the address works no more; Reference names the run to members.
+	// Until is when the address stops working; Reference names the run to members.
 	Until     time.Time
 	Reference string
 	Erased    bool
@@ -154,7 +154,7 @@ func (r FormRun) steps() string {
 // long tells a text that is copied from the page rather than from the button.
 func (o FormOutput) text() bool { return o.View.IsText() }
 
-// empty tells that it ended well and gave nothing.
+// empty is set if it ended well and gave nothing.
 func (r FormRun) empty() bool {
 	return r.State == "succeeded" && !r.Erased && len(r.Outputs) == 0
 }

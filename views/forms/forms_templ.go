@@ -731,7 +731,7 @@ func FormPassword(p PublicPage, a PasswordAsk) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "<header class=\"lede\"><h1>Password</h1><p class=\"intro\">Whoever gave you this address also has the password.</p></header><form class=\"form card\" id=\"password\" method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "<header class=\"lede\"><h1>Password</h1><p class=\"intro\">Ask the person who gave you this address for the password.</p></header><form class=\"form card\" id=\"password\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -6,7 +6,7 @@ type Problem struct {
 	Title, Text string
 	// RequestID finds the request in the log; empty when there is nothing to find.
 	RequestID string
-	// Archived tells that it is a flow which can be restored.
+	// Archived is set if it is a flow which can be restored.
 	Archived bool
 }
 

@@ -23,7 +23,7 @@ type Page struct {
 	Workspace string
 	// Workspaces are all that the person may work in, for switching.
 	Workspaces []WorkspaceChoice
-	// NewWorkspace tells that the person may make another.
+	// NewWorkspace is set if the person may make another.
 	NewWorkspace bool
 	// Person is who is signed in; nil before.
 	Person *Person
@@ -104,7 +104,7 @@ func (t Theme) Class() string {
 	return ""
 }
 
-// is tells whether a theme is the chosen one; none chosen is the system's.
+// is reports whether a theme is the chosen one; none chosen is the system's.
 func (t Theme) is(other Theme) bool {
 	return t == other || t == "" && other == ThemeSystem
 }

@@ -27,7 +27,7 @@ var settingsPages = []struct {
 	{TabAudit, "/settings/audit", RoleOwner},
 }
 
-// may tells whether who looks has at least this role.
+// may reports whether who looks has at least this role.
 func (p Page) HasRole(role Role) bool {
 	return role == "" || p.Person != nil && Role(p.Person.Role).AtLeast(role)
 }
