@@ -151,7 +151,7 @@ func (c *call) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 		Breaks: len(a.diff.Breaking) > 0,
 	}
 	if f.LiveVersion > 0 && f.LiveHash != flow.Hash(f.Draft) {
-		pane.State.Differs = editorview.APIDiffers(a.diff)
+		pane.State.Differs = apiDiffers(a.diff)
 	}
 	pane.Snippets, err = c.apiSnippets(a)
 	return pane, err
