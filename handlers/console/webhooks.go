@@ -91,7 +91,7 @@ func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []compon
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, components.Panel{Label: l.Name, Content: consoleview.VerifyCode(l.Name, code, components.Highlighted(snippets.Highlight(l.ID, code)))})
+		list = append(list, components.Panel{Label: l.Name, Content: consoleview.VerifyCode(l.Name, code, components.Highlighted(components.CodePieces(snippets.Highlight(l.ID, code))))})
 	}
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/snippets"
+	"sluice/views/components"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
 )
@@ -150,7 +151,7 @@ func (c *call) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 		Breaks: len(a.diff.Breaking) > 0,
 	}
 	if f.LiveVersion > 0 && f.LiveHash != flow.Hash(f.Draft) {
-		pane.State.Differs = editorview.APIDiffers(a.diff)
+		pane.State.Differs = apiDiffers(a.diff)
 	}
 	pane.Snippets, err = c.apiSnippets(a)
 	return pane, err
@@ -160,10 +161,17 @@ func (c *call) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 // document that calls run.
 func (c *call) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
 	doc := a.called()
-	s = editorview.APISnippets{FlowID: a.flow.ID, Languages: snippets.Languages(), Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
-	s.Language, s.Manner = c.chosenSnippet()
-	code, err := snippets.Render(s.Language.ID, s.Manner, snippets.CallOf(c.s.PublicURL, a.flow, doc.Inputs(c.s.Kinds), doc.Outputs(c.s.Kinds)))
-	s.Code = snippets.Highlight(s.Language.ID, code)
+	s = editorview.APISnippets{FlowID: a.flow.ID, Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
+	lang, manner := c.chosenSnippet()
+	s.Language, s.Manner = editorview.APILanguage(lang), string(manner)
+	for _, l := range snippets.Languages() {
+		s.Languages = append(s.Languages, editorview.APILanguage(l))
+	}
+	for _, m := range snippets.Manners() {
+		s.Manners = append(s.Manners, string(m))
+	}
+	code, err := snippets.Render(lang.ID, manner, snippets.CallOf(c.s.PublicURL, a.flow, doc.Inputs(c.s.Kinds), doc.Outputs(c.s.Kinds)))
+	s.Code = components.CodePieces(snippets.Highlight(lang.ID, code))
 	return s, err
 }
 
@@ -229,7 +237,7 @@ func (c *call) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
 		"type": "http", "url": mcp, "headers": map[string]any{"Authorization": "Bearer " + snippets.Placeholder},
 	}}})
 	return editorview.APIAddresses{
-		FlowID: f.ID, OpenAPI: c.s.PublicURL + openAPIPath(f.ID), MCP: mcp, Client: snippets.Highlight("json", client), Form: form,
+		FlowID: f.ID, OpenAPI: c.s.PublicURL + openAPIPath(f.ID), MCP: mcp, Client: components.CodePieces(snippets.Highlight("json", client)), Form: form,
 	}, err
 }
 

@@ -153,9 +153,9 @@ func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
 	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.status, Reason: http.StatusText(w.status), Took: took, Run: w.run()}
-	x.Request = snippets.Highlight("http", requestText(r, body))
+	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, body)))
 	text, cut := w.text()
-	x.Response, x.Cut = snippets.Highlight("http", text), cut
+	x.Response, x.Cut = components.CodePieces(snippets.Highlight("http", text)), cut
 	return x
 }
 

@@ -32,7 +32,7 @@ func (c *call) showCompare(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	p := editorview.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: both.Diff, Picture: c.s.diffPicture(both), Nodes: nodeDiffs(both.Diff)}
+	p := editorview.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: diffOf(both.Diff), Picture: c.s.diffPicture(both), Nodes: nodeDiffs(both.Diff)}
 	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(both.Diff.Breaking) > 0; p.LiveBreaks {
 		if p.Callers, err = c.callers(f.ID); err != nil {
 			return err

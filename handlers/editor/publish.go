@@ -96,9 +96,11 @@ func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error
 		return form, err
 	}
 	form.Problems = c.publishProblems(f)
-	if form.Diff, err = c.s.Library.Changes(c.Ctx(), f.WorkspaceID, f.ID); err != nil {
+	changes, err := c.s.Library.Changes(c.Ctx(), f.WorkspaceID, f.ID)
+	if err != nil {
 		return form, err
 	}
+	form.Diff = diffOf(changes)
 	if len(form.Diff.Breaking) > 0 {
 		form.Callers, err = c.callers(f.ID)
 	}
@@ -106,8 +108,12 @@ func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error
 }
 
 // callers returns the keys that called a flow recently.
-func (c *call) callers(flowID string) ([]flow.Caller, error) {
-	return c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-callerPeriod))
+func (c *call) callers(flowID string) (list []editorview.Caller, err error) {
+	found, err := c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-callerPeriod))
+	for _, k := range found {
+		list = append(list, editorview.Caller{Name: k.Name, Prefix: k.Prefix, Runs: k.Runs, LastDay: k.LastDay})
+	}
+	return list, err
 }
 
 // startURL returns the URL at which programs start runs of a flow.

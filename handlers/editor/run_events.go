@@ -202,8 +202,8 @@ func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepEvent {
 func (s *runStream) newStepEvent(step *flow.Step) stepEvent {
 	now := s.s.Now()
 	n := stepEvent{
-		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: editorview.Tokens(step.Usage), Cost: editorview.Cost(step.Usage),
-		Error: editorview.TroubleOf(step.Error), At: now.UnixMilli(),
+		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: editorview.Tokens(editorview.Usage(step.Usage)), Cost: editorview.Cost(editorview.Usage(step.Usage)),
+		Error: troubleOf(step.Error), At: now.UnixMilli(),
 	}
 	if !step.EndedAt.IsZero() {
 		n.At = step.EndedAt.UnixMilli()
@@ -248,7 +248,7 @@ func (s *runStream) writeRun(run *flow.Run) error {
 	if err := editorview.RunBar(m, s.s.Now().UnixMilli()).Render(s.Ctx(), &bar); err != nil {
 		return err
 	}
-	n := runEvent{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: editorview.Cost(run.Usage), Error: m.Error, Bar: bar.String()}
+	n := runEvent{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: editorview.Cost(m.Usage), Error: m.Error, Bar: bar.String()}
 	if m.Error != nil && m.Error.Node != "" {
 		if node := s.graph.Node(m.Error.Node); node != nil {
 			n.Title = editorview.NodeTitle(node, s.s.Kinds.For(node))

@@ -236,7 +236,7 @@ func (c *call) flowRuns(flowID, current string) (editorview.RunList, error) {
 
 // mark converts a run, for the current user.
 func (c *call) mark(run *flow.Run) editorview.RunMark {
-	m := editorview.MarkOf(run, c.s.Now())
+	m := markOf(run, c.s.Now())
 	m.MayRun = c.MayEdit()
 	return m
 }

@@ -37,9 +37,11 @@ func (c *call) showVersions(f *flow.Flow) error {
 		return err
 	}
 	if f.LiveVersion > 0 {
-		if v.Draft, err = c.s.Library.Changes(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
+		changes, err := c.s.Library.Changes(c.Ctx(), c.WorkspaceID(), f.ID)
+		if err != nil {
 			return err
 		}
+		v.Draft = diffOf(changes)
 	}
 	if v.List, v.Most, err = c.versionLines(f); err != nil {
 		return err
@@ -119,7 +121,7 @@ func (c *call) confirmLive(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	form := editorview.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: both.Diff}
+	form := editorview.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: diffOf(both.Diff)}
 	if len(both.Diff.Breaking) > 0 {
 		if form.Callers, err = c.callers(f.ID); err != nil {
 			return err

@@ -5,14 +5,24 @@ import (
 	"html"
 	"io"
 
-	"sluice/snippets"
-
 	"github.com/a-h/templ"
 )
 
+// CodePiece is a piece of code with the class that colors it.
+type CodePiece struct{ Class, Text string }
+
+// CodePieces are the tokens of a highlighter as pieces of a page.
+func CodePieces[T ~struct{ Class, Text string }](tokens []T) []CodePiece {
+	list := make([]CodePiece, len(tokens))
+	for i, t := range tokens {
+		list[i] = CodePiece(t)
+	}
+	return list
+}
+
 // Highlighted is code in colours. Nothing stands between the pieces that is not
 // in the code.
-func Highlighted(code []snippets.Token) templ.Component {
+func Highlighted(code []CodePiece) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		for _, t := range code {
 			text := html.EscapeString(t.Text)

@@ -39,7 +39,7 @@ func deliveriesSamples(theme layout.Theme) map[string]templ.Component {
 		Signing: SigningBox{Anchor: "secret", Label: "the flow", Secret: "whsec_c2VjcmV0", Before: []time.Time{viewtest.Noon.Add(time.Hour)}},
 		Nodes: []WebhookNode{{ID: "tell", Label: "Tell the shop", URL: "https://hooks.example.com/in", From: "draft", Outputs: "answer, team", Secret: "its own secret", Error: "Write it like https://example.com/hooks.",
 			Signing: &SigningBox{Anchor: "webhook-draft-tell", Node: "tell", From: "draft", Label: "Tell the shop", Error: "Choose one of these.", Before: []time.Time{viewtest.Noon.Add(time.Hour)}}}},
-		Snippets: []components.Panel{{Label: "Python", Content: VerifyCode("Python", "import hmac", components.Highlighted(snippets.Highlight("python", "import hmac")))}}, MayEdit: true, Now: viewtest.Noon,
+		Snippets: []components.Panel{{Label: "Python", Content: VerifyCode("Python", "import hmac", components.Highlighted(components.CodePieces(snippets.Highlight("python", "import hmac"))))}}, MayEdit: true, Now: viewtest.Noon,
 	}
 	return map[string]templ.Component{
 		"deliveries": Deliveries(p, log), "deliveries-none": Deliveries(p, none), "deliveries-empty": Deliveries(p, DeliveriesPage{Now: viewtest.Noon}),

@@ -2,10 +2,7 @@ package editor
 
 import (
 	"net/url"
-	"strings"
 
-	"sluice/flow"
-	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -58,7 +55,7 @@ type APIField struct {
 	Note string
 	// About is what the author says of an input.
 	About string
-	// Change is what publishing does to the field: flow.ChangeAdded and so on.
+	// Change is what publishing does to the field: ChangeAdded and so on.
 	Change string
 	// Next is the version that brings the change; Why says what it means.
 	Next int64
@@ -74,8 +71,6 @@ const (
 	APIOutput  APIRole = "output"
 	APIWebhook APIRole = "webhook"
 )
-
-var apiRoles = map[flow.Role]APIRole{flow.RoleInput: APIInput, flow.RoleOutput: APIOutput}
 
 // id is stable while the field is, so that a newer table takes its place.
 func (f APIField) id() string {
@@ -93,61 +88,12 @@ func (f APIField) path() templ.SafeURL {
 func (f APIField) mark() (tone components.Tone, words string) {
 	next := VersionName(f.Next)
 	switch f.Change {
-	case document.ChangeAdded:
+	case ChangeAdded:
 		return components.ToneWait, "in " + next
-	case document.ChangeChanged:
+	case ChangeChanged:
 		return components.ToneWait, "changes in " + next
-	case document.ChangeRemoved:
+	case ChangeRemoved:
 		return components.ToneBad, "gone in " + next
 	}
 	return components.ToneNone, ""
-}
-
-// APIDiffers says in a few words how a draft differs from what is live.
-func APIDiffers(d *document.Diff) string {
-	var parts []string
-	changes := []string{document.ChangeAdded, document.ChangeChanged, document.ChangeRemoved}
-	for _, role := range []flow.Role{flow.RoleInput, flow.RoleOutput} {
-		for _, change := range changes {
-			parts = appendSome(parts, fieldsChanged(d, role, change), string(apiRoles[role]), change)
-		}
-	}
-	if len(parts) > 0 {
-		return strings.Join(parts, ", ")
-	}
-	for _, change := range changes {
-		n := 0
-		for i := range d.Nodes {
-			if d.Nodes[i].Change == change {
-				n++
-			}
-		}
-		parts = appendSome(parts, n, "node", change)
-	}
-	parts = appendSome(parts, len(d.Added)+len(d.Removed), "edge", document.ChangeChanged)
-	switch {
-	case len(parts) > 0:
-		return strings.Join(parts, ", ")
-	case len(d.About) > 0:
-		return "what is said about it"
-	}
-	return "where nodes stand"
-}
-
-// fieldsChanged counts names: one input may change in several ways.
-func fieldsChanged(d *document.Diff, role flow.Role, change string) int {
-	names := map[string]bool{}
-	for _, a := range d.API {
-		if a.Role == role && a.Change == change {
-			names[a.Name] = true
-		}
-	}
-	return len(names)
-}
-
-func appendSome(parts []string, n int, noun, change string) []string {
-	if n == 0 {
-		return parts
-	}
-	return append(parts, components.Quantity(n, noun)+" "+change)
 }

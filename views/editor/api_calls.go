@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"time"
 
-	"sluice/flow"
-	"sluice/snippets"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -24,7 +22,7 @@ type APICalls struct {
 // APICall is one of them.
 type APICall struct {
 	ID    string
-	State flow.RunState
+	State string
 	At    time.Time
 	Took  time.Duration
 	// Key is the name of the key; empty if it is unknown.
@@ -38,7 +36,7 @@ func (c APICalls) curl(run string) string {
 }
 
 func (c APICalls) all() templ.SafeURL {
-	return templ.SafeURL("/runs?" + url.Values{"flow": {c.FlowID}, "trigger": {string(flow.TriggerAPI)}}.Encode())
+	return templ.SafeURL("/runs?" + url.Values{"flow": {c.FlowID}, "trigger": {"api"}}.Encode())
 }
 
 // Mark changes when the list does, apart from the time.
@@ -59,7 +57,7 @@ func (c APICalls) spark() components.Sparkline {
 	for i := len(c.Rows) - 1; i >= 0; i-- {
 		r := c.Rows[i]
 		b := components.Bar{Count: int(r.Took.Milliseconds()) + 1}
-		if r.State == flow.RunFailed {
+		if r.State == "failed" {
 			b.Failed = b.Count
 		}
 		s.Bars = append(s.Bars, b)
@@ -74,7 +72,7 @@ type APIAddresses struct {
 	// MCP is the address for clients of the Model Context Protocol, and Client
 	// what their configuration says.
 	MCP    string
-	Client []snippets.Token
+	Client []components.CodePiece
 	// Form is the page on which anybody can run the flow; empty if there is none.
 	Form string
 }

@@ -3,7 +3,6 @@ package editor
 import (
 	"net/url"
 
-	"sluice/snippets"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -13,10 +12,11 @@ import (
 type APISnippets struct {
 	FlowID string
 	// Language and Manner are the chosen ones.
-	Language  snippets.Language
-	Manner    snippets.Manner
-	Languages []snippets.Language
-	Code      []snippets.Token
+	Language  APILanguage
+	Manner    string
+	Languages []APILanguage
+	Manners   []string
+	Code      []components.CodePiece
 	// Live is the version that the code calls, 0 if only the draft is there.
 	Live int64
 	// Differs tells that the draft takes or gives something else.
@@ -24,21 +24,24 @@ type APISnippets struct {
 	MayTry  bool
 }
 
+// APILanguage is a language that the code can be in.
+type APILanguage struct{ ID, Name string }
+
 // mannerTitles say what the words of the switch mean.
-var mannerTitles = map[snippets.Manner]string{
-	snippets.MannerStart:   "Start a run, then ask for its result",
-	snippets.MannerWait:    "Wait for the result in one request",
-	snippets.MannerStream:  "Stream what happens as it happens",
-	snippets.MannerWebhook: "Be called back, and check the signature",
+var mannerTitles = map[string]string{
+	"start":   "Start a run, then ask for its result",
+	"wait":    "Wait for the result in one request",
+	"stream":  "Stream what happens as it happens",
+	"webhook": "Be called back, and check the signature",
 }
 
-func (s APISnippets) pick(lang string, m snippets.Manner) string {
-	return components.FlowPath(s.FlowID) + "/api?" + url.Values{"lang": {lang}, "manner": {string(m)}}.Encode()
+func (s APISnippets) pick(lang string, manner string) string {
+	return components.FlowPath(s.FlowID) + "/api?" + url.Values{"lang": {lang}, "manner": {manner}}.Encode()
 }
 
 // docs explains the chosen manner.
 func (s APISnippets) docs() (href, words string) {
-	if s.Manner == snippets.MannerWebhook {
+	if s.Manner == "webhook" {
 		return "/docs/webhooks", "How webhooks are signed"
 	}
 	return "/docs/quickstart", "Quickstart"
@@ -56,6 +59,6 @@ func (s APISnippets) says() string {
 }
 
 // swap lets htmx take the section alone; without it the link leads to the page.
-func (s APISnippets) swap(lang string, m snippets.Manner) templ.Attributes {
-	return templ.Attributes{"data-hx-get": s.pick(lang, m) + "&part=snippets", "data-hx-target": "#api-snippets", "data-hx-swap": "outerMorph", "data-hx-sync": "#api-snippets:replace"}
+func (s APISnippets) swap(lang string, manner string) templ.Attributes {
+	return templ.Attributes{"data-hx-get": s.pick(lang, manner) + "&part=snippets", "data-hx-target": "#api-snippets", "data-hx-swap": "outerMorph", "data-hx-sync": "#api-snippets:replace"}
 }

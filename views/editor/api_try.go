@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"time"
 
-	"sluice/snippets"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -27,7 +26,7 @@ func (t APITry) path() templ.SafeURL { return components.FlowURL(t.FlowID, "/api
 
 // APIExchange is a request and its answer, as they went over the wire.
 type APIExchange struct {
-	Request, Response []snippets.Token
+	Request, Response []components.CodePiece
 	Status            int
 	Reason            string
 	Took              time.Duration

@@ -3,8 +3,6 @@ package editor
 import (
 	"net/url"
 
-	"sluice/flow"
-	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -17,10 +15,10 @@ type ComparePage struct {
 	From, To int64
 	// Choices are all that can be compared, the draft first.
 	Choices []components.Option
-	Diff    *document.Diff
+	Diff    *Diff
 	Picture components.Picture
 	Nodes   []NodeDiff
-	Callers []flow.Caller
+	Callers []Caller
 	// LiveBreaks tells that what breaks is of what programs call now.
 	LiveBreaks bool
 }
@@ -42,7 +40,7 @@ type FieldDiff struct {
 
 // Piece is a part of a text that stayed, was added or was removed.
 type Piece struct {
-	Change string // flow.ChangeAdded, flow.ChangeRemoved or nothing
+	Change string // ChangeAdded, ChangeRemoved or nothing
 	Text   string
 }
 

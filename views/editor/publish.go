@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"sluice/flow"
-	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -49,9 +47,9 @@ type PublishForm struct {
 	// Draft is the hash of the draft that is shown: another one is not published
 	// unseen.
 	Draft string
-	Diff  *document.Diff
+	Diff  *Diff
 	// Callers are the keys that used the flow lately; shown when they break.
-	Callers  []flow.Caller
+	Callers  []Caller
 	Problems []PublishProblem
 	Note     string
 	Error    string
@@ -125,58 +123,13 @@ var changeSigns = map[string]struct {
 	tone components.Tone
 	word string
 }{
-	document.ChangeAdded:   {"plus", components.ToneOK, "Added"},
-	document.ChangeRemoved: {"minus", components.ToneBad, "Removed"},
-	document.ChangeChanged: {"pencil", components.ToneWait, "Changed"},
-}
-
-// changeLine is one sentence of a change list.
-type changeLine struct {
-	change, text string
-	breaking     bool
-}
-
-// changeGroup is a part of a change list under a heading.
-type changeGroup struct {
-	title string
-	lines []changeLine
-}
-
-// changeGroups sorts what changed: what callers see comes first.
-func changeGroups(d *document.Diff) (groups []changeGroup) {
-	add := func(title string, lines []changeLine) {
-		if len(lines) > 0 {
-			groups = append(groups, changeGroup{title, lines})
-		}
-	}
-	var api, nodes, edges, about []changeLine
-	for _, a := range d.API {
-		api = append(api, changeLine{a.Change, a.Sentence, a.Breaking && len(d.Breaking) > 0})
-	}
-	for _, n := range d.Nodes {
-		nodes = append(nodes, changeLine{n.Change, n.Sentence, false})
-	}
-	for _, e := range d.Added {
-		edges = append(edges, changeLine{document.ChangeAdded, fmt.Sprintf("Connected %s to %s.", e.From, e.To), false})
-	}
-	for _, e := range d.Removed {
-		edges = append(edges, changeLine{document.ChangeRemoved, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To), false})
-	}
-	for _, text := range d.About {
-		about = append(about, changeLine{document.ChangeChanged, text, false})
-	}
-	if d.Moved > 0 {
-		about = append(about, changeLine{document.ChangeChanged, components.Quantity(d.Moved, "node") + " moved on the canvas.", false})
-	}
-	add("API", api)
-	add("Nodes", nodes)
-	add("Edges", edges)
-	add("About", about)
-	return groups
+	ChangeAdded:   {"plus", components.ToneOK, "Added"},
+	ChangeRemoved: {"minus", components.ToneBad, "Removed"},
+	ChangeChanged: {"pencil", components.ToneWait, "Changed"},
 }
 
 // lastUsed says when a caller last used the flow.
-func lastUsed(c flow.Caller) string {
+func lastUsed(c Caller) string {
 	return components.Quantity(int(c.Runs), "call") + " in 30 days, last on " + c.LastDay
 }
 
@@ -185,4 +138,42 @@ func liveWords(live int64) string {
 		return "no program can call it"
 	}
 	return "programs call " + VersionName(live)
+}
+
+// What happened to a node, an input or an output.
+const (
+	ChangeAdded   = "added"
+	ChangeChanged = "changed"
+	ChangeRemoved = "removed"
+)
+
+// Diff is what a newer document changes.
+type Diff struct {
+	Groups   []ChangeGroup // what callers see comes first
+	Breaking []string      // sentences of what breaks callers
+	Changes  int           // all but where nodes stand
+	Moved    int           // nodes that only stand elsewhere
+	Summary  string        // what changed, counted
+}
+
+// Empty tells that nothing changed but where nodes stand.
+func (d *Diff) Empty() bool { return d.Changes == 0 }
+
+// ChangeLine is one sentence of a change list.
+type ChangeLine struct {
+	Change, Text string
+	Breaking     bool
+}
+
+// ChangeGroup is a part of a change list under a heading.
+type ChangeGroup struct {
+	Title string
+	Lines []ChangeLine
+}
+
+// Caller is a key that used the flow lately.
+type Caller struct {
+	Name, Prefix string
+	Runs         int64
+	LastDay      string // 2006-01-02
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"sluice/flow"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -71,38 +70,26 @@ func (f RunForm) hasExamples() bool {
 
 func (f RunForm) broken() bool { return len(f.Problems.List) > 0 }
 
+// Usage is what models took and gave, and what it cost.
+type Usage struct{ InputTokens, OutputTokens, CostNanoUSD int64 }
+
 // RunMark is where a run stands, as the builder shows it.
 type RunMark struct {
 	FlowID, ID string
-	State      flow.RunState
+	State      string
 	Draft      bool
 	Version    int64
-	Trigger    flow.Trigger
+	Trigger    string
 	Done, All  int
 	// Took is how long it ran, until now if it has not ended.
 	Took      time.Duration
-	Usage     flow.Usage
+	Usage     Usage
 	CreatedAt time.Time
 	Error     *Trouble
 	// MayRun shows what starts and stops.
 	MayRun bool
 	// Current is the run that the page shows.
 	Current bool
-}
-
-// MarkOf reads the mark of a run.
-func MarkOf(run *flow.Run, now time.Time) RunMark {
-	m := RunMark{
-		FlowID: run.FlowID, ID: run.ID, State: run.State, Draft: run.Draft, Version: run.Version, Trigger: run.Trigger,
-		Done: run.Progress.Done, All: run.Progress.Total, Usage: run.Usage, CreatedAt: run.CreatedAt, Error: TroubleOf(run.Error),
-	}
-	switch {
-	case !run.EndedAt.IsZero() && !run.StartedAt.IsZero():
-		m.Took = max(0, run.EndedAt.Sub(run.StartedAt))
-	case !run.StartedAt.IsZero():
-		m.Took = max(0, now.Sub(run.StartedAt))
-	}
-	return m
 }
 
 // shortID is an ID that fits beside other words.
@@ -121,7 +108,7 @@ func (m RunMark) steps() string {
 func (m RunMark) cost() string { return Cost(m.Usage) }
 
 // Cost writes what was paid, nothing if nothing was.
-func Cost(u flow.Usage) string {
+func Cost(u Usage) string {
 	if u.CostNanoUSD == 0 {
 		return ""
 	}
@@ -129,7 +116,7 @@ func Cost(u flow.Usage) string {
 }
 
 // Tokens writes what went into a model and what came out: 312 → 48 tokens.
-func Tokens(u flow.Usage) string {
+func Tokens(u Usage) string {
 	if u.InputTokens == 0 && u.OutputTokens == 0 {
 		return ""
 	}
@@ -144,7 +131,9 @@ func (m RunMark) of() string {
 	return "v" + components.Count(int(m.Version))
 }
 
-func (m RunMark) ended() bool { return m.State.Ended() }
+func (m RunMark) ended() bool {
+	return m.State == "succeeded" || m.State == "failed" || m.State == "canceled"
+}
 
 func (m RunMark) path(rest string) templ.SafeURL {
 	return components.FlowURL(m.FlowID, "/runs/"+url.PathEscape(m.ID)+rest)
@@ -160,51 +149,18 @@ func (m RunMark) replay() templ.SafeURL {
 }
 
 // triggers in words.
-var triggers = map[flow.Trigger]string{
-	flow.TriggerAPI: "API", flow.TriggerBuilder: "Builder", flow.TriggerForm: "Form",
-	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun",
+var triggers = map[string]string{
+	"api": "API", "builder": "Builder", "form": "Form",
+	"mcp": "MCP", "cli": "Command line", "rerun": "Rerun",
 }
 
-func triggerWord(t flow.Trigger) string { return cmp.Or(triggers[t], string(t)) }
+func triggerWord(trigger string) string { return cmp.Or(triggers[trigger], trigger) }
 
 // Trouble is why a run or a step failed and what to do about it.
 type Trouble struct {
-	Code     flow.Code
+	Code     string
 	Text, Do string
 	Node     string
-}
-
-// TroubleOf explains an error; nil is none.
-func TroubleOf(e *flow.Error) *Trouble {
-	if e == nil {
-		return nil
-	}
-	do := remedies[e.Code]
-	if do == "" && e.Retryable {
-		do = "Run it again; the error may be temporary."
-	}
-	return &Trouble{Code: e.Code, Text: Sentence(e.Message), Do: do, Node: e.Node}
-}
-
-// remedies say what a person can do about a failure.
-var remedies = map[flow.Code]string{
-	flow.CodeProviderAuth:        "Check the credential that the node uses under Credentials, then run from here.",
-	flow.CodeProviderRateLimited: "Wait a moment and run from here, or let the node try again under Retry.",
-	flow.CodeProviderRejected:    "Change what the node sends: its model, its prompt or its options.",
-	flow.CodeProviderUnavailable: "Run from here in a moment, or let the node try again under Retry.",
-	flow.CodeModelNotFound:       "Choose another model in the node.",
-	flow.CodeModelIncompatible:   "Choose a model that can do this, or take the option away.",
-	flow.CodeOutputInvalid:       "Look at the output and loosen the schema, or ask for it more clearly.",
-	flow.CodeStepTimeout:         "Give the node more time, or less to do.",
-	flow.CodeRunTimeout:          "Look at which step takes long; a run may take an hour.",
-	flow.CodeInputInvalid:        "Look at the node's input: something came in that it cannot take.",
-	flow.CodeExpressionFailed:    "Fix the expression in the node, then run from here.",
-	flow.CodeCodeFailed:          "Fix the code in the node, then run from here.",
-	flow.CodeDestinationBlocked:  "An operator can allow private addresses with SLUICE_ALLOW_PRIVATE.",
-	flow.CodeHTTPFailed:          "Open the address yourself, or list the status under the codes that succeed.",
-	flow.CodeBudgetExceeded:      "Raise the budget under Usage, or wait for the next period.",
-	flow.CodePoisoned:            "The log says what crashed. Change the flow before you run it again.",
-	flow.CodeInternal:            "The log has the details. If it happens again, report it with the run's ID.",
 }
 
 // RunList are the last runs of a flow, in the builder's pane.
@@ -231,10 +187,10 @@ type DataPanel struct {
 	// Run is the run; nil if there is none yet.
 	Run *RunMark
 	// State is empty where the node took no part in the run.
-	State           flow.StepState
+	State           string
 	Attempts        int
 	Took            time.Duration
-	Usage           flow.Usage
+	Usage           Usage
 	Error           *Trouble
 	Inputs, Outputs []components.ValueView
 	// Erased says why the content of the run is gone.
@@ -282,7 +238,7 @@ func (d DataPanel) absence() string {
 		return "This node was not part of the run."
 	case d.State == "":
 		return "This node has not started yet."
-	case d.State == flow.StepSkipped:
+	case d.State == "skipped":
 		return "Skipped: its branch was not taken, or a required input never arrived."
 	}
 	return ""

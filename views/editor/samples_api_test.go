@@ -1,11 +1,8 @@
 package editor
 
 import (
-	"testing"
 	"time"
 
-	"sluice/flow"
-	"sluice/flow/document"
 	"sluice/snippets"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -29,6 +26,13 @@ func apiSamples(theme layout.Theme) map[string]templ.Component {
 	}
 }
 
+func sampleLanguages() (list []APILanguage) {
+	for _, l := range snippets.Languages() {
+		list = append(list, APILanguage(l))
+	}
+	return list
+}
+
 func sampleAPI() APIPane {
 	const base, id = "https://flows.example.com", "flow_01jd6v0q8zmkt5ej4d7n3a"
 	call := snippets.Call{BaseURL: base, FlowID: id, FlowName: "Route a support ticket", Inputs: []snippets.Input{{Name: "ticket", Value: "I was charged twice."}}, Outputs: []string{"reply", "team"}}
@@ -44,33 +48,33 @@ func sampleAPI() APIPane {
 		field(APIOutput, "reply", "text", "output"), field(APIOutput, "team", "text", "output"), field(APIWebhook, "hook", "webhook", "to hooks.example.com"),
 	}
 	fields[0].About = "What the customer wrote, <b>as it came</b>."
-	fields[1].Change = document.ChangeAdded
-	fields[2].Name, fields[2].Change, fields[2].Why = "priority", document.ChangeRemoved, []string{`The input "priority" was removed: callers who send it are refused.`}
+	fields[1].Change = ChangeAdded
+	fields[2].Name, fields[2].Change, fields[2].Why = "priority", ChangeRemoved, []string{`The input "priority" was removed: callers who send it are refused.`}
 	fields[4].Title = "Which team"
-	fields[5].Name, fields[5].Change = "Tell legal", document.ChangeChanged
+	fields[5].Name, fields[5].Change = "Tell legal", ChangeChanged
 	return APIPane{
 		FlowID: id, Name: "Route a support ticket", Rev: 7, Fields: fields,
 		State:    APIState{FlowID: id, Live: 3, Next: 4, URL: base + "/v1/flow/" + id + "/run", Base: base, Differs: "1 input added, 1 input removed", Breaks: true},
-		Snippets: APISnippets{FlowID: id, Language: snippets.Languages()[0], Manner: snippets.MannerWait, Languages: snippets.Languages(), Code: snippets.Highlight("curl", code), Live: 3, Differs: true, MayTry: true},
+		Snippets: APISnippets{FlowID: id, Language: sampleLanguages()[0], Manner: "wait", Languages: sampleLanguages(), Manners: []string{"start", "wait", "stream", "webhook"}, Code: components.CodePieces(snippets.Highlight("curl", code)), Live: 3, Differs: true, MayTry: true},
 		Try: APITry{FlowID: id, Live: 3, MayTry: true, Fields: []components.RunField{
 			{Type: "text", Field: components.Field{ID: "try-ticket", Name: "in.ticket", Label: "ticket", Help: "What the customer wrote.", Value: "I was charged twice."}},
 			{Type: "file", Field: components.Field{ID: "try-invoice", Name: "in.invoice", Label: "invoice", Optional: true, Attrs: templ.Attributes{"accept": "image/*"}}},
 		}},
 		Calls: sampleCalls(id),
 		Addresses: APIAddresses{FlowID: id, OpenAPI: base + "/v1/flow/" + id + "/openapi.json", MCP: base + "/mcp", Form: base + "/f/" + id,
-			Client: snippets.Highlight("json", `{"mcpServers": {"sluice": {"url": "`+base+`/mcp"}}}`)},
+			Client: components.CodePieces(snippets.Highlight("json", `{"mcpServers": {"sluice": {"url": "`+base+`/mcp"}}}`))},
 	}
 }
 
 func sampleCalls(id string) APICalls {
 	calls := APICalls{FlowID: id, P95: 1900 * time.Millisecond, Now: viewtest.Noon}
 	for i, ms := range []int{0, 412, 1980, 388, 640, 502, 871, 430, 601, 455, 702, 518, 399} {
-		c := APICall{ID: "run_" + string(rune('a'+i)), State: flow.RunSucceeded, At: viewtest.Noon.Add(-time.Duration(i*i+1) * time.Minute), Took: time.Duration(ms) * time.Millisecond, Key: "production"}
+		c := APICall{ID: "run_" + string(rune('a'+i)), State: "succeeded", At: viewtest.Noon.Add(-time.Duration(i*i+1) * time.Minute), Took: time.Duration(ms) * time.Millisecond, Key: "production"}
 		switch i {
 		case 0:
-			c.State = flow.RunRunning
+			c.State = "running"
 		case 2:
-			c.State, c.Key = flow.RunFailed, "staging of the shop in Łódź"
+			c.State, c.Key = "failed", "staging of the shop in Łódź"
 		}
 		calls.Rows = append(calls.Rows, c)
 	}
@@ -80,25 +84,5 @@ func sampleCalls(id string) APICalls {
 func sampleExchange() *APIExchange {
 	const request = "POST /v1/flow/flow_1/run HTTP/1.1\nHost: flows.example.com\nAuthorization: Bearer slu_YOUR_KEY\nContent-Type: application/json\nPrefer: wait=30\n\n{\n  \"ticket\": \"I was <b>charged</b> twice.\"\n}"
 	const response = "HTTP/1.1 200 OK\nContent-Type: application/json\nPreference-Applied: wait=30\n\n{\n  \"run_id\": \"run_1\",\n  \"status\": \"succeeded\"\n}"
-	return &APIExchange{Request: snippets.Highlight("http", request), Response: snippets.Highlight("http", response), Status: 200, Reason: "OK", Took: 412 * time.Millisecond, Cut: true, FlowID: "flow_1", Run: "run_1"}
-}
-
-func TestAPIDiffers(t *testing.T) {
-	t.Parallel()
-	input := func(change, name string) document.APIChange {
-		return document.APIChange{Change: change, Role: flow.RoleInput, Name: name}
-	}
-	for want, d := range map[string]document.Diff{
-		"1 input added": {API: []document.APIChange{input(document.ChangeAdded, "tone")}, Nodes: []document.NodeChange{{Change: document.ChangeAdded}}},
-		"1 input changed, 2 inputs removed, 1 output added": {API: []document.APIChange{
-			input(document.ChangeChanged, "a"), input(document.ChangeChanged, "a"), input(document.ChangeRemoved, "b"), input(document.ChangeRemoved, "c"),
-			{Change: document.ChangeAdded, Role: flow.RoleOutput, Name: "d"}}},
-		"2 nodes changed, 1 edge changed": {Nodes: []document.NodeChange{{Change: document.ChangeChanged}, {Change: document.ChangeChanged}}, Added: []flow.Edge{{}}},
-		"what is said about it":           {About: []string{"The name changed."}, Moved: 1},
-		"where nodes stand":               {Moved: 2},
-	} {
-		if got := APIDiffers(&d); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
+	return &APIExchange{Request: components.CodePieces(snippets.Highlight("http", request)), Response: components.CodePieces(snippets.Highlight("http", response)), Status: 200, Reason: "OK", Took: 412 * time.Millisecond, Cut: true, FlowID: "flow_1", Run: "run_1"}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
@@ -14,15 +13,15 @@ import (
 )
 
 func runningSamples(theme layout.Theme) map[string]templ.Component {
-	mark := RunMark{FlowID: "flow_1", ID: "run_7qxk0m2a9zzz3f", State: flow.RunRunning, Draft: true, Trigger: flow.TriggerBuilder, Done: 3, All: 6, Took: 1800 * time.Millisecond, Usage: flow.Usage{InputTokens: 312, OutputTokens: 48, CostNanoUSD: 412_000}, CreatedAt: viewtest.Noon.Add(-3 * time.Minute), MayRun: true}
+	mark := RunMark{FlowID: "flow_1", ID: "run_7qxk0m2a9zzz3f", State: "running", Draft: true, Trigger: "builder", Done: 3, All: 6, Took: 1800 * time.Millisecond, Usage: Usage{InputTokens: 312, OutputTokens: 48, CostNanoUSD: 412_000}, CreatedAt: viewtest.Noon.Add(-3 * time.Minute), MayRun: true}
 	failed := mark
-	failed.ID, failed.State, failed.Version, failed.Draft, failed.Trigger = "run_8", flow.RunFailed, 3, false, flow.TriggerAPI
-	failed.Error = TroubleOf(&flow.Error{Code: flow.CodeProviderAuth, Message: "the provider refused the key", Node: "write"})
-	step := DataPanel{FlowID: "flow_1", Node: "write", Title: "Write a reply", Run: &mark, State: flow.StepSucceeded, Attempts: 2, Took: 1200 * time.Millisecond, Usage: mark.Usage, Now: viewtest.Noon, MayPin: true, CanPin: true, Typed: `{"text": "Thanks"}`,
+	failed.ID, failed.State, failed.Version, failed.Draft, failed.Trigger = "run_8", "failed", 3, false, "api"
+	failed.Error = &Trouble{Code: "provider_auth", Text: "The provider refused the key.", Do: "Check the credential that the node uses under Credentials, then run from here.", Node: "write"}
+	step := DataPanel{FlowID: "flow_1", Node: "write", Title: "Write a reply", Run: &mark, State: "succeeded", Attempts: 2, Took: 1200 * time.Millisecond, Usage: mark.Usage, Now: viewtest.Noon, MayPin: true, CanPin: true, Typed: `{"text": "Thanks"}`,
 		Inputs: []components.ValueView{{Name: "ticket", Value: "I was charged twice."}}, Outputs: []components.ValueView{{Name: "text", Value: "Thanks"}}}
 	pinned, none, broken := step, DataPanel{FlowID: "flow_1", Node: "write", Title: "Write a reply"}, step
-	pinned.HasPin, pinned.State, pinned.Pinned, pinned.PinError = true, flow.StepReused, step.Outputs, "This is not JSON."
-	broken.State, broken.Outputs, broken.Error, broken.MayPin = flow.StepFailed, nil, failed.Error, false
+	pinned.HasPin, pinned.State, pinned.Pinned, pinned.PinError = true, "reused", step.Outputs, "This is not JSON."
+	broken.State, broken.Outputs, broken.Error, broken.MayPin = "failed", nil, failed.Error, false
 	within := func(parts ...templ.Component) templ.Component {
 		parts = append([]templ.Component{templ.Raw("<h1>Running</h1>")}, parts...)
 		return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {

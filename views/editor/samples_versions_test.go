@@ -1,12 +1,8 @@
 package editor
 
 import (
-	"strings"
 	"time"
 
-	"sluice/flow"
-	"sluice/flow/document"
-	"sluice/nodes"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
@@ -37,27 +33,55 @@ func samplePublish() PublishForm {
 	return PublishForm{
 		FlowID: "flow_1", Name: "Route a support ticket", URL: "https://flows.example.com/v1/flow/flow_1/run", Draft: "sha256:1", Note: "Writes to legal too",
 		State: PublishState{FlowID: "flow_1", Live: 3, Next: 4, Changed: true}, Diff: sampleDiff(),
-		Callers: []flow.Caller{{Name: "production", Prefix: "sk_live_7Q", Runs: 1204, LastDay: viewtest.Noon.Format(time.DateOnly)}},
+		Callers: []Caller{{Name: "production", Prefix: "sk_live_7Q", Runs: 1204, LastDay: viewtest.Noon.Format(time.DateOnly)}},
 	}
 }
 
-func sampleFirstDiff() *document.Diff { return sampleChange(nil, sampleDraft) }
+func sampleFirstDiff() *Diff {
+	return &Diff{Breaking: []string(nil), Changes: 19, Moved: 0, Summary: "2 inputs added, 1 output added, 10 nodes added, 6 edges added.", Groups: []ChangeGroup{
+		{Title: "API", Lines: []ChangeLine{
+			{Change: "added", Text: `The input "ticket" was added and is required: callers who do not send it are refused.`, Breaking: false},
+			{Change: "added", Text: `The input "tone" was added and is optional.`, Breaking: false},
+			{Change: "added", Text: `The output "reply" was added.`, Breaking: false},
+		}},
+		{Title: "Nodes", Lines: []ChangeLine{
+			{Change: "added", Text: `"ticket" (Input) was added.`, Breaking: false},
+			{Change: "added", Text: `"tone" (Input) was added.`, Breaking: false},
+			{Change: "added", Text: `"Which team" (Classify) was added.`, Breaking: false},
+			{Change: "added", Text: `"Write a reply" (Chat) was added.`, Breaking: false},
+			{Change: "added", Text: `"Needs a person?" (Condition) was added.`, Breaking: false},
+			{Change: "added", Text: `"reply" (Output) was added.`, Breaking: false},
+			{Change: "added", Text: `"Tell <legal>" (HTTP request) was added.`, Breaking: false},
+			{Change: "added", Text: `"template_2" (Template) was added.`, Breaking: false},
+			{Change: "added", Text: `"note" (Note) was added.`, Breaking: false},
+			{Change: "added", Text: `"odd" (teleport) was added.`, Breaking: false},
+		}},
+		{Title: "Edges", Lines: []ChangeLine{
+			{Change: "added", Text: `Connected ticket.value to team.text.`, Breaking: false},
+			{Change: "added", Text: `Connected ticket.value to write.ticket.`, Breaking: false},
+			{Change: "added", Text: `Connected tone.value to write.tone.`, Breaking: false},
+			{Change: "added", Text: `Connected team.label to person.value.`, Breaking: false},
+			{Change: "added", Text: `Connected write.text to reply.value.`, Breaking: false},
+			{Change: "added", Text: `Connected person.true to odd.there.`, Breaking: false},
+		}},
+	}}
+}
 
 // sampleDiff adds, changes and removes something, and breaks what programs call.
-func sampleDiff() *document.Diff {
-	now := strings.NewReplacer(`"labels": ["billing", "legal", "technical"]`, `"labels": ["billing", "legal"]`, `{"name": "tone", "default": "friendly"}`, `{"name": "mood"}`,
-		`"config": {"name": "reply"}`, `"config": {"name": "answer"}`).Replace(sampleDraft)
-	was := sampleDraft
-	return sampleChange(&was, now)
-}
-
-func sampleChange(was *string, now string) *document.Diff {
-	var old *flow.Document
-	if was != nil {
-		old, _ = document.ParseDocument([]byte(*was))
-	}
-	d, _ := document.ParseDocument([]byte(now))
-	return document.Compare(old, d, nodes.New(nodes.Deps{}))
+func sampleDiff() *Diff {
+	return &Diff{Breaking: []string{"The input \"tone\" was removed: callers who send it are refused.", "The input \"mood\" was added and is required: callers who do not send it are refused.", "The output \"reply\" was removed: callers who read it do not find it."}, Changes: 7, Moved: 0, Summary: "1 input removed, 1 input added, 1 output removed, 1 output added, 3 nodes changed.", Groups: []ChangeGroup{
+		{Title: "API", Lines: []ChangeLine{
+			{Change: "removed", Text: `The input "tone" was removed: callers who send it are refused.`, Breaking: true},
+			{Change: "added", Text: `The input "mood" was added and is required: callers who do not send it are refused.`, Breaking: true},
+			{Change: "removed", Text: `The output "reply" was removed: callers who read it do not find it.`, Breaking: true},
+			{Change: "added", Text: `The output "answer" was added.`, Breaking: false},
+		}},
+		{Title: "Nodes", Lines: []ChangeLine{
+			{Change: "changed", Text: `"tone" (Input) changed: Default, Name.`, Breaking: false},
+			{Change: "changed", Text: `"Which team" (Classify) changed: Labels.`, Breaking: false},
+			{Change: "changed", Text: `"reply" (Output) changed: Name.`, Breaking: false},
+		}},
+	}}
 }
 
 func sampleVersions() VersionsPage {
@@ -77,8 +101,8 @@ func sampleCompare(f PublishForm) ComparePage {
 		FlowID: f.FlowID, Name: f.Name, From: 3, Diff: f.Diff, Callers: f.Callers, LiveBreaks: true,
 		Choices: []components.Option{{Value: "draft", Label: "Draft"}, {Value: "3", Label: "v3 (live)"}, {Value: "2", Label: "v2"}}, Picture: sampleComparedPicture(),
 	}
-	c.Nodes = []NodeDiff{{Change: document.ChangeChanged, Label: "Write a reply", Kind: "Chat", Fields: []FieldDiff{
-		{Title: "Prompt", Had: true, Has: true, Pieces: []Piece{{"", "Answer in a "}, {document.ChangeRemoved, "friendly"}, {document.ChangeAdded, "<calm>"}, {"", " tone"}}},
+	c.Nodes = []NodeDiff{{Change: ChangeChanged, Label: "Write a reply", Kind: "Chat", Fields: []FieldDiff{
+		{Title: "Prompt", Had: true, Has: true, Pieces: []Piece{{"", "Answer in a "}, {ChangeRemoved, "friendly"}, {ChangeAdded, "<calm>"}, {"", " tone"}}},
 		{Title: "Temperature", Has: true, After: "0.4"},
 		{Title: "Model", Had: true, Has: true, Before: "ollama/llama3.2", After: "ollama/qwen3"},
 	}}}

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"sluice/flow"
-	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -18,7 +16,7 @@ type VersionsPage struct {
 	State        PublishState
 	// Draft says how the draft differs from what is live; nil before the first
 	// publish.
-	Draft *document.Diff
+	Draft *Diff
 	// EditedAt is when the draft was changed last.
 	EditedAt time.Time
 	List     []VersionLine
@@ -50,8 +48,8 @@ type VersionLine struct {
 type LiveForm struct {
 	FlowID, Name string
 	Live, Number int64
-	Diff         *document.Diff
-	Callers      []flow.Caller
+	Diff         *Diff
+	Callers      []Caller
 }
 
 func (p VersionsPage) flow() templ.SafeURL {
@@ -83,55 +81,7 @@ func (p VersionsPage) draftSays() string {
 	case p.Draft == nil || p.Draft.Empty():
 		return "Differs from " + VersionName(p.State.Live) + " in where nodes stand."
 	}
-	return "Differs from " + VersionName(p.State.Live) + ": " + DiffSummary(p.Draft)
-}
-
-// DiffSummary counts what changed: 1 input added, 2 nodes changed.
-func DiffSummary(d *document.Diff) string {
-	counts := map[string]int{}
-	var order []string
-	note := func(what string) {
-		if counts[what]++; counts[what] == 1 {
-			order = append(order, what)
-		}
-	}
-	for _, a := range d.API {
-		what := "input "
-		if a.Role == flow.RoleOutput {
-			what = "output "
-		}
-		note(what + a.Change)
-	}
-	for _, n := range d.Nodes {
-		note("node " + n.Change)
-	}
-	for range d.Added {
-		note("edge " + document.ChangeAdded)
-	}
-	for range d.Removed {
-		note("edge " + document.ChangeRemoved)
-	}
-	text := ""
-	for i, what := range order {
-		if i > 0 {
-			text += ", "
-		}
-		text += counted(counts[what], what)
-	}
-	if text == "" {
-		return "name, description or groups."
-	}
-	return text + "."
-}
-
-// counted puts a number before a noun and what happened to it: 2 nodes added.
-func counted(n int, what string) string {
-	for i := range len(what) {
-		if what[i] == ' ' {
-			return components.Quantity(n, what[:i]) + what[i:]
-		}
-	}
-	return components.Quantity(n, what)
+	return "Differs from " + VersionName(p.State.Live) + ": " + p.Draft.Summary
 }
 
 // runs are the number of runs, as far as they were counted.
