@@ -37,13 +37,6 @@ var bannedPhrases = []struct{ phrase, instead string }{
 	{`goes on`, "continues"},
 }
 
-// notYet are directories whose language has not been revised, each with the
-// number of banned phrases left. A number may only shrink: lower it when you
-// revise a text, and delete the line at 0.
-var notYet = map[string]int{
-	"views": 1,
-}
-
 // skipped are texts that are generated, third-party or a record of the past.
 var skipped = []string{
 	".git", "CHANGELOG.md", "LICENSE", "english_test.go", "node_modules", "testdata", "static/dist", "db/gen",
@@ -61,7 +54,6 @@ func TestEnglish(t *testing.T) {
 	for i, b := range bannedPhrases {
 		patterns[i] = regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(b.phrase, " ", `\s+(?:(?://|\*|#|--)\s*)?`) + wordEnd(b.phrase))
 	}
-	left := map[string]int{}
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -75,24 +67,20 @@ func TestEnglish(t *testing.T) {
 		if e.IsDir() || !slices.Contains(textFiles, filepath.Ext(path)) || strings.HasSuffix(path, "_templ.go") {
 			return nil
 		}
-		return eachPhrase(path, patterns, func(line int, i int, found string) {
-			if dir := unrevised(path); dir != "" {
-				left[dir]++
-				return
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for i, p := range patterns {
+			for _, at := range p.FindAllIndex(text, -1) {
+				line := 1 + strings.Count(string(text[:at[0]]), "\n")
+				t.Errorf("%s:%d: %q; write: %s", path, line, text[at[0]:at[1]], bannedPhrases[i].instead)
 			}
-			t.Errorf("%s:%d: %q; write: %s", path, line, found, bannedPhrases[i].instead)
-		})
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for dir, n := range notYet {
-		if left[dir] > n {
-			t.Errorf("%s has %d banned phrases, more than the %d in notYet; run with -v to list them", dir, left[dir], n)
-			listPhrases(t, dir, patterns)
-		} else if left[dir] == 0 {
-			t.Errorf("%s has no banned phrases any longer: delete it from notYet", dir)
-		}
 	}
 }
 
@@ -102,39 +90,4 @@ func wordEnd(phrase string) string {
 		return ""
 	}
 	return `\b`
-}
-
-// unrevised returns the longest entry of notYet that contains a path, or "".
-func unrevised(path string) (longest string) {
-	for dir := range notYet {
-		if (path == dir || strings.HasPrefix(path, dir+"/")) && len(dir) > len(longest) {
-			longest = dir
-		}
-	}
-	return longest
-}
-
-// eachPhrase calls found for every banned phrase of a file.
-func eachPhrase(path string, patterns []*regexp.Regexp, found func(line, phrase int, text string)) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	for i, p := range patterns {
-		for _, at := range p.FindAllIndex(text, -1) {
-			found(1+strings.Count(string(text[:at[0]]), "\n"), i, string(text[at[0]:at[1]]))
-		}
-	}
-	return nil
-}
-
-// listPhrases logs the banned phrases below a directory.
-func listPhrases(t *testing.T, dir string, patterns []*regexp.Regexp) {
-	t.Helper()
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !slices.Contains(textFiles, filepath.Ext(path)) || strings.HasSuffix(path, "_templ.go") || strings.Contains(path, "testdata/") {
-			return err
-		}
-		return eachPhrase(path, patterns, func(line, i int, found string) { t.Logf("%s:%d: %q", path, line, found) })
-	})
 }

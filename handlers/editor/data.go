@@ -120,7 +120,7 @@ func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	if err != nil || step == nil {
 		return err
 	}
-	panel.State, panel.Attempts, panel.Usage, panel.Error = string(step.State), step.Attempt, editorview.Usage(step.Usage), troubleOf(step.Error)
+	panel.State, panel.Attempts, panel.Usage, panel.Error = string(step.State), step.Attempt, usageOf(step.Usage), troubleOf(step.Error)
 	panel.Took = stepTook(step, c.s.Now())
 	panel.Inputs = c.valuesOf(panel, run, "input", step.Input)
 	panel.Outputs = c.valuesOf(panel, run, "output", step.Outputs)

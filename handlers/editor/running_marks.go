@@ -7,11 +7,16 @@ import (
 	editorview "sluice/views/editor"
 )
 
+// usageOf converts what a step or run consumed.
+func usageOf(u flow.Usage) editorview.Usage {
+	return editorview.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: int64(u.CostNanoUSD)}
+}
+
 // markOf converts a run.
 func markOf(run *flow.Run, now time.Time) editorview.RunMark {
 	m := editorview.RunMark{
 		FlowID: run.FlowID, ID: run.ID, State: string(run.State), Draft: run.Draft, Version: run.Version, Trigger: string(run.Trigger),
-		Done: run.Progress.Done, All: run.Progress.Total, Usage: editorview.Usage(run.Usage), CreatedAt: run.CreatedAt, Error: troubleOf(run.Error),
+		Done: run.Progress.Done, All: run.Progress.Total, Usage: usageOf(run.Usage), CreatedAt: run.CreatedAt, Error: troubleOf(run.Error),
 	}
 	switch {
 	case !run.EndedAt.IsZero() && !run.StartedAt.IsZero():

@@ -20,7 +20,7 @@ func TestRunForm(t *testing.T) {
 	t.Run("asks for the inputs of the draft", func(t *testing.T) {
 		b.Fragment().Get(path).Is(200).Has(`name="in.ticket"`, `placeholder="I was charged twice."`, `type="number"`, `value="2"`, `max="5"`, "Use example").Lacks("<html")
 	})
-	t.Run("is a page without a script", func(t *testing.T) { b.Get(path).Is(200).Has("<html", "<h1>Run the draft</h1>", `name="in.ticket"`) })
+	t.Run("is a page without a script", func(t *testing.T) { b.Get(path).Is(200).Has("<html", "<h1>Run draft</h1>", `name="in.ticket"`) })
 	t.Run("asks only for what a node depends on", func(t *testing.T) {
 		b.Fragment().Get(path+"?until=hello").Is(200).Has("Run to hello", "No webhook is sent", "in.ticket").Lacks("in.times")
 	})

@@ -31,7 +31,7 @@ type APIState struct {
 	URL, Base string
 	// Differs says how the draft differs from what is live; empty if it does not.
 	Differs string
-	// Breaks tells that the draft would refuse callers of today.
+	// Breaks is set if the draft would refuse callers of today.
 	Breaks   bool
 	ReadOnly bool
 }

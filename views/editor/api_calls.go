@@ -73,6 +73,6 @@ type APIAddresses struct {
 	// what their configuration says.
 	MCP    string
 	Client []components.CodePiece
-	// Form is the page on which anybody can run the flow; empty if there is none.
+	// Form is the URL of the public form, or empty without one.
 	Form string
 }

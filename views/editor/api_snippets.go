@@ -19,7 +19,7 @@ type APISnippets struct {
 	Code      []components.CodePiece
 	// Live is the version that the code calls, 0 if only the draft is there.
 	Live int64
-	// Differs tells that the draft takes or gives something else.
+	// Differs is set if the draft takes or gives something else.
 	Differs bool
 	MayTry  bool
 }

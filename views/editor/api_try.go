@@ -30,9 +30,9 @@ type APIExchange struct {
 	Status            int
 	Reason            string
 	Took              time.Duration
-	// Cut tells that the body is longer than what is shown.
+	// Cut is set if the body is longer than what is shown.
 	Cut bool
-	// FlowID and Run are of the run that the request began; no Run is none.
+	// FlowID and Run are of the run that the request started; Run is empty if it started none.
 	FlowID, Run string
 }
 

@@ -313,7 +313,7 @@ func Exchange(e *APIExchange) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if e.Cut {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<p class=\"help\">The body goes on; the run has all of it.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<p class=\"help\">The body is longer; the run has all of it.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

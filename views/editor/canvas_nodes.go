@@ -180,7 +180,7 @@ func shownInputs(n *flow.Node, k *flow.Kind, facts NodeFacts) (list []PortFace, 
 	return list, more
 }
 
-// inSight tells whether a field without an edge has a port on the canvas.
+// inSight reports whether a field without an edge has a port on the canvas.
 func inSight(n *flow.Node, f *flow.Field) bool {
 	_, typed := n.Config[f.Name]
 	switch {

@@ -19,7 +19,7 @@ type ComparePage struct {
 	Picture components.Picture
 	Nodes   []NodeDiff
 	Callers []Caller
-	// LiveBreaks tells that what breaks is of what programs call now.
+	// LiveBreaks is set if what breaks is of what programs call now.
 	LiveBreaks bool
 }
 

@@ -25,7 +25,7 @@ type NodePane struct {
 	Failing NodeFailing
 	// Problems are sentences about the node that belong to no field.
 	Problems []string
-	// Runs tells whether the node runs at all; a note does not.
+	// Runs reports whether the node runs at all; a note does not.
 	Runs bool
 }
 
@@ -47,7 +47,7 @@ type NodeField struct {
 	Secrets []string
 	// NodeID is the node that the field is of.
 	NodeID string
-	// Upgradable tells that the model is kept at a version.
+	// Upgradable is set if the model is kept at a version.
 	Upgradable bool
 	// Error is about what was typed and not taken; Problems are about what is there.
 	Error    string
@@ -84,7 +84,7 @@ type NodeFailing struct {
 	AttemptsError, BackoffError, TimeoutError string
 	// Values are what a failed step gives instead, one per output port.
 	Values []NodeField
-	// Set tells that something differs from the usual.
+	// Set is set if something differs from the usual.
 	Set bool
 }
 
@@ -302,7 +302,7 @@ func FlowPaneOf(flowID string, d *flow.Document, kinds *flow.Registry) FlowPane 
 	return FlowPane{FlowID: flowID, Name: d.Name, Description: d.Description, Inputs: d.Inputs(kinds), Outputs: d.Outputs(kinds)}
 }
 
-// inputRemark says whether an input must be given.
+// inputRemark reports whether an input must be given.
 func inputRemark(in *flow.Input) string {
 	if !in.HasDefault {
 		return "required"

@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// inSight tells whether a field is shown though it is one of those under
+// inSight reports whether a field is shown though it is one of those under
 // "More": something is in it.
 func (f *NodeField) inSight() bool {
 	return f.Error != "" || len(f.Problems) > 0 || len(f.Feeds) > 0 || len(f.Secrets) > 0
@@ -71,7 +71,7 @@ func (f *NodeField) none() string {
 	return "Not set"
 }
 
-// slides tells whether a number has a slider: both bounds are known.
+// slides reports whether a number has a slider: both bounds are known.
 func (f *NodeField) slides() bool { return f.Min != nil && f.Max != nil && *f.Max > *f.Min }
 
 // step is how far one move of the slider goes.
@@ -100,7 +100,7 @@ func decimalOf(f *float64) string {
 	return flow.Text(flow.Number(*f))
 }
 
-// switched tells whether a boolean shows as a switch: what it is without a
+// switched reports whether a boolean shows as a switch: what it is without a
 // value is known. Otherwise it has three choices.
 func (f *NodeField) switched() bool { return f.Default != nil || f.Suggest != nil }
 
@@ -163,12 +163,12 @@ func (f *NodeField) referAt(i int) string {
 	return name
 }
 
-// takesFiles tells whether rows of a list may be files.
+// takesFiles reports whether rows of a list may be files.
 func (f *NodeField) takesFiles() bool {
 	return f.Value == flow.TypeAny && !f.Template && f.Name != "labels"
 }
 
-// takesURL tells whether a file may be given by its address.
+// takesURL reports whether a file may be given by its address.
 func (f *NodeField) takesURL() bool { return f.Value == flow.TypeAny }
 
 // choices are the credentials to choose from: those of the field's provider

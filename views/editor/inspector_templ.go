@@ -814,7 +814,7 @@ func paneFailing(p NodePane) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</div><p class=\"help\" id=\"retry-help\">Only errors that a repeat could mend are tried again. Each pause is twice the one before.</p></div><div class=\"field\" data-put=\"timeout_s\" data-value=\"number\" data-key=\"put:timeout_s\"><label for=\"put-timeout_s\">Time limit, seconds</label> <input id=\"put-timeout_s\" class=\"input\" name=\"timeout_s\" inputmode=\"decimal\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</div><p class=\"help\" id=\"retry-help\">Only errors that a retry could fix are retried. Each pause is twice as long as the one before.</p></div><div class=\"field\" data-put=\"timeout_s\" data-value=\"number\" data-key=\"put:timeout_s\"><label for=\"put-timeout_s\">Time limit, seconds</label> <input id=\"put-timeout_s\" class=\"input\" name=\"timeout_s\" inputmode=\"decimal\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1410,7 +1410,7 @@ func nodeField(f NodeField) templ.Component {
 }
 
 // fieldSaid is what the server has to say about a field: what fills its places,
-// what is wrong, what it is for. It is made anew while a person types.
+// what is wrong, what it is for. It is updated while a person types.
 func fieldSaid(f NodeField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

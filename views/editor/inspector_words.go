@@ -27,7 +27,7 @@ func (f *NodeField) attrs(part string) templ.Attributes {
 
 func (f *NodeField) takesURLNow() bool { return f.Form.As == flow.FieldFile }
 
-// grouped tells whether the field has several controls under one label.
+// grouped reports whether the field has several controls under one label.
 func (f *NodeField) grouped() bool {
 	return f.Form.As == flow.FieldList || f.Form.As == flow.FieldMap || f.Form.As == flow.FieldFile
 }
@@ -47,7 +47,7 @@ func (f *NodeField) empty() bool {
 	return strings.Join(f.Form.Texts, "")+strings.Join(f.Form.Kept, "") == ""
 }
 
-// chosen tells whether a choice is the one that is set. A type that nobody
+// chosen reports whether a choice is the one that is set. A type that nobody
 // chose is the usual one.
 func (f *NodeField) chosen(option string) bool {
 	now := f.text(0)

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "sluice/views/components"
 
 // Palette lists what can be put on the canvas: drag it there, or press it.
-// Without a script a press adds the node and shows the page anew.
+// Without a script a press adds the node and reloads the page.
 func Palette(flowID string, groups []PaletteGroup) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -6,7 +6,7 @@ import "sluice/views/components"
 type ModelList struct {
 	Query  string
 	Groups []components.ModelGroup
-	// More tells that there are more than are shown.
+	// More is set if there are more than are shown.
 	More bool
 }
 

@@ -476,7 +476,7 @@ func NewCredential(f CredentialForm) templ.Component {
 	})
 }
 
-// InspectorPage is the inspector of a node by itself, for those who work
+// InspectorPage is the inspector of a node on its own page, for people who work
 // without a script.
 func InspectorPage(page layout.Page, pane NodePane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -14,7 +14,7 @@ type ProblemsPanel struct {
 	List   []ProblemLine
 }
 
-// ProblemLine is one problem, with the node and field where it is mended.
+// ProblemLine is one problem, with the node and field where it is fixed.
 type ProblemLine struct{ Node, Title, Field, Text string }
 
 // ProblemsOf sorts the problems of a draft by the order of its nodes; what

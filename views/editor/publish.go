@@ -15,7 +15,7 @@ type PublishState struct {
 	FlowID string
 	Live   int64 // 0 before the first publish
 	Next   int64 // the version that publishing makes live
-	// Changed tells that the draft is not what is live.
+	// Changed is set if the draft is not what is live.
 	Changed bool
 	// Problems keep the draft from being published.
 	Problems int
@@ -156,7 +156,7 @@ type Diff struct {
 	Summary  string        // what changed, counted
 }
 
-// Empty tells that nothing changed but where nodes stand.
+// Empty is set if nothing changed but where nodes stand.
 func (d *Diff) Empty() bool { return d.Changes == 0 }
 
 // ChangeLine is one sentence of a change list.

@@ -18,7 +18,7 @@ type RunForm struct {
 	// Until is the node that it runs to, From the one that it runs again from;
 	// Parent is the run whose results it may take over.
 	Until, From, Parent string
-	// Node is the title of Until or From; Sends tells that Until is a webhook.
+	// Node is the title of Until or From; Sends is set if Until is a webhook.
 	Node  string
 	Sends bool
 	// Webhooks counts those that a run of everything sends.
@@ -27,7 +27,7 @@ type RunForm struct {
 	// Problems keep the draft from running; there are no fields then.
 	Problems ProblemsPanel
 	Error    string
-	// Ran tells that the values come from a run before.
+	// Ran is set if the values come from a run before.
 	Ran bool
 }
 
@@ -38,7 +38,7 @@ func (f RunForm) title() string {
 	case f.From != "":
 		return "Run from " + f.Node
 	}
-	return "Run the draft"
+	return "Run draft"
 }
 
 // words say what will run, and what not.
@@ -58,7 +58,7 @@ func (f RunForm) words() string {
 
 func (f RunForm) path() templ.SafeURL { return components.FlowURL(f.FlowID, "/run") }
 
-// hasExamples tells whether any field can be filled for the person.
+// hasExamples reports whether any field can be filled for the person.
 func (f RunForm) hasExamples() bool {
 	for i := range f.Fields {
 		if f.Fields[i].Example != "" {
@@ -112,7 +112,7 @@ func Cost(u Usage) string {
 	if u.CostNanoUSD == 0 {
 		return ""
 	}
-	return components.Money(max(1, int64(u.CostNanoUSD)/1000))
+	return components.Money(max(1, u.CostNanoUSD/1000))
 }
 
 // Tokens writes what went into a model and what came out: 312 → 48 tokens.
@@ -171,7 +171,7 @@ type RunList struct {
 	Now    time.Time
 }
 
-// open tells whether any of the runs may still change.
+// open reports whether any of the runs may still change.
 func (l RunList) open() bool {
 	for i := range l.Runs {
 		if !l.Runs[i].ended() {
@@ -184,7 +184,7 @@ func (l RunList) open() bool {
 // DataPanel is what went into a node and came out of it in one run.
 type DataPanel struct {
 	FlowID, Node, Title string
-	// Run is the run; nil if there is none yet.
+	// Run is nil before the first run.
 	Run *RunMark
 	// State is empty where the node took no part in the run.
 	State           string
@@ -195,7 +195,7 @@ type DataPanel struct {
 	Inputs, Outputs []components.ValueView
 	// Erased says why the content of the run is gone.
 	Erased string
-	// MayPin lets the person pin outputs; CanPin tells that the kind allows it.
+	// MayPin lets the person pin outputs; CanPin is set if the kind allows it.
 	MayPin, CanPin bool
 	// Pinned are the outputs that stand in for the node; HasPin that there are some.
 	HasPin bool
@@ -247,7 +247,7 @@ func (d DataPanel) absence() string {
 // Replay is the line above a canvas that shows a past run.
 type Replay struct {
 	Run RunMark
-	// Differs tells that another document ran than the one that is the draft now.
+	// Differs is set if another document ran than the one that is the draft now.
 	Differs bool
 	Now     time.Time
 }

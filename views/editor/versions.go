@@ -20,7 +20,7 @@ type VersionsPage struct {
 	// EditedAt is when the draft was changed last.
 	EditedAt time.Time
 	List     []VersionLine
-	// Most tells that the flow had more runs than were counted.
+	// Most is set if the flow had more runs than were counted.
 	Most bool
 	// URL is where programs start runs.
 	URL string
@@ -38,7 +38,7 @@ type VersionLine struct {
 	By      string
 	Summary string
 	Live    bool
-	// Same tells that the draft is this version.
+	// Same is set if the draft is this version.
 	Same bool
 	// Runs are those of the last 30 days.
 	Runs int64
@@ -94,7 +94,7 @@ func (p VersionsPage) runs(n int64) string {
 
 func (f LiveForm) page() VersionsPage { return VersionsPage{FlowID: f.FlowID} }
 
-// back tells whether the version is older than what is live.
+// back reports whether the version is older than what is live.
 func (f LiveForm) back() bool { return f.Number < f.Live }
 
 func (f LiveForm) title() string {

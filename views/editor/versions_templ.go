@@ -72,7 +72,7 @@ func Versions(p layout.Page, v VersionsPage) templ.Component {
 				}
 			}
 			if !v.State.ReadOnly {
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run the draft", Icon: "play", Href: string(v.flow()) + "/run?draft=1"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Press(components.Button{Label: "Run draft", Icon: "play", Href: string(v.flow()) + "/run?draft=1"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
