@@ -6,7 +6,7 @@ import "time"
 type AuditEntry struct {
 	ID             string
 	WorkspaceID    WorkspaceID
-	Actor          string // ID of a person, or "cli"; empty when nobody was signed in
+	Actor          string // ID of a person, or "cli"; empty for actions without a signed-in user
 	Person         string // the name of that person
 	Action         string // noun.verb, such as key.create
 	Target, Detail string

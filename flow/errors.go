@@ -18,8 +18,8 @@ func plural(n int64, one, many string) string {
 // somebody else carries the run on.
 var ErrFenced = errors.New("the run was handed to another worker")
 
-// ErrNotSaved tells a step that its state is certainly not on disk: nobody will
-// go on with what it began. Any other error of In.Save leaves that open.
+// ErrNotSaved tells a step that its state is certainly not on disk, so no later
+// attempt continues what it began. After any other error of In.Save that is open.
 var ErrNotSaved = errors.New("the state of the step is not on disk")
 
 // Code is the machine-readable reason of a failure. The codes of a failed run

@@ -290,7 +290,7 @@ func (r *Registry) For(n *Node) *Kind {
 	return &own
 }
 
-// TakesAny reports whether an input port is taken although nobody declared it.
+// TakesAny reports whether the kind accepts input ports that it does not declare.
 func (k *Kind) TakesAny(port string) bool {
 	return k.Open != "" && strings.HasPrefix(port, k.Open) && len(port) > len(k.Open)
 }

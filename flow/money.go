@@ -30,19 +30,21 @@ func (n NanoUSD) Micros() int64 { return (int64(n) + 500) / 1000 }
 // String returns the amount in dollars with as many decimals as it has: 5, 0.5,
 // 0.0001.
 func (n NanoUSD) String() string {
-	text := fmt.Sprintf("%d.%09d", n/USD, n%USD)
-	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	return strings.TrimSuffix(strings.TrimRight(n.decimal(), "0"), ".")
 }
 
 // Exact returns the amount in dollars as a decimal number with at least two
 // decimals, as the API reports costs.
 func (n NanoUSD) Exact() string {
-	s := fmt.Sprintf("%d.%09d", n/USD, n%USD)
+	s := n.decimal()
 	for s[len(s)-1] == '0' && s[len(s)-3] != '.' {
 		s = s[:len(s)-1]
 	}
 	return s
 }
+
+// decimal returns the amount in dollars with all nine decimals.
+func (n NanoUSD) decimal() string { return fmt.Sprintf("%d.%09d", n/USD, n%USD) }
 
 // Rounded returns the amount in dollars, rounded to the millionth and without
 // trailing zeros. A smaller amount that is not zero is shown as one millionth.

@@ -81,7 +81,7 @@ func (r *Runner) retry(ctx context.Context, what string, f func() error) error {
 // that an unused server costs next to nothing.
 type poller struct {
 	// poll does the work that is due and returns when more will be, or the zero time
-	// if no more is scheduled.
+	// if nothing else is scheduled.
 	poll func(ctx context.Context) (next time.Time, err error)
 	// minInterval is the shortest time between two polls that have a reason.
 	minInterval time.Duration

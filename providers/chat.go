@@ -130,7 +130,7 @@ func (s *session) unrepaired(err error, wrong string) error {
 	return &u
 }
 
-// unchecked words why nobody knows whether an answer fits.
+// unchecked returns the error of an answer that could not be validated.
 func (s *session) unchecked(err error) error {
 	if !errors.Is(err, errEffort) {
 		return err // the context's

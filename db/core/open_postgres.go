@@ -88,7 +88,7 @@ func openPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	}
 }
 
-// openTimeout is how long opening a store retries while PostgreSQL accepts no more
+// openTimeout bounds how long opening a store retries while PostgreSQL rejects new
 // connections.
 const openTimeout = 20 * time.Second
 

@@ -43,7 +43,7 @@ func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
 		if err == nil {
 			return &lentConn{Conn: conn.(*stdlib.Conn), c: c}, nil
 		}
-		// The server has no more connections; one of this pool may become free.
+		// The server has no free connections; one of this pool may become free.
 		if IsTooMany(err) && BackOff(limited, failed) {
 			continue
 		}

@@ -28,7 +28,7 @@ var ErrNoConnection = errors.New("db: no connection to the database became free 
 var ErrNoAnswer = errors.New("db: the database did not answer in time")
 
 // IsOutage reports whether an error means that PostgreSQL cannot be reached, is
-// shutting down or starting up, or accepts no more connections. A statement that
+// shutting down or starting up, or rejects new connections. A statement that
 // failed with an outage may have been executed.
 func IsOutage(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)

@@ -302,7 +302,7 @@ func parseJSON(text string) (any, error) {
 	return value, err
 }
 
-// Equal reports whether two forms say the same, so that a control nobody touched
+// Equal reports whether two forms say the same, so that a control that was not changed
 // changes nothing.
 func (v FormValue) Equal(w FormValue) bool {
 	return v.As == w.As && slices.Equal(v.lines(v.Names), w.lines(w.Names)) && slices.Equal(v.lines(v.Texts), w.lines(w.Texts)) && slices.Equal(v.Kept, w.Kept)

@@ -33,7 +33,7 @@ type Engine struct {
 	Secrets *flow.Resolver
 	Files   flow.FileStore
 	Prices  flow.PriceStore
-	Budgets flow.BudgetStore // nil: nobody has any
+	Budgets flow.BudgetStore // nil if there are no budgets
 	// Emit is told of text that a step passes on while it works.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time

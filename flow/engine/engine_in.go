@@ -98,7 +98,7 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 
 // errUncertainSave tells a step that the write of its state was answered with an
 // error, which a write that was committed can be.
-var errUncertainSave = errors.New("nobody knows whether the state of the step is on disk")
+var errUncertainSave = errors.New("it is uncertain whether the state of the step is on disk")
 
 // mayName refuses a credential that the node's own config does not name. What
 // comes by edges is data: of a caller, of a model, of whatever was asked. It

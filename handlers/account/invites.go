@@ -27,7 +27,7 @@ type invitation struct {
 	*flow.Invite
 	token       string
 	account     *flow.User // with the invited address; nil if not yet created
-	currentUser *flow.User // who is signed in; nil if nobody is
+	currentUser *flow.User // nil without a session
 }
 
 // findInvitation returns the invitation for a token, or nil if the link is not

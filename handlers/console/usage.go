@@ -176,7 +176,7 @@ func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 // rounded once, at the end.
 type usageCount struct {
 	consoleview.UsageSum
-	nano flow.NanoUSD
+	cost flow.NanoUSD
 	took histogram.Histogram
 }
 
@@ -186,14 +186,14 @@ func (u *usageCount) add(d *flow.UsageDay) {
 	}
 	u.Runs, u.Succeeded, u.Failed, u.Canceled = u.Runs+d.Runs, u.Succeeded+d.Succeeded, u.Failed+d.Failed, u.Canceled+d.Canceled
 	u.InputTokens, u.OutputTokens = u.InputTokens+d.Usage.InputTokens, u.OutputTokens+d.Usage.OutputTokens
-	u.nano += d.Usage.CostNanoUSD
+	u.cost += d.Usage.CostNanoUSD
 	u.took[d.Bucket] += d.Succeeded + d.Failed
 }
 
 // sum returns the totals, with the latencies read from the histogram.
 func (u *usageCount) sum() consoleview.UsageSum {
 	s := u.UsageSum
-	s.Micros, s.Median, s.P95 = u.nano.Micros(), u.took.Quantile(0.5), u.took.Quantile(0.95)
+	s.Micros, s.Median, s.P95 = u.cost.Micros(), u.took.Quantile(0.5), u.took.Quantile(0.95)
 	return s
 }
 
@@ -278,13 +278,14 @@ func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labe
 
 // usageMeasure returns what topUsage sorts by and how it is written.
 func usageMeasure(counts usageCounts) (amount func(*usageCount) int64, text func(int64) string) {
-	var nano, runs int64
+	var cost flow.NanoUSD
+	var runs int64
 	for _, u := range counts {
-		nano, runs = int64(flow.NanoUSD(nano)+u.nano), runs+u.Runs
+		cost, runs = cost+u.cost, runs+u.Runs
 	}
 	switch {
-	case nano > 0:
-		return func(u *usageCount) int64 { return int64(u.nano) }, func(n int64) string { return components.Money((n + 500) / 1000) }
+	case cost > 0:
+		return func(u *usageCount) int64 { return int64(u.cost) }, func(n int64) string { return components.Money(flow.NanoUSD(n).Micros()) }
 	case runs > 0:
 		return func(u *usageCount) int64 { return u.Runs }, func(n int64) string { return components.Count(int(n)) + " runs" }
 	}

@@ -47,8 +47,8 @@ func (f *NodeField) empty() bool {
 	return strings.Join(f.Form.Texts, "")+strings.Join(f.Form.Kept, "") == ""
 }
 
-// chosen reports whether a choice is the one that is set. A type that nobody
-// chose is the usual one.
+// chosen reports whether a choice is the one that is set. Without a choice, the
+// usual type is.
 func (f *NodeField) chosen(option string) bool {
 	now := f.text(0)
 	if now == "" && f.Type == flow.FieldValueType {
