@@ -48,7 +48,7 @@ export function askReload(): void {
 listen(canvas, "canvas:history", showHistory);
 listen<{ zoom: number }>(canvas, "canvas:view", (view) => showZoom(view.zoom));
 
-function showZoom(factor: number): void { if (zoom) zoom.textContent = `${Math.round(factor * 100)} %`; }
+function showZoom(factor: number): void { if (zoom) zoom.textContent = `${Math.round(factor * 100)}%`; }
 
 /** showHistory names in the tooltips of the two buttons what they would undo and redo. */
 function showHistory(labels: { undo?: string; redo?: string }): void {
