@@ -103,7 +103,7 @@ type busyOnce struct {
 
 func (b *busyOnce) Chat(ctx context.Context, at providers.Endpoint, r providers.ChatRequest, emit func(string)) (*providers.ChatResult, error) {
 	if b.keys = append(b.keys, r.Key); len(b.keys) == 1 {
-		return nil, &providers.Error{Kind: providers.KindRateLimited, Message: "OpenAI asks to slow down.", Retryable: true}
+		return nil, &providers.Error{Class: providers.ClassRateLimited, Message: "OpenAI asks to slow down.", Retryable: true}
 	}
 	return b.fakeProviders.Chat(ctx, at, r, emit)
 }

@@ -39,7 +39,7 @@ func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out,
 		return out, failure
 	}
 	c := &copier{host: s.host, secret: s.m.access.Secret, in: s.in, kept: map[string]any{}, pause: s.pace.first, left: 2 * s.maxFile}
-	output := hosted.Output{Kind: s.state.kind, Joined: s.state.joined}
+	output := hosted.Output{Type: s.state.kind, Joined: s.state.joined}
 	if s.pin != nil {
 		output = s.pin.form.Output
 	}
@@ -114,11 +114,11 @@ func (s *hostedStep) notCopied(ctx context.Context, err error) error {
 		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than Sluice keeps. %s", own.Message)
 	}
 	e, ok := errors.AsType[*providers.Error](err)
-	if ok && e.Kind == providers.KindTooLarge {
+	if ok && e.Class == providers.ClassTooLarge {
 		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than %s, the most that is kept. Let the operator raise SLUICE_MAX_FILE. Model: %s.", flow.Size(s.maxFile), s.m.ref)
 	}
-	if ok && e.Kind == providers.KindUnavailable && !e.Retryable { // it is gone
-		e = &providers.Error{Kind: providers.KindBadAnswer, Message: e.Message, RequestID: e.RequestID}
+	if ok && e.Class == providers.ClassUnavailable && !e.Retryable { // it is gone
+		e = &providers.Error{Class: providers.ClassBadAnswer, Message: e.Message, RequestID: e.RequestID}
 		return s.m.failed(ctx, e)
 	}
 	return s.m.failed(ctx, err)
@@ -135,13 +135,13 @@ type copier struct {
 }
 
 func (c *copier) output(ctx context.Context, o hosted.Output, v any) (any, error) {
-	switch o.Kind {
+	switch o.Type {
 	case hosted.OutputText:
 		v = joined(v)
 	case hosted.OutputObject:
 		return c.object(ctx, o, v)
 	}
-	return c.value(ctx, o.Kind, v)
+	return c.value(ctx, o.Type, v)
 }
 
 // joined puts the pieces of a text together.
@@ -164,9 +164,9 @@ func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error
 	if !ok {
 		return c.value(ctx, hosted.OutputJSON, v)
 	}
-	kinds := map[string]hosted.OutputKind{}
+	kinds := map[string]hosted.OutputType{}
 	for _, p := range o.Properties {
-		kinds[p.Name] = p.Kind
+		kinds[p.Name] = p.Type
 	}
 	out := make(map[string]any, len(object))
 	for name, item := range object {
@@ -181,7 +181,7 @@ func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error
 // value copies the files inside a value of a kind: where the schema says that
 // there are files, every address is one; elsewhere, what is on the platform's
 // own delivery host.
-func (c *copier) value(ctx context.Context, kind hosted.OutputKind, v any) (out any, err error) {
+func (c *copier) value(ctx context.Context, kind hosted.OutputType, v any) (out any, err error) {
 	switch v := v.(type) {
 	case string:
 		declared := kind == hosted.OutputFile || kind == hosted.OutputFiles

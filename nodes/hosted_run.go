@@ -119,14 +119,14 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 		return nil, err
 	}
 	p, err := s.start(ctx, hosted.StartRequest{
-		Ref: ref, Official: official, Input: input, Stream: form.Output.Kind == hosted.OutputText,
+		Ref: ref, Official: official, Input: input, Stream: form.Output.Type == hosted.OutputText,
 		Wait:        time.Duration(s.in.Int("hold_s")) * time.Second,
 		CancelAfter: s.pace.give, // a net below one whose ID gets lost
 	})
 	if err != nil {
 		return nil, s.m.failed(ctx, err)
 	}
-	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Kind, joined: form.Output.Joined}
+	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Type, joined: form.Output.Joined}
 	if err := s.in.Save(ctx, s.state.value()); err != nil {
 		if errors.Is(err, flow.ErrNotSaved) { // else another worker may go on with it
 			s.lose(ctx)
@@ -217,12 +217,12 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 		return p, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case ok && e.Kind == providers.KindBadAnswer && s.nonsense < badAnswers:
+	case ok && e.Class == providers.ClassBadAnswer && s.nonsense < badAnswers:
 		s.nonsense++
 		return nil, nil
 	case ok && e.Retryable:
 		return nil, nil
-	case ok && e.Kind == providers.KindNotFound:
+	case ok && e.Class == providers.ClassNotFound:
 		if err := s.in.Save(ctx, nil); err != nil {
 			return nil, err
 		}
@@ -249,7 +249,7 @@ type predictionState struct {
 	id, stream string
 	begun      time.Time
 	rests      int
-	kind       hosted.OutputKind
+	kind       hosted.OutputType
 	joined     bool
 	counted    bool // what it took is in the usage of an attempt that failed
 }
@@ -264,6 +264,6 @@ func readState(value any) (p predictionState, known bool) {
 	begun, _ := flow.Float(m["begun"])
 	rests, _ := flow.Float(m["rests"])
 	p = predictionState{id: flow.Text(m["prediction"]), stream: flow.Text(m["stream"]), begun: time.Unix(int64(begun), 0),
-		rests: int(rests), kind: hosted.OutputKind(flow.Text(m["kind"])), joined: m["joined"] == true, counted: m["counted"] == true}
+		rests: int(rests), kind: hosted.OutputType(flow.Text(m["kind"])), joined: m["joined"] == true, counted: m["counted"] == true}
 	return p, p.id != ""
 }

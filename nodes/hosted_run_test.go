@@ -40,10 +40,10 @@ func TestHostedModelPolls(t *testing.T) {
 }
 
 func TestHostedModelPollsThroughTrouble(t *testing.T) {
-	away := &providers.Error{Kind: providers.KindUnavailable, Message: "Away.", Retryable: true}
-	nonsense := &providers.Error{Kind: providers.KindBadAnswer, Message: "Nonsense."}
-	auth := &providers.Error{Kind: providers.KindAuth, Message: "Not you."}
-	lost := &providers.Error{Kind: providers.KindNotFound, Message: "Lost."}
+	away := &providers.Error{Class: providers.ClassUnavailable, Message: "Away.", Retryable: true}
+	nonsense := &providers.Error{Class: providers.ClassBadAnswer, Message: "Nonsense."}
+	auth := &providers.Error{Class: providers.ClassAuth, Message: "Not you."}
+	lost := &providers.Error{Class: providers.ClassNotFound, Message: "Lost."}
 	tests := []struct {
 		name  string
 		poll  func(n int) error

@@ -61,13 +61,13 @@ func newPin(schema map[string]any) *pin {
 	for i := range p.form.Fields {
 		p.shape.Fields = append(p.shape.Fields, inputField(&p.form.Fields[i]))
 	}
-	if m.Output["type"] != nil || p.form.Output.Kind != hosted.OutputJSON {
-		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Kind)})
+	if m.Output["type"] != nil || p.form.Output.Type != hosted.OutputJSON {
+		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Type)})
 	}
 	for _, property := range p.form.Output.Properties {
 		if growsOutput(property.Name) {
 			p.shape.Outputs = append(p.shape.Outputs, flow.Port{
-				Name: property.Name, Title: property.Name, Type: outputType(property.Kind), Help: "The property " + property.Name + " of the output."})
+				Name: property.Name, Title: property.Name, Type: outputType(property.Type), Help: "The property " + property.Name + " of the output."})
 		}
 	}
 	return p
@@ -167,7 +167,7 @@ func choices(options []any) (texts []string, values []any) {
 }
 
 // outputType is the type of the port of a property.
-func outputType(kind hosted.OutputKind) flow.Type {
+func outputType(kind hosted.OutputType) flow.Type {
 	switch kind {
 	case hosted.OutputText:
 		return flow.TypeText

@@ -26,10 +26,10 @@ func requestError(err error) error {
 		return err
 	}
 	failure := flow.Errorf(flow.CodeHTTPFailed, "%s", e.Message)
-	switch e.Kind {
-	case outbound.KindBlocked:
+	switch e.Class {
+	case outbound.ClassBlocked:
 		failure.Code = flow.CodeDestinationBlocked
-	case outbound.KindBadURL, outbound.KindBadRequest:
+	case outbound.ClassBadURL, outbound.ClassBadRequest:
 		failure.Code = flow.CodeInputInvalid
 	}
 	failure.Retryable = e.Retryable()

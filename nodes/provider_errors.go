@@ -12,17 +12,17 @@ import (
 )
 
 // failures are the codes of what can go wrong at a provider.
-var failures = map[providers.Kind]flow.Code{
-	providers.KindAuth:         flow.CodeProviderAuth,
-	providers.KindRateLimited:  flow.CodeProviderRateLimited,
-	providers.KindRejected:     flow.CodeProviderRejected,
-	providers.KindUnavailable:  flow.CodeProviderUnavailable,
-	providers.KindNotFound:     flow.CodeModelNotFound,
-	providers.KindIncompatible: flow.CodeModelIncompatible,
-	providers.KindBadAnswer:    flow.CodeOutputInvalid,
-	providers.KindTooLarge:     flow.CodeOutputInvalid,
-	providers.KindBlocked:      flow.CodeDestinationBlocked,
-	providers.KindBadRequest:   flow.CodeInputInvalid,
+var failures = map[providers.ErrorClass]flow.Code{
+	providers.ClassAuth:         flow.CodeProviderAuth,
+	providers.ClassRateLimited:  flow.CodeProviderRateLimited,
+	providers.ClassRejected:     flow.CodeProviderRejected,
+	providers.ClassUnavailable:  flow.CodeProviderUnavailable,
+	providers.ClassNotFound:     flow.CodeModelNotFound,
+	providers.ClassIncompatible: flow.CodeModelIncompatible,
+	providers.ClassBadAnswer:    flow.CodeOutputInvalid,
+	providers.ClassTooLarge:     flow.CodeOutputInvalid,
+	providers.ClassBlocked:      flow.CodeDestinationBlocked,
+	providers.ClassBadRequest:   flow.CodeInputInvalid,
 }
 
 // failed words what a call to the model failed with: the provider's sentence,
@@ -35,8 +35,8 @@ func (m *target) failed(ctx context.Context, err error) error {
 	case !ok:
 		return err
 	}
-	out := flow.Errorf(cmp.Or(failures[e.Kind], flow.CodeInternal), "%s Model: %s.", e.Message, m.ref)
-	if e.Kind == providers.KindAuth && m.access.Name != "" {
+	out := flow.Errorf(cmp.Or(failures[e.Class], flow.CodeInternal), "%s Model: %s.", e.Message, m.ref)
+	if e.Class == providers.ClassAuth && m.access.Name != "" {
 		out.Message += " Credential: " + m.access.Name + "."
 	}
 	if e.RequestID != "" {

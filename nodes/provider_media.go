@@ -140,7 +140,7 @@ func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, erro
 	if ctx.Err() != nil {
 		return providers.Media{}, ctx.Err()
 	}
-	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Kind == outbound.KindTooLarge {
+	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Class == outbound.ClassTooLarge {
 		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "What %s sent for %q is too large: one may have %s and all together %s.",
 			u.Hostname(), g.field, flow.Size(g.max), flow.Size(g.total))
 	}

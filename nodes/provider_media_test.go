@@ -137,7 +137,7 @@ type largeHTTP struct{ fakeHTTP }
 func (largeHTTP) Do(_ context.Context, req outbound.Request) (*outbound.Response, error) {
 	const size = maxPicture - 1<<20
 	if size > req.MaxBody {
-		return nil, &outbound.Error{Kind: outbound.KindTooLarge, Message: "The answer is larger than allowed."}
+		return nil, &outbound.Error{Class: outbound.ClassTooLarge, Message: "The answer is larger than allowed."}
 	}
 	return &outbound.Response{Status: http.StatusOK, Header: http.Header{"Content-Type": {"image/png"}}, Body: make([]byte, size), URL: req.URL}, nil
 }

@@ -32,7 +32,7 @@ type fakeHTTP struct{}
 
 func (fakeHTTP) Do(ctx context.Context, req outbound.Request) (*outbound.Response, error) {
 	if ctx.Err() != nil {
-		return nil, &outbound.Error{Kind: outbound.KindCanceled, Message: "canceled"}
+		return nil, &outbound.Error{Class: outbound.ClassCanceled, Message: "canceled"}
 	}
 	body := flow.EncodeJSON(map[string]any{"url": req.URL, "method": req.Method, "body": string(req.Body)})
 	return &outbound.Response{Status: 200, Header: map[string][]string{"Content-Type": {"application/json"}}, Body: body, URL: req.URL}, nil
@@ -41,7 +41,7 @@ func (fakeHTTP) Do(ctx context.Context, req outbound.Request) (*outbound.Respons
 // Stream answers with a small HTML page.
 func (fakeHTTP) Stream(ctx context.Context, req outbound.Request) (*outbound.Stream, error) {
 	if ctx.Err() != nil {
-		return nil, &outbound.Error{Kind: outbound.KindCanceled, Message: "canceled"}
+		return nil, &outbound.Error{Class: outbound.ClassCanceled, Message: "canceled"}
 	}
 	const page = "<!doctype html><title>Delivery</title><h1>Delivery</h1><p>Parcels take three days.</p>"
 	return &outbound.Stream{Status: 200, Header: map[string][]string{"Content-Type": {"text/html; charset=utf-8"}},
