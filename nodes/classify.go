@@ -7,10 +7,11 @@ import (
 	"sluice/providers/builtin"
 )
 
-// maxLabels keeps one step from taking the model for minutes.
+// maxLabels bounds the computing time of a step, which grows with the number of
+// labels.
 const maxLabels = 200
 
-// The classify kind finds which of some labels fits a text, without training.
+// The classify kind picks the label that fits a text best, without training.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "classify", Title: "Classify", Group: groupBuiltin, Icon: "tags", Class: flow.Compute,
@@ -38,6 +39,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// checkLabels checks typed labels. Labels from an edge are checked when the
+// step runs.
 func checkLabels(n *flow.Node) []flow.Problem {
 	if labels := n.Config["labels"]; labels != nil {
 		if _, err := readLabels(labels); err != nil {
@@ -69,6 +72,8 @@ func classify(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	}}, nil
 }
 
+// readLabels parses labels of the form "name" or "name: description" and
+// rejects duplicate names, because the names are keys of the scores.
 func readLabels(v any) ([]builtin.Label, error) {
 	list, ok := textList(v)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"sluice/flow"
 )
 
-// The condition kind sends a value one of two ways. What hangs only on the
-// other way is skipped.
+// The condition kind sends a value to one of two ports. The engine skips the
+// nodes that depend only on the other one.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "condition", Title: "Condition", Group: groupControl, Icon: "split",
@@ -39,6 +39,8 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
+// checkCondition compiles the expression and checks that its result is a
+// boolean.
 func checkCondition(n *flow.Node) []flow.Problem {
 	source, _ := n.Config["expression"].(string)
 	if source == "" {
@@ -54,6 +56,8 @@ func checkCondition(n *flow.Node) []flow.Problem {
 	return nil
 }
 
+// decide evaluates the expression. A step that outputs nothing on a port marks
+// the edges from that port as dead.
 func decide(ctx context.Context, in *flow.In) (flow.Out, error) {
 	e, err := compileExpression(in.Text("expression"))
 	if err != nil {

@@ -22,6 +22,8 @@ type credentialFiller struct {
 	used    bool                // since it was last reset
 }
 
+// secret returns the value of a credential, opened for the filler's host. Each
+// credential is opened once per step.
 func (c *credentialFiller) secret(ctx context.Context, name string) (string, error) {
 	c.used = true
 	if secret, known := c.secrets[name]; known {
@@ -39,6 +41,8 @@ func (c *credentialFiller) secret(ctx context.Context, name string) (string, err
 	return secret, nil
 }
 
+// text replaces the references in a text. escape encodes a secret for its
+// position, such as inside a URL; nil inserts it unchanged.
 func (c *credentialFiller) text(ctx context.Context, s flow.SecretText, escape func(before, secret string) string) (string, error) {
 	for _, name := range s.Credentials() {
 		if _, err := c.secret(ctx, name); err != nil {
@@ -58,6 +62,7 @@ const (
 	byEdge                      // data, which references nothing
 )
 
+// originOf returns byEdge if the field's value arrived by an edge, else typed.
 func (c *credentialFiller) originOf(field string, typed origin) origin {
 	if _, fed := c.in.Ports[field]; fed {
 		return byEdge
@@ -65,6 +70,8 @@ func (c *credentialFiller) originOf(field string, typed origin) origin {
 	return typed
 }
 
+// fill returns v with all references replaced by secrets, at any depth. v
+// itself is not changed.
 func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape func(before, secret string) string) (any, error) {
 	var err error
 	switch v := v.(type) {
@@ -130,6 +137,7 @@ func targetURL(ctx context.Context, in *flow.In, field string, redact func(secre
 	return u, c, nil
 }
 
+// parseTarget parses a URL and returns errors that the run can show.
 func parseTarget(text string) (*url.URL, error) {
 	u, err := outbound.ParseURL(strings.TrimSpace(text))
 	if err != nil {

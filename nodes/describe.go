@@ -6,8 +6,8 @@ import (
 	"sluice/flow"
 )
 
-// KindDescription is a kind as `sluice kinds --json` shows it: everything that
-// is declared, nothing that runs.
+// KindDescription is a kind as `sluice kinds --json` prints it: the whole
+// declaration without the functions. The JSON names are a public format.
 type KindDescription struct {
 	Kind    string             `json:"kind"`
 	Title   string             `json:"title"`
@@ -61,10 +61,12 @@ var (
 	roleNames   = map[flow.Role]string{flow.RoleNode: "node", flow.RoleInput: "input", flow.RoleOutput: "output", flow.RoleCanvas: "canvas"}
 	classNames  = map[flow.Class]string{flow.Inline: "inline", flow.Compute: "compute", flow.Outside: "outside"}
 	escapeNames = map[flow.Escape]string{flow.EscapeURL: "url", flow.EscapeJSON: "json"}
-	groups      = []string{groupAPI, groupModels, groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
+	// groups is the order of the palette.
+	groups = []string{groupAPI, groupModels, groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
 )
 
-// Describe lists the kinds in the palette's order: by group, then by name.
+// Describe returns all kinds in the order of the palette: by group, then by
+// name.
 func Describe(kinds *flow.Registry) []KindDescription {
 	var list []KindDescription
 	for _, k := range kinds.List() {

@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// toCEL turns a value into the language's own, once and completely: what the
-// language converts itself would be converted, and measured, at every use.
+// toCEL converts a value to CEL's types, once and completely. If CEL converted
+// nested values itself, it would convert and measure them again at every use.
 func toCEL(value any) (ref.Val, error) {
 	c := converter{items: maxExpressionItems, text: maxExpressionText}
 	v := c.convert(value)
@@ -24,7 +24,8 @@ func toCEL(value any) (ref.Val, error) {
 	return v, nil
 }
 
-// converter counts down what may still be converted.
+// converter holds the remaining budget: items of lists and objects, and bytes
+// of text. A negative number means that the value is too large.
 type converter struct{ items, text int }
 
 func (c *converter) convert(v any) ref.Val {
@@ -71,7 +72,8 @@ func (c *converter) object(from map[string]any) traits.Mapper {
 	return types.NewRefValMap(types.DefaultTypeAdapter, m)
 }
 
-// celNumber is an int where the number is whole and fits, else a double.
+// celNumber returns an int for whole numbers of 64 bits, otherwise a double. In
+// CEL, whole numbers index lists, and both types compare with each other.
 func celNumber(v any, f float64) ref.Val {
 	if n, ok := v.(json.Number); ok {
 		if i, err := n.Int64(); err == nil {

@@ -11,14 +11,15 @@ import (
 	"sluice/flow"
 )
 
-// patternError says why a regular expression cannot be used, in our own words.
+// patternError is the reason why a regular expression cannot be used, as a
+// clause without a full stop.
 type patternError string
 
-// Error is a clause without a full stop.
+// Error returns the clause.
 func (e patternError) Error() string { return string(e) }
 
-// unreadable words the first of the compiler's messages; the others often
-// follow from it.
+// unreadable converts the compiler's first message to an error; later messages
+// often result from the first.
 func unreadable(issues []*common.Error) error {
 	first := issues[0]
 	at := ""
@@ -34,7 +35,8 @@ func unreadable(issues []*common.Error) error {
 	return flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be read%s: %s.", at, why)
 }
 
-// failedExpression words what went wrong while evaluating.
+// failedExpression converts an evaluation error to an error that explains how
+// to change the expression.
 func failedExpression(err error, value any) error {
 	message := err.Error()
 	if errors.Is(err, errTooCostly) || strings.Contains(message, "limit exceeded") {
@@ -55,19 +57,21 @@ func failedExpression(err error, value any) error {
 	return flow.Errorf(flow.CodeExpressionFailed, "The expression could not be computed: %s.", why)
 }
 
-// wording turns one kind of the library's messages into our words. Groups of the
-// pattern are put in place of $1 and $2.
+// wording translates one of CEL's messages. $1 and $2 in words are replaced by
+// groups of the pattern, $type1 and $type2 by the names of the types in them.
 type wording struct {
 	pattern *regexp.Regexp
 	words   string
 }
 
+// when compiles a wording. The pattern is anchored at the start of the message.
 func when(pattern, words string) wording {
 	return wording{regexp.MustCompile(`(?s)^` + pattern), words}
 }
 
-// wordsFor returns our words for a message of the library, or "" for one that is
-// not known: its text never reaches a person.
+// wordsFor translates a message of CEL, or returns "" for an unknown one.
+// Untranslated messages are never shown, because they use Go and protobuf
+// terms.
 func wordsFor(known []wording, message string) string {
 	message = strings.TrimPrefix(message, "Syntax error: ")
 	for _, k := range known {
@@ -90,7 +94,8 @@ func wordsFor(known []wording, message string) string {
 	return ""
 }
 
-// readMessages are what the parser and the type checker say.
+// readMessages translates messages of the parser and the type checker. The
+// first match wins, so special cases come before general ones.
 var readMessages = []wording{
 	when(`token recognition error at: '(=[^=].*|=)'`, "not understood: '$1'; two equals signs compare"),
 	when(`token recognition error at: '(.+)'`, "not understood: '$1'"),
@@ -117,7 +122,7 @@ var readMessages = []wording{
 	when(`unsupported syntax '([^']*)'`, "'$1' is not supported"),
 }
 
-// evalMessages are what evaluation says.
+// evalMessages translates messages of the evaluation.
 var evalMessages = []wording{
 	when(`no such key: (.*)$`, "no such key: $1; where a name may be missing, ask has(value.name) first"),
 	when(`no such (?:field|attribute)`, "a field is missing; where a name may be missing, ask has(value.name) first"),
@@ -135,8 +140,7 @@ var evalMessages = []wording{
 	when(`invalid UTF-8`, "the bytes are not text"),
 }
 
-// typesInWords names types that the library names with a list such as
-// (string, list(int)).
+// typesInWords translates a list of CEL types such as (string, list(int)).
 func typesInWords(list string) string {
 	depth, start := 0, 0
 	var words []string
@@ -163,6 +167,7 @@ func typesInWords(list string) string {
 	return strings.Join(words, " and ")
 }
 
+// typeInWords translates a CEL type.
 func typeInWords(name string) string {
 	name, _, _ = strings.Cut(name, "(")
 	switch strings.ToLower(name) {
@@ -190,6 +195,8 @@ func typeInWords(name string) string {
 	return "another value"
 }
 
+// kindWithArticle returns the type of a value for use in a sentence, such as "a
+// list".
 func kindWithArticle(v any) string {
 	switch kind := flow.TypeOf(v); kind {
 	case "object":

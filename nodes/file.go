@@ -8,11 +8,10 @@ import (
 	"sluice/flow/redaction"
 )
 
-// maxFile is how large a file that is fetched may be, in bytes.
+// maxFile is the maximum size of a downloaded file in bytes.
 const maxFile = 512 << 20
 
-// The file kind brings a file into a run: one that Sluice keeps, or one that is
-// fetched.
+// The file kind outputs a stored file or downloads one.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "file", Title: "File", Group: groupSources, Icon: "file", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -40,8 +39,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// checkFile finds a node with two sources. One without any may be fed by edges,
-// which a node does not know of.
+// checkFile rejects two sources. A node without a typed source is valid, since
+// an edge may provide one.
 func checkFile(n *flow.Node) []flow.Problem {
 	if n.Config["file"] != nil && n.Config["url"] != nil && n.Config["url"] != "" {
 		return []flow.Problem{{Pointer: "/url", Code: "invalid", Detail: "give either a file or a URL, not both"}}
@@ -62,7 +61,7 @@ func giveFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, er
 	return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is neither a file nor a URL. Give one of the two.")
 }
 
-// keptFile passes a file on after making sure that it is there.
+// keptFile passes a stored file on after checking that it still exists.
 func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
 	f, content, err := in.OpenFile(ctx, value)
 	if err != nil {
@@ -72,6 +71,7 @@ func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
 	return fileOutputs(f.Value()), nil
 }
 
+// fetchFile downloads a file and stores it with the run.
 func fetchFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	var secrets redaction.Redactor // the name of a file can be the end of its URL
 	u, _, err := targetURL(ctx, in, "url", secrets.Add)

@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// maxPassages bounds what one answer carries.
+// maxPassages bounds the size of the output.
 const maxPassages = 50
 
 // The find_answer kind finds the passage of a text that answers a question.

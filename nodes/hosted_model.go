@@ -12,13 +12,13 @@ import (
 	"sluice/providers/hosted"
 )
 
-// The hosted_model kind runs a model of the hosting platform. Its inputs are
-// those of the chosen model (hosted_shape.go, hosted_input.go); how a
-// prediction is started, followed and given up is in hosted_run.go, and what
-// becomes of its output in hosted_output.go.
+// The hosted_model kind runs a model of the hosting platform. Its fields are
+// the inputs of the chosen model (hosted_shape.go, hosted_input.go).
+// hosted_run.go starts, follows and cancels a prediction; hosted_output.go
+// stores its output.
 var _ = register(func(d Deps) flow.Kind { return hostedKind(d, usualPace) })
 
-// hostProvider is the platform as credentials and prices name it.
+// hostProvider is the platform's name in credentials and prices.
 const hostProvider = "replicate"
 
 var taskHosted = task{name: "hosted", what: "host models", example: "black-forest-labs/flux-schnell"}

@@ -20,13 +20,13 @@ const (
 	copyTries = 3
 )
 
-// interrupted knows the failures that are the platform's and not the model's,
-// as it words and numbers them.
+// interrupted matches the texts and the code (PA) of failures that the platform
+// caused and not the model.
 var interrupted = regexp.MustCompile(`(?i)interrupted|please (re)?try again|please retry|\bcode: PA\b`)
 
-// ended makes the outputs of a prediction that succeeded, or says why it did
-// not. One that cannot give an output any more is forgotten first, so that
-// another attempt begins another.
+// ended returns the outputs of a prediction that succeeded, or the reason why
+// it did not. After a failure it first deletes the stored ID, so that a retry
+// starts a new prediction.
 func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
 	var out flow.Out
 	if !s.state.counted {
@@ -57,9 +57,9 @@ func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out,
 	return out, nil
 }
 
-// paid is what a step that could not copy the output has used all the same.
-// Another attempt may go on with the same prediction, so that it is counted is
-// on disk first; where that fails, another attempt counts it.
+// paid returns the usage of a step that could not copy the output. A retry
+// continues with the same prediction, so the step first records on disk that
+// the usage was counted; if that fails, the retry counts it.
 func (s *hostedStep) paid(ctx context.Context, out flow.Out) flow.Out {
 	if errors.Is(ctx.Err(), context.Canceled) { // no attempt of this run follows, or nobody hears of this one
 		return out
@@ -73,7 +73,7 @@ func (s *hostedStep) paid(ctx context.Context, out flow.Out) flow.Out {
 	return out
 }
 
-// failure is why a prediction that has ended gives no output, or nil.
+// failure returns the reason why a completed prediction has no output, or nil.
 func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
 	about := " Model: " + s.m.ref + ". Prediction: " + cmp.Or(p.WebURL, p.ID) + "."
 	switch {
@@ -95,6 +95,8 @@ func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
 	return nil
 }
 
+// asSentence adds a full stop if the text, which must not be empty, ends
+// without punctuation.
 func asSentence(text string) string {
 	if strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
@@ -102,8 +104,8 @@ func asSentence(text string) string {
 	return text + "."
 }
 
-// notCopied words what kept a file of the output from being copied. The
-// prediction is not forgotten: another attempt may copy it.
+// notCopied converts an error of copying a file. The stored ID of the
+// prediction stays, so that a retry can copy the file again.
 func (s *hostedStep) notCopied(ctx context.Context, err error) error {
 	if errors.Is(err, errOutputTooLarge) {
 		return flow.Errorf(flow.CodeOutputInvalid, "The files that the model put out have more than %s together, twice the most that one file may have. Ask the model for fewer or smaller ones, or let the operator raise SLUICE_MAX_FILE. Model: %s.",
@@ -124,7 +126,8 @@ func (s *hostedStep) notCopied(ctx context.Context, err error) error {
 	return s.m.failed(ctx, err)
 }
 
-// copier makes a value of an output, with every file in it copied.
+// copier converts an output to a value of the flow and stores all its files,
+// because the platform deletes them after an hour.
 type copier struct {
 	host   hosted.Host
 	secret string
@@ -134,6 +137,7 @@ type copier struct {
 	left   int64 // bytes that all files of the output may still have
 }
 
+// output converts the whole output.
 func (c *copier) output(ctx context.Context, o hosted.Output, v any) (any, error) {
 	switch o.Type {
 	case hosted.OutputText:
@@ -144,7 +148,7 @@ func (c *copier) output(ctx context.Context, o hosted.Output, v any) (any, error
 	return c.value(ctx, o.Type, v)
 }
 
-// joined puts the pieces of a text together.
+// joined concatenates a list of texts. Anything else is returned unchanged.
 func joined(v any) any {
 	list, ok := v.([]any)
 	var b strings.Builder
@@ -159,6 +163,7 @@ func joined(v any) any {
 	return b.String()
 }
 
+// object converts an object output, each property by its own type.
 func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -178,9 +183,8 @@ func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error
 	return out, nil
 }
 
-// value copies the files inside a value of a kind: where the schema says that
-// there are files, every address is one; elsewhere, what is on the platform's
-// own delivery host.
+// value stores the files in a value. In a file output every URL is a file;
+// elsewhere only URLs of the platform's delivery host are.
 func (c *copier) value(ctx context.Context, kind hosted.OutputType, v any) (out any, err error) {
 	switch v := v.(type) {
 	case string:
@@ -209,7 +213,7 @@ func (c *copier) value(ctx context.Context, kind hosted.OutputType, v any) (out 
 	return v, nil
 }
 
-// deliveryHost serves what models put out, itself and by subdomains.
+// deliveryHost and its subdomains serve the outputs of models.
 const deliveryHost = "replicate.delivery"
 
 func delivered(s string) bool {
@@ -220,8 +224,8 @@ func delivered(s string) bool {
 	return err == nil && (u.Hostname() == deliveryHost || strings.HasSuffix(u.Hostname(), "."+deliveryHost))
 }
 
-// keep copies a file, once however often it is named, and again when the way
-// breaks off.
+// keep stores the file at a URL. A URL that occurs several times is downloaded
+// once. Transient failures are retried.
 func (c *copier) keep(ctx context.Context, address string) (any, error) {
 	if file, ok := c.kept[address]; ok {
 		return file, nil
@@ -245,6 +249,7 @@ func (c *copier) keep(ctx context.Context, address string) (any, error) {
 	}
 }
 
+// fetch downloads and stores one file.
 func (c *copier) fetch(ctx context.Context, address string) (map[string]any, error) {
 	file, err := c.host.Fetch(ctx, c.secret, address)
 	if err != nil {
@@ -262,14 +267,15 @@ func (c *copier) fetch(ctx context.Context, address string) (map[string]any, err
 	return value, err
 }
 
-// source remembers how reading failed, and ends where there is no room.
+// source is a reader with a size limit. It remembers its own error, so that the
+// cause is reported and not the store's error about it.
 type source struct {
 	io.Reader
 	left int64
 	err  error
 }
 
-// errOutputTooLarge is about all files of an output together.
+// errOutputTooLarge reports that all files of an output together are too large.
 var errOutputTooLarge = errors.New("the files of the output are too large")
 
 func (s *source) Read(b []byte) (int, error) {

@@ -12,7 +12,8 @@ import (
 	"sluice/providers/hosted"
 )
 
-// pace is how a prediction is followed. Tests use another.
+// pace holds the intervals and limits for following a prediction. Tests use
+// shorter ones.
 type pace struct {
 	first, most time.Duration // between two polls, growing
 	held        time.Duration // how long a step keeps its worker for one prediction
@@ -22,21 +23,23 @@ type pace struct {
 	grace       time.Duration // how long a start that is cut short may take to tell the ID
 }
 
-// usualPace asks often at first: many models are done in a second. A rest is
-// longer than flow.HeldBackoff, since only then the worker is released, and far
-// shorter than the hour for which the platform keeps an output. Even text that
-// comes on and on leaves time to spare of the ten minutes a step may take.
+// usualPace polls often at first, because many models finish within a second.
+// rest is longer than flow.HeldBackoff, since only then the worker is released,
+// and much shorter than the hour for which the platform keeps an output. spoken
+// is half of the step's time limit, so even endless text leaves time to suspend
+// the step.
 var usualPace = pace{
 	first: 500 * time.Millisecond, most: 5 * time.Second, held: time.Minute, spoken: flow.ModelTimeout / 2,
 	rest: flow.HeldBackoff + time.Second, rests: time.Minute,
 	give: 24 * time.Hour, grace: time.Second,
 }
 
-// badAnswers is how many answers in a row may make no sense before a poll is
-// given up.
+// badAnswers is the number of consecutive malformed responses after which
+// polling fails.
 const badAnswers = 5
 
-// hostedStep is one step of the kind at work.
+// hostedStep is the state of a running step. state is what survives a crash;
+// the rest is rebuilt from the node.
 type hostedStep struct {
 	host     hosted.Host
 	pace     pace
@@ -50,6 +53,8 @@ type hostedStep struct {
 	nonsense int               // bad answers in a row
 }
 
+// run starts a prediction, or continues the one whose ID an earlier attempt
+// stored, and waits for its end.
 func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if h.deps.Host == nil || h.deps.Models == nil {
 		return flow.Out{}, errAbsent
@@ -74,7 +79,7 @@ func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return s.follow(ctx, p)
 }
 
-// enter finds the model and the credential.
+// enter resolves the model and the credential.
 func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, error) {
 	ref, err := hostedRef(in.Config)
 	if err != nil {
@@ -90,7 +95,7 @@ func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, err
 	return s, nil
 }
 
-// prepare reads the kept schema and the price, before anything is paid for.
+// prepare reads the stored schema and the price before anything is charged.
 func (s *hostedStep) prepare(ctx context.Context) (err error) {
 	if schema := s.in.Config["schema"]; schema != nil {
 		pin, why := readPin(schema)
@@ -105,7 +110,8 @@ func (s *hostedStep) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// begin starts a prediction and returns once its ID is on disk.
+// begin starts a prediction and returns once its ID is on disk. From then on a
+// crash cannot make the step pay twice.
 func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Prediction, error) {
 	ref, official, form, err := s.describe(ctx, models)
 	if err != nil {
@@ -136,8 +142,8 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 	return p, nil
 }
 
-// describe finds the version and the form: as the node keeps them, else as the
-// platform has them now.
+// describe returns the version and the form, from the node's stored schema or
+// else from the platform.
 func (s *hostedStep) describe(ctx context.Context, models HostedModels) (hosted.Ref, bool, *hosted.Form, error) {
 	ref, err := hostedRef(s.in.Config)
 	if err != nil || s.pin != nil {
@@ -157,8 +163,9 @@ func (p *pin) formOrNil() *hosted.Form {
 	return p.form
 }
 
-// start begins the prediction. A start that is cut short gets a moment to tell
-// the ID: without it nobody could cancel what may have begun.
+// start creates the prediction. When ctx ends during the request, start waits
+// another pace.grace for the ID: without the ID the prediction could not be
+// canceled.
 func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.Prediction, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -169,21 +176,21 @@ func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.
 	return s.host.Start(longer, s.m.access.Secret, r)
 }
 
-// losePatience is how long the platform may take to hear that a prediction
-// whose ID could not be kept is not wanted. A shutdown leaves half a second of
-// it; what then remains ends after pace.give.
+// losePatience bounds the request that cancels a prediction whose ID could not
+// be stored. During a shutdown only half a second is left; a prediction that
+// survives it is canceled by the platform after pace.give.
 const losePatience = 5 * time.Second
 
-// lose cancels a prediction whose ID could not be put on disk: nobody would
-// find it again.
+// lose cancels a prediction whose ID could not be stored, because no later
+// attempt could find it.
 func (s *hostedStep) lose(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), losePatience)
 	defer stop()
 	_ = s.host.Cancel(ctx, s.m.access.Secret, s.state.id) // there is nobody left to tell
 }
 
-// follow waits for the end of the prediction: for a while with its worker, then
-// without one.
+// follow waits for the prediction to end. It holds the worker for pace.held, or
+// while text arrives, and then suspends the step.
 func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
 	live := s.listen(ctx)
 	defer live.stop()
@@ -206,8 +213,8 @@ func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out
 	}
 }
 
-// poll asks for the prediction; nil is for a transient failure, so
-// that nothing but the time limit ends the wait for what is being paid for.
+// poll reads the prediction. It returns nil, nil after a transient failure: the
+// prediction is being paid for, so only the time limit may end the wait.
 func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	p, err := s.host.Poll(ctx, s.m.access.Secret, s.state.id)
 	e, ok := errors.AsType[*providers.Error](err)
@@ -231,8 +238,8 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	return nil, s.m.failed(ctx, err)
 }
 
-// putOff suspends the run without a worker. A prediction without news for a day
-// is given up; the engine then cancels it.
+// putOff suspends the step, which releases the worker. After pace.give it fails
+// the step instead, and the engine cancels the prediction.
 func (s *hostedStep) putOff() (flow.Out, error) {
 	now := s.in.Now()
 	if now.Sub(s.state.begun) >= s.pace.give {
@@ -243,8 +250,8 @@ func (s *hostedStep) putOff() (flow.Out, error) {
 	return flow.Out{Suspend: &flow.Suspension{Until: now.Add(rest), State: s.state.value()}}, nil
 }
 
-// predictionState is what a step must not forget: which prediction is its own,
-// and what is needed to make outputs of it without asking about the model again.
+// predictionState is stored with the step. It identifies the prediction and
+// holds what is needed to convert its output without reading the model again.
 type predictionState struct {
 	id, stream string
 	begun      time.Time
