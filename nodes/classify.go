@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers/builtin"
 )
 
@@ -77,7 +78,7 @@ func classify(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 func readLabels(v any) ([]builtin.Label, error) {
 	list, ok := textList(v)
 	if !ok {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "Labels must be a list of texts, or a text with one label per line; got %s.", kindWithArticle(v))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Labels must be a list of texts, or a text with one label per line; got %s.", errtext.Type(v))
 	}
 	if len(list) == 0 || len(list) > maxLabels {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "Wanted 1 to %d labels, got %d.", maxLabels, len(list))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/nodes/expression"
 )
 
 // The condition kind sends a value to one of two ports. The engine skips the
@@ -46,9 +47,9 @@ func checkCondition(n *flow.Node) []flow.Problem {
 	if source == "" {
 		return nil // missing, which is reported as such
 	}
-	e, err := compileExpression(source)
+	e, err := expression.Compile(source)
 	if err == nil {
-		err = e.boolean()
+		err = e.CheckBoolean()
 	}
 	if err != nil {
 		return []flow.Problem{{Pointer: "/expression", Code: string(flow.CodeExpressionFailed), Detail: err.Error()}}
@@ -59,12 +60,12 @@ func checkCondition(n *flow.Node) []flow.Problem {
 // decide evaluates the expression. A step that outputs nothing on a port marks
 // the edges from that port as dead.
 func decide(ctx context.Context, in *flow.In) (flow.Out, error) {
-	e, err := compileExpression(in.Text("expression"))
+	e, err := expression.Compile(in.Text("expression"))
 	if err != nil {
 		return flow.Out{}, err
 	}
 	value := in.Ports["value"]
-	taken, err := e.test(ctx, value)
+	taken, err := e.Test(ctx, value)
 	if err != nil {
 		return flow.Out{}, err
 	}

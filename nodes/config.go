@@ -3,9 +3,9 @@ package nodes
 import (
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
 
@@ -28,7 +28,7 @@ func wholeNumber(in *flow.In, name string, low, high int) (int, error) {
 	f, ok := flow.Float(in.Config[name])
 	if !ok || f != math.Trunc(f) || f < float64(low) || f > float64(high) {
 		return 0, flow.Errorf(flow.CodeInputInvalid, "%q must be a whole number from %d to %d, got %s.",
-			name, low, high, truncate(flow.Text(in.Config[name]), 40))
+			name, low, high, errtext.Truncate(flow.Text(in.Config[name]), 40))
 	}
 	return int(f), nil
 }
@@ -71,12 +71,4 @@ func checkURL(n *flow.Node, field string) []flow.Problem {
 		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "invalid", Detail: err.Error()}}
 	}
 	return nil
-}
-
-// truncate cuts a text to n characters and says so with an ellipsis.
-func truncate(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n]) + "…"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 	"sluice/providers"
 )
@@ -111,7 +112,7 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape 
 // Sent unchanged, the receiver would get a name instead of a secret; resolved,
 // a caller could choose which secret is sent.
 func referenceAsData(name string) error {
-	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", truncate(name, 80))
+	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", errtext.Truncate(name, 80))
 }
 
 // targetURL returns the URL in a field of a node with its credentials filled in.

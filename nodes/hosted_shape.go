@@ -112,8 +112,9 @@ func shapeHosted(n *flow.Node) flow.DynamicSchema {
 	return shape
 }
 
-// unknownField returns a field for an input of which only the name is known.
-// Names such as api_key make it a secret, which must not be stored in the flow.
+// unknownField returns a field for an input whose schema is not known, only its
+// name. Names such as api_key make it a secret, which must not be stored in the
+// flow.
 func unknownField(name string) flow.Field {
 	guess := hosted.NewForm(&hosted.Model{Input: map[string]any{
 		"type": "object", "properties": map[string]any{name: map[string]any{"type": "string"}},

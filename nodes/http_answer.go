@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
 
@@ -125,7 +126,7 @@ func refused(host string, status int, header http.Header, text string) error {
 // shown returns the beginning of a response on one line.
 func shown(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
+	return errtext.Truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
 }
 
 // expects reports whether a status counts as success; the default is 2xx.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 )
 
 // The content types of what is sent.
@@ -58,7 +59,7 @@ func encodeBody(in *flow.In, value any) (body []byte, contentType string, err er
 		return []byte(form.Encode()), typeForm, err
 	case "json":
 		if isText && !isJSON(text) {
-			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, which body_type wants: %s. Send it as text, or put the text in quotes.", truncate(text, 60))
+			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, which body_type wants: %s. Send it as text, or put the text in quotes.", errtext.Truncate(text, 60))
 		}
 	default:
 		if isText && !looksLikeJSON(text) {
@@ -95,7 +96,7 @@ func looksLikeJSON(s string) bool {
 func pairs(field string, value any) (url.Values, error) {
 	named, ok := value.(map[string]any)
 	if !ok && value != nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, kindWithArticle(value))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, errtext.Type(value))
 	}
 	values := url.Values{}
 	for name, item := range named {

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/redaction"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
 
@@ -134,7 +135,7 @@ func callError(ctx context.Context, err error) error {
 func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 	method := strings.ToUpper(in.Text("method"))
 	if !slices.Contains(httpMethods, method) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not one Sluice sends. Choose one of %s.", truncate(method, 20), strings.Join(httpMethods, ", "))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not one Sluice sends. Choose one of %s.", errtext.Truncate(method, 20), strings.Join(httpMethods, ", "))
 	}
 	call := &httpCall{request: outbound.Request{Method: method, MaxRedirects: outbound.MaxRedirects}}
 	if err := call.setURL(ctx, in); err != nil {
@@ -179,7 +180,7 @@ func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
 func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 	headers, ok := in.Config["headers"].(map[string]any)
 	if !ok && in.Config["headers"] != nil {
-		return flow.Errorf(flow.CodeInputInvalid, "Headers must be an object of names and texts, got %s.", kindWithArticle(in.Config["headers"]))
+		return flow.Errorf(flow.CodeInputInvalid, "Headers must be an object of names and texts, got %s.", errtext.Type(in.Config["headers"]))
 	}
 	c.request.Header = http.Header{}
 	for name, value := range headers {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers"
 )
 
@@ -77,7 +78,7 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 	}
 	provider, model, ok := providers.ParseModel(ref)
 	if !ok {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The model %q is not written as provider/model. Write it like %s.", truncate(ref, 80), t.example)
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The model %q is not written as provider/model. Write it like %s.", errtext.Truncate(ref, 80), t.example)
 	}
 	m := &target{ref: ref, model: model}
 	if err := m.enter(ctx, in, provider, t); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers"
 )
 
@@ -75,7 +76,7 @@ func noAddress(p providers.Preset) error {
 
 func noProvider(name string) error {
 	return flow.Errorf(flow.CodeProviderAuth, "There is no provider and no credential named %q. Providers are %s; a credential with a base URL makes another.",
-		truncate(name, 80), strings.Join(able(func(providers.Capabilities) bool { return true }), ", "))
+		errtext.Truncate(name, 80), strings.Join(able(func(providers.Capabilities) bool { return true }), ", "))
 }
 
 // able lists the providers that can do something.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 	"sluice/providers"
 )
@@ -72,7 +73,7 @@ func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, erro
 	text = strings.TrimSpace(text)
 	switch {
 	case !isText || text == "":
-		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files, and got %s.", g.field, kindWithArticle(value))
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files, and got %s.", g.field, errtext.Type(value))
 	case len(text) > 5 && strings.EqualFold(text[:5], "data:"):
 		return g.inline(text)
 	}

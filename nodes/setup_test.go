@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -414,5 +415,17 @@ func has(t *testing.T, text string, parts ...string) {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q does not hold %q", text, part)
 		}
+	}
+}
+
+func number(s string) json.Number { return json.Number(s) }
+
+// skipShort skips tests that compute for a long time on one goroutine or in a
+// child process: under the race detector they would take ten times as long and
+// find nothing.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("this computes for long; run without -short")
 	}
 }

@@ -1,4 +1,4 @@
-package nodes
+package expression
 
 import (
 	"errors"
@@ -11,17 +11,19 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 )
 
-// celLimits bound one evaluation. The cost limit alone does not: an operation
-// is charged after it was carried out, many are charged 1 however long their
-// text is, and a list of lists of itself grows without ever costing much. So
-// every value that is built is measured, and prices corrects the charges.
+// celLimits returns the limits of one evaluation. The cost limit alone is not
+// enough: CEL charges an operation after it ran, charges 1 for many operations
+// however long their operands are, and a list that contains itself twice
+// doubles at little cost. So every value that is built is measured, and costs
+// replaces the charges.
 func celLimits() []cel.ProgramOption {
 	return []cel.ProgramOption{
-		cel.CostLimit(maxExpressionCost),
-		cel.CostTracking(prices{}),
-		cel.MemoryLimit(maxExpressionItems),
+		cel.CostLimit(maxCost),
+		cel.CostTracking(costs{}),
+		cel.MemoryLimit(maxItems),
 		cel.MemoryTracking(
 			types.MemoryTrackerSizeCalculator(celSizes),
 			types.MemoryTrackerSampleInterval(1000), // a growing list is measured again each time
@@ -30,20 +32,20 @@ func celLimits() []cel.ProgramOption {
 	}
 }
 
-// celSizes counts items, and a text as one per 1,000 bytes. The depth is that
-// of JSON and of an expression together.
+// celSizes counts items, and a text as one per 1,000 bytes. Its depth allows
+// for a value of maximum depth inside an expression of maximum depth.
 var celSizes = types.NewSizeCalculator(
-	types.SizeCalculatorMaxDepth(flow.MaxJSONDepth+maxExpressionDepth),
-	types.SizeCalculatorMaxTraversal(2*maxExpressionItems),
+	types.SizeCalculatorMaxDepth(flow.MaxJSONDepth+maxDepth),
+	types.SizeCalculatorMaxTraversal(2*maxItems),
 	types.SizeCalculatorStringUnitLength(1000),
 )
 
-// prices charges calls by the texts and items they go through, where the
-// language's own list often says 1. One unit is about 0.2 µs.
-type prices struct{}
+// costs charges calls by the length of their operands. One unit is about 0.2
+// µs.
+type costs struct{}
 
-// CallCost is the price of a call.
-func (prices) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
+// CallCost returns the cost of a call.
+func (costs) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	length := 0
 	for _, arg := range args {
 		length += textLength(arg)
@@ -51,9 +53,9 @@ func (prices) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	units := length / 1000
 	switch function {
 	case operators.Equals, operators.NotEquals:
-		units = min(weigh(args[0]), weigh(args[1]))
+		units = min(sizeOf(args[0]), sizeOf(args[1]))
 	case operators.In:
-		units = weigh(args[1])
+		units = sizeOf(args[1])
 	case operators.Add, "bytes", "string":
 		units = length / 100 // copied
 	case "contains", "size":
@@ -61,7 +63,7 @@ func (prices) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	case "int", "uint", "double", "timestamp", "duration":
 		units = length / 20
 	case "matches":
-		units = matchPrice(args[0], args[1])
+		units = matchCost(args[0], args[1])
 	default:
 		if len(args) == 2 && args[0].Type() == types.TimestampType && args[1].Type() == types.StringType {
 			units = 500 // a time zone is read from disk
@@ -71,10 +73,10 @@ func (prices) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	return &price
 }
 
-// weigh counts the items of a value, those inside of others included.
-func weigh(v ref.Val) int { return int(celSizes.AggregateSize(v)) }
+// sizeOf counts the items of a value, nested ones included.
+func sizeOf(v ref.Val) int { return int(celSizes.AggregateSize(v)) }
 
-// textLength is in bytes.
+// textLength returns the length of a text in bytes, 0 for other values.
 func textLength(v ref.Val) int {
 	switch v := v.(type) {
 	case types.String:
@@ -85,16 +87,17 @@ func textLength(v ref.Val) int {
 	return 0
 }
 
-// errTooCostly refuses a single call that would exceed the limit on its own.
+// errTooCostly rejects a single call whose cost would exceed the limit.
 var errTooCostly = errors.New("the pattern is too costly for a text of this length")
 
-// matchesFunction is CEL's matches(), which is charged by the length of the
-// pattern as written: (.?){1000} is ten characters and runs for seconds.
+// matchesFunction replaces CEL's matches(), which is charged by the length of
+// the pattern's source: (.?){1000} has ten characters and runs for seconds.
 var matchesFunction = cel.Function("matches",
 	cel.Overload("text_matches", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType, cel.BinaryBinding(matches)),
 	cel.MemberOverload("text_matches_member", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType, cel.BinaryBinding(matches)),
 )
 
+// matches runs a pattern unless its worst case exceeds the limit.
 func matches(text, pattern ref.Val) ref.Val {
 	s, okText := text.(types.String)
 	p, okPattern := pattern.(types.String)
@@ -105,15 +108,15 @@ func matches(text, pattern ref.Val) ref.Val {
 	if compiled.err != nil {
 		return types.WrapErr(compiled.err)
 	}
-	if matchPrice(text, pattern) > maxExpressionCost {
+	if matchCost(text, pattern) > maxCost {
 		return types.WrapErr(errTooCostly)
 	}
 	return types.Bool(compiled.MatchString(string(s)))
 }
 
-// matchPrice is what a match costs at worst: every instruction of the pattern
-// at every byte of the text, some 8 ns each, and the compilation.
-func matchPrice(text, pattern ref.Val) int {
+// matchCost returns the worst case: every instruction of the pattern at every
+// byte of the text, about 8 ns each, and the compilation.
+func matchCost(text, pattern ref.Val) int {
 	p, ok := pattern.(types.String)
 	if !ok {
 		return 0
@@ -125,8 +128,8 @@ func matchPrice(text, pattern ref.Val) int {
 	return compiled.size + compiled.size*textLength(text)/25
 }
 
-// pattern is a compiled regular expression and how many instructions it has,
-// or why it cannot be estimated.
+// pattern is a compiled regular expression with the number of its instructions,
+// or the reason why it cannot be used.
 type pattern struct {
 	*regexp.Regexp
 	size int
@@ -140,6 +143,8 @@ const (
 
 var patterns = mustCache[string, pattern](256)
 
+// compilePattern returns a pattern from the cache or compiles it. Patterns that
+// cannot be used are cached too, unless they are too long.
 func compilePattern(source string) pattern {
 	if len(source) > maxPattern {
 		return pattern{err: patternError(fmt.Sprintf("the pattern has more than %d characters", maxPattern))}
@@ -155,10 +160,10 @@ func compilePattern(source string) pattern {
 func newPattern(source string) pattern {
 	size, err := types.RegexProgramSize(source)
 	if err != nil {
-		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("%q is not a regular expression (RE2)", truncate(source, 60)))}
+		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("%q is not a regular expression (RE2)", errtext.Truncate(source, 60)))}
 	}
 	if size > maxPatternSize {
-		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("the pattern %q is too large; it repeats too much", truncate(source, 60)))}
+		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("the pattern %q is too large; it repeats too much", errtext.Truncate(source, 60)))}
 	}
 	return pattern{Regexp: regexp.MustCompile(source), size: size}
 }

@@ -1,4 +1,4 @@
-package nodes
+package expression
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 )
 
 func number(s string) json.Number { return json.Number(s) }
@@ -60,11 +61,11 @@ func TestExpression(t *testing.T) {
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			t.Parallel()
-			e, err := compileExpression(c.source)
+			e, err := Compile(c.source)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := e.test(t.Context(), c.value)
+			got, err := e.Test(t.Context(), c.value)
 			if err != nil || got != c.want {
 				t.Errorf("got %v, %v; want %v", got, err, c.want)
 			}
@@ -109,14 +110,14 @@ func TestExpressionErrors(t *testing.T) {
 		{strings.Repeat("(", 60) + "true" + strings.Repeat(")", 60), nil, []string{"nested too deeply"}},
 		{"value == '" + strings.Repeat("a", 2000) + "'", nil, []string{"more than 2000 characters"}},
 	} {
-		t.Run(truncate(c.source, 40), func(t *testing.T) {
+		t.Run(errtext.Truncate(c.source, 40), func(t *testing.T) {
 			t.Parallel()
-			e, err := compileExpression(c.source)
+			e, err := Compile(c.source)
 			if err == nil {
-				err = e.boolean()
+				err = e.CheckBoolean()
 			}
 			if err == nil {
-				_, err = e.test(t.Context(), c.value)
+				_, err = e.Test(t.Context(), c.value)
 			}
 			if err == nil {
 				t.Fatal("no error")
@@ -129,12 +130,12 @@ func TestExpressionErrors(t *testing.T) {
 	}
 	t.Run("value too large", func(t *testing.T) {
 		t.Parallel()
-		e, err := compileExpression("size(value) > 0")
+		e, err := Compile("size(value) > 0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, value := range []any{numbers(maxExpressionItems), strings.Repeat("a", maxExpressionText+1)} {
-			_, err := e.test(t.Context(), value)
+		for _, value := range []any{numbers(maxItems), strings.Repeat("a", maxText+1)} {
+			_, err := e.Test(t.Context(), value)
 			if flow.AsError(err).Code != flow.CodeInputInvalid {
 				t.Errorf("got %v", err)
 			}
@@ -202,11 +203,11 @@ func TestHostileExpressions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			least := time.Hour
 			for range 3 { // the machine may be busy; what the code needs is the least
-				expressions.Remove(c.source)
+				cache.Remove(c.source)
 				start := time.Now()
-				e, err := compileExpression(c.source)
+				e, err := Compile(c.source)
 				if err == nil {
-					_, err = e.test(t.Context(), c.value)
+					_, err = e.Test(t.Context(), c.value)
 				}
 				least = min(least, time.Since(start))
 				if err != nil && flow.AsError(err).Code != flow.CodeExpressionFailed {
@@ -248,14 +249,23 @@ func TestToCEL(t *testing.T) {
 
 func TestExpressionCache(t *testing.T) {
 	t.Parallel()
-	first, err := compileExpression("value == 'cached'")
+	first, err := Compile("value == 'cached'")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := compileExpression("value == 'cached'"); again != first {
+	if again, _ := Compile("value == 'cached'"); again != first {
 		t.Error("compiled twice")
 	}
-	if expressions.Len() > cachedExpressions {
-		t.Errorf("%d in the cache", expressions.Len())
+	if cache.Len() > cacheSize {
+		t.Errorf("%d in the cache", cache.Len())
+	}
+}
+
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not contain %q", text, part)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package nodes
+package expression
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"cel.dev/cel-go/common"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 )
 
 // patternError is the reason why a regular expression cannot be used, as a
@@ -18,9 +19,9 @@ type patternError string
 // Error returns the clause.
 func (e patternError) Error() string { return string(e) }
 
-// unreadable converts the compiler's first message to an error; later messages
+// syntaxError converts the compiler's first message to an error; later messages
 // often result from the first.
-func unreadable(issues []*common.Error) error {
+func syntaxError(issues []*common.Error) error {
 	first := issues[0]
 	at := ""
 	if line, column := first.Location.Line(), first.Location.Column(); line > 1 {
@@ -28,16 +29,16 @@ func unreadable(issues []*common.Error) error {
 	} else if line == 1 {
 		at = fmt.Sprintf(" at column %d", column+1)
 	}
-	why := wordsFor(readMessages, first.Message)
+	why := translate(syntaxMessages, first.Message)
 	if why == "" {
 		return flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be read%s. Check its spelling, quotes and brackets there.", at)
 	}
 	return flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be read%s: %s.", at, why)
 }
 
-// failedExpression converts an evaluation error to an error that explains how
+// evalError converts an evaluation error to an error that explains how
 // to change the expression.
-func failedExpression(err error, value any) error {
+func evalError(err error, value any) error {
 	message := err.Error()
 	if errors.Is(err, errTooCostly) || strings.Contains(message, "limit exceeded") {
 		return flow.Errorf(flow.CodeExpressionFailed,
@@ -46,33 +47,33 @@ func failedExpression(err error, value any) error {
 	if e, ok := errors.AsType[patternError](err); ok {
 		return flow.Errorf(flow.CodeExpressionFailed, "The expression could not be computed: %s.", string(e))
 	}
-	why := wordsFor(evalMessages, message)
+	why := translate(evalMessages, message)
 	switch {
 	case why == "":
 		return flow.Errorf(flow.CodeExpressionFailed,
-			"The expression could not be computed for this value, which is %s. Check that it fits the value, for example with has(value.name).", kindWithArticle(value))
+			"The expression could not be computed for this value, which is %s. Check that it fits the value, for example with has(value.name).", errtext.Type(value))
 	case strings.HasPrefix(message, "no such"):
-		return flow.Errorf(flow.CodeExpressionFailed, "The expression does not fit the value, which is %s: %s.", kindWithArticle(value), why)
+		return flow.Errorf(flow.CodeExpressionFailed, "The expression does not fit the value, which is %s: %s.", errtext.Type(value), why)
 	}
 	return flow.Errorf(flow.CodeExpressionFailed, "The expression could not be computed: %s.", why)
 }
 
-// wording translates one of CEL's messages. $1 and $2 in words are replaced by
+// translation translates one of CEL's messages. $1 and $2 in words are replaced by
 // groups of the pattern, $type1 and $type2 by the names of the types in them.
-type wording struct {
+type translation struct {
 	pattern *regexp.Regexp
 	words   string
 }
 
-// when compiles a wording. The pattern is anchored at the start of the message.
-func when(pattern, words string) wording {
-	return wording{regexp.MustCompile(`(?s)^` + pattern), words}
+// when compiles a translation. The pattern is anchored at the start of the message.
+func when(pattern, words string) translation {
+	return translation{regexp.MustCompile(`(?s)^` + pattern), words}
 }
 
-// wordsFor translates a message of CEL, or returns "" for an unknown one.
+// translate translates a message of CEL, or returns "" for an unknown one.
 // Untranslated messages are never shown, because they use Go and protobuf
 // terms.
-func wordsFor(known []wording, message string) string {
+func translate(known []translation, message string) string {
 	message = strings.TrimPrefix(message, "Syntax error: ")
 	for _, k := range known {
 		m := k.pattern.FindStringSubmatch(message)
@@ -85,18 +86,18 @@ func wordsFor(known []wording, message string) string {
 				out = strings.ReplaceAll(out, fmt.Sprintf("'$%d'", i+1), "the end")
 			}
 			if strings.Contains(out, fmt.Sprintf("$type%d", i+1)) {
-				out = strings.ReplaceAll(out, fmt.Sprintf("$type%d", i+1), typesInWords(group))
+				out = strings.ReplaceAll(out, fmt.Sprintf("$type%d", i+1), typeNames(group))
 			}
-			out = strings.ReplaceAll(out, fmt.Sprintf("$%d", i+1), truncate(oneLine(group), 60))
+			out = strings.ReplaceAll(out, fmt.Sprintf("$%d", i+1), errtext.Truncate(errtext.OneLine(group), 60))
 		}
 		return out
 	}
 	return ""
 }
 
-// readMessages translates messages of the parser and the type checker. The
+// syntaxMessages translates messages of the parser and the type checker. The
 // first match wins, so special cases come before general ones.
-var readMessages = []wording{
+var syntaxMessages = []translation{
 	when(`token recognition error at: '(=[^=].*|=)'`, "not understood: '$1'; two equals signs compare"),
 	when(`token recognition error at: '(.+)'`, "not understood: '$1'"),
 	when(`(?:mismatched|extraneous) input '(.+?)'(?: expecting .*)?$`, "unexpected '$1'"),
@@ -118,12 +119,12 @@ var readMessages = []wording{
 	when(`iteration variable overwrites`, "this name cannot be used; take another"),
 	when(`invalid argument to has\(\)`, "has() needs a field, as in has(value.name)"),
 	when(`expression (?:recursion limit|node count|count exceeds)|max recursion depth`, "it is nested too deeply or has too many parts"),
-	when(`expression code point size`, fmt.Sprintf("it has more than %d characters", maxExpression)),
+	when(`expression code point size`, fmt.Sprintf("it has more than %d characters", maxLength)),
 	when(`unsupported syntax '([^']*)'`, "'$1' is not supported"),
 }
 
 // evalMessages translates messages of the evaluation.
-var evalMessages = []wording{
+var evalMessages = []translation{
 	when(`no such key: (.*)$`, "no such key: $1; where a name may be missing, ask has(value.name) first"),
 	when(`no such (?:field|attribute)`, "a field is missing; where a name may be missing, ask has(value.name) first"),
 	when(`no such overload`, "its parts do not fit each other; text is written in quotes, and double(value) fits a number with decimals"),
@@ -140,13 +141,13 @@ var evalMessages = []wording{
 	when(`invalid UTF-8`, "the bytes are not text"),
 }
 
-// typesInWords translates a list of CEL types such as (string, list(int)).
-func typesInWords(list string) string {
+// typeNames translates a list of CEL types such as (string, list(int)).
+func typeNames(list string) string {
 	depth, start := 0, 0
 	var words []string
 	add := func(name string) {
 		if name = strings.TrimSpace(name); name != "" {
-			words = append(words, typeInWords(name))
+			words = append(words, typeName(name))
 		}
 	}
 	for i, r := range list {
@@ -167,8 +168,8 @@ func typesInWords(list string) string {
 	return strings.Join(words, " and ")
 }
 
-// typeInWords translates a CEL type.
-func typeInWords(name string) string {
+// typeName translates a CEL type.
+func typeName(name string) string {
 	name, _, _ = strings.Cut(name, "(")
 	switch strings.ToLower(name) {
 	case "int", "uint", "double":
@@ -193,17 +194,4 @@ func typeInWords(name string) string {
 		return "a type"
 	}
 	return "another value"
-}
-
-// kindWithArticle returns the type of a value for use in a sentence, such as "a
-// list".
-func kindWithArticle(v any) string {
-	switch kind := flow.TypeOf(v); kind {
-	case "object":
-		return "an object"
-	case "text", "null":
-		return kind
-	default:
-		return "a " + kind
-	}
 }

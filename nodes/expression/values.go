@@ -1,4 +1,4 @@
-package nodes
+package expression
 
 import (
 	"encoding/json"
@@ -14,12 +14,12 @@ import (
 // toCEL converts a value to CEL's types, once and completely. If CEL converted
 // nested values itself, it would convert and measure them again at every use.
 func toCEL(value any) (ref.Val, error) {
-	c := converter{items: maxExpressionItems, text: maxExpressionText}
+	c := converter{items: maxItems, text: maxText}
 	v := c.convert(value)
 	if c.items < 0 || c.text < 0 {
 		return nil, flow.Errorf(flow.CodeInputInvalid,
 			"The value is too large for an expression: wanted at most %d items and %d MiB of text. Give it only the part it needs.",
-			maxExpressionItems, maxExpressionText>>20)
+			maxItems, maxText>>20)
 	}
 	return v, nil
 }
@@ -51,7 +51,7 @@ func (c *converter) convert(v any) ref.Val {
 }
 
 func (c *converter) list(from []any) traits.Lister {
-	list := make([]ref.Val, 0, min(len(from), maxExpressionItems))
+	list := make([]ref.Val, 0, min(len(from), maxItems))
 	for _, item := range from {
 		if c.items < 0 {
 			break
@@ -62,7 +62,7 @@ func (c *converter) list(from []any) traits.Lister {
 }
 
 func (c *converter) object(from map[string]any) traits.Mapper {
-	m := make(map[ref.Val]ref.Val, min(len(from), maxExpressionItems))
+	m := make(map[ref.Val]ref.Val, min(len(from), maxItems))
 	for name, item := range from {
 		if c.items < 0 {
 			break

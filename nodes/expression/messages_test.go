@@ -1,4 +1,4 @@
-package nodes
+package expression
 
 import (
 	"math/rand/v2"
@@ -13,15 +13,15 @@ import (
 // to the person who wrote an expression.
 var libraryWords = regexp.MustCompile(`(?i)overload|\btoken\b|<EOF>|_\[_\]|@in|\bdyn\b|comprehension|macro|accumulator|identifier|strconv|protobuf|cel\b|<input>|null_type|\buint\b|\bref\.|type_param|viable|recognition|literal|qualifier|activation|%!`)
 
-// expressionFailure compiles and evaluates, and returns what a person reads.
-func expressionFailure(t *testing.T, source string, value any) string {
+// failureOf compiles and evaluates, and returns what a person reads.
+func failureOf(t *testing.T, source string, value any) string {
 	t.Helper()
-	e, err := compileExpression(source)
+	e, err := Compile(source)
 	if err == nil {
-		err = e.boolean()
+		err = e.CheckBoolean()
 	}
 	if err == nil {
-		_, err = e.test(t.Context(), value)
+		_, err = e.Test(t.Context(), value)
 	}
 	if err == nil {
 		return ""
@@ -69,7 +69,7 @@ func TestExpressionWords(t *testing.T) {
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			t.Parallel()
-			got := expressionFailure(t, c.source, c.value)
+			got := failureOf(t, c.source, c.value)
 			if !strings.Contains(got, c.want) || libraryWords.MatchString(strings.ReplaceAll(got, c.source, "")) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -94,7 +94,7 @@ func TestExpressionsFailInOurWords(t *testing.T) {
 			}
 		}
 		source := b.String()
-		got := expressionFailure(t, source, value)
+		got := failureOf(t, source, value)
 		plain := quotedPart.ReplaceAllString(got, "")
 		if libraryWords.MatchString(plain) {
 			t.Errorf("%q: %s", source, got)
