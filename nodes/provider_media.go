@@ -22,14 +22,16 @@ import (
 // Limits of what is fetched for a model and held in memory, in bytes. Providers
 // take no larger picture; OpenAI takes no longer recording.
 const (
+	// Limits for content that is downloaded for a model and held in memory, in
+	// bytes. They match the providers': none accepts a larger image, and OpenAI
+	// no longer recording.
 	maxPicture   = 20 << 20
 	maxPictures  = 48 << 20 // of one step
 	maxRecording = 25 << 20
 	maxImages    = 50 // of one step
 )
 
-// gatherer turns values into what is sent to a model: file values, URLs and
-// data URLs.
+// gatherer converts file values, URLs and data URLs to media for a model.
 type gatherer struct {
 	client HTTPClient
 	in     *flow.In
@@ -41,7 +43,8 @@ type gatherer struct {
 	got    int64  // bytes that were
 }
 
-// images are the pictures of a field that holds a list of them, or one.
+// images returns the images of a field that contains a list of them or a single
+// one.
 func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool) ([]providers.Media, error) {
 	list, isList := in.Config[field].([]any)
 	if one := in.Config[field]; !isList && one != nil && one != "" {
@@ -65,6 +68,7 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 	return out, nil
 }
 
+// gather converts one value.
 func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, error) {
 	if _, isFile := flow.FileID(value); isFile {
 		return g.stored(ctx, value)
@@ -92,8 +96,8 @@ func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, erro
 	return g.fetch(ctx, u)
 }
 
-// fetchSecret gets what a URL with credentials names. The provider never learns
-// such a URL: the credentials are meant for the host of the URL.
+// fetchSecret downloads from a URL with credentials. Such a URL is never passed
+// to the provider: its credentials are meant for the host of the URL.
 func (g *gatherer) fetchSecret(ctx context.Context, text flow.SecretText) (providers.Media, error) {
 	u, err := text.FillURL(parseTarget, func(credential, host string) (string, error) {
 		return g.in.Secret(ctx, flow.SecretRefTo(credential), host)
@@ -104,8 +108,8 @@ func (g *gatherer) fetchSecret(ctx context.Context, text flow.SecretText) (provi
 	return g.fetch(ctx, u)
 }
 
-// stored reads what a file is from the store and not from its value, which
-// anybody can write.
+// stored returns an uploaded file. Its name and type come from the store and
+// not from the value, which any client can forge.
 func (g *gatherer) stored(ctx context.Context, value any) (providers.Media, error) {
 	f, content, err := g.in.OpenFile(ctx, value)
 	if err != nil {
@@ -135,7 +139,7 @@ func (g *gatherer) inline(text string) (providers.Media, error) {
 	return g.held("", kind, "The data URL", content)
 }
 
-// fetch gets what a URL names, since the provider does not.
+// fetch downloads a file for a provider that does not fetch URLs.
 func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, error) {
 	answer, err := g.client.Do(ctx, outbound.Request{URL: u.String(), MaxRedirects: outbound.MaxRedirects, MaxBody: min(g.max, max(g.total-g.got, 1))})
 	if ctx.Err() != nil {
@@ -159,7 +163,8 @@ func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, erro
 	return g.held(path.Base(u.Path), kind, "What "+u.Hostname()+" sent", answer.Body)
 }
 
-// held is content that is in memory.
+// held returns media for content in memory. Its type is detected if the server
+// did not declare one.
 func (g *gatherer) held(name, kind, what string, content []byte) (providers.Media, error) {
 	if kind == "" || kind == "application/octet-stream" {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(content))
@@ -170,8 +175,7 @@ func (g *gatherer) held(name, kind, what string, content []byte) (providers.Medi
 	return m, g.check(what, kind)
 }
 
-// check refuses what is plainly something else, such as the page around a
-// picture.
+// check rejects content of a wrong type, such as the HTML page around an image.
 func (g *gatherer) check(what, kind string) error {
 	if g.kind != "" && strings.HasPrefix(kind, g.kind) || g.kind == "" && !strings.HasPrefix(kind, "text/") {
 		return nil
@@ -179,8 +183,8 @@ func (g *gatherer) check(what, kind string) error {
 	return flow.Errorf(flow.CodeInputInvalid, "%s is %s, which %q does not take.", what, kind, g.field)
 }
 
-// endings are those of the media types that models take and make. Providers
-// tell a recording's format by its ending.
+// endings are the file extensions of the media types that models accept and
+// generate. Providers detect the format of a recording from its extension.
 var endings = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif",
 	"audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/wave": ".wav", "audio/vnd.wave": ".wav",
@@ -188,7 +192,7 @@ var endings = map[string]string{
 	"audio/mp4": ".m4a", "audio/x-m4a": ".m4a", "video/mp4": ".mp4", "audio/webm": ".webm", "video/webm": ".webm", "audio/pcm": ".pcm",
 }
 
-// withEnding gives a name its ending where it lacks one.
+// withEnding adds the extension to a name without one.
 func withEnding(name, kind string) string {
 	if name == "" || name == "." || name == "/" {
 		name = "file"

@@ -9,8 +9,8 @@ import (
 	"sluice/nodes/errtext"
 )
 
-// optionalNumber is a field that may be left out: what arrives by an edge was
-// not held against the declaration.
+// optionalNumber returns a number or nil. Fields are checked again when a step
+// runs, because values from edges were not checked before.
 func optionalNumber(in *flow.In, name string, low, high float64) (*float64, error) {
 	value := in.Config[name]
 	if value == nil {
@@ -23,7 +23,7 @@ func optionalNumber(in *flow.In, name string, low, high float64) (*float64, erro
 	return &f, nil
 }
 
-// optionalCount is a whole number from 1 on; 0 where it is left out.
+// optionalCount returns a positive integer, or 0 if the field is empty.
 func optionalCount(in *flow.In, name string) (int, error) {
 	if in.Config[name] == nil {
 		return 0, nil
@@ -31,7 +31,7 @@ func optionalCount(in *flow.In, name string) (int, error) {
 	return wholeNumber(in, name, 1, math.MaxInt32)
 }
 
-// optionalChoice is one of some texts, or empty.
+// optionalChoice returns one of the options, or "" if the field is empty.
 func optionalChoice(in *flow.In, name string, options []string) (string, error) {
 	value := strings.TrimSpace(in.Text(name))
 	if value != "" && !slices.Contains(options, value) {
@@ -40,7 +40,7 @@ func optionalChoice(in *flow.In, name string, options []string) (string, error) 
 	return value, nil
 }
 
-// wanted is a text that must not be blank.
+// wanted returns a text that must not be blank.
 func wanted(in *flow.In, name string) (string, error) {
 	text := in.Text(name)
 	if strings.TrimSpace(text) == "" {

@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// The similarity kind compares what two texts mean.
+// The similarity kind compares the meaning of two texts.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "similarity", Title: "Similarity", Group: groupBuiltin, Icon: "equal-approximately", Class: flow.Compute,

@@ -8,9 +8,10 @@ import (
 	"sluice/providers"
 )
 
+// speechFormats are the options of the field "format".
 var speechFormats = []string{"mp3", "wav", "opus", "flac", "aac"}
 
-// The speech kind has a text spoken.
+// The speech kind converts text to speech.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "speech", Title: "Speech", Group: groupModels, Icon: "volume-2", Class: flow.Outside, Timeout: flow.ModelTimeout,

@@ -7,7 +7,7 @@ import (
 	"sluice/providers/builtin"
 )
 
-// The summarize kind picks the sentences that a text is about.
+// The summarize kind selects the most important sentences of a text.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "summarize", Title: "Summarize", Group: groupBuiltin, Icon: "scroll-text", Class: flow.Compute,
