@@ -63,6 +63,7 @@ var allowed = map[string][]string{
 	"sluice/nodes/confine":               {},
 	"sluice/nodes/errtext":               {"sluice/flow"},
 	"sluice/nodes/expression":            {"sluice/flow", "sluice/nodes/errtext"},
+	"sluice/nodes/reference":             {"sluice/flow", "sluice/nodes"},
 	"sluice/outbound":                    {},
 	"sluice/providers":                   {"sluice/outbound"},
 	"sluice/providers/builtin":           {},

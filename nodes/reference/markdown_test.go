@@ -1,9 +1,10 @@
-package nodes
+package reference
 
 import (
 	"bytes"
 	"flag"
 	"os"
+	"sluice/nodes"
 	"testing"
 )
 
@@ -12,10 +13,10 @@ var update = flag.Bool("update", false, "regenerate docs/nodes.md")
 // TestMarkdown keeps the committed reference equal to the declarations.
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
-	const file = "../docs/nodes.md"
-	want := Markdown(New(Deps{}))
+	const file = "../../docs/nodes.md"
+	want := Markdown(nodes.New(nodes.Deps{}))
 	if *update {
-		if err := os.MkdirAll("../docs", 0o755); err != nil {
+		if err := os.MkdirAll("../../docs", 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(file, want, 0o644); err != nil {

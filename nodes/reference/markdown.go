@@ -1,4 +1,4 @@
-package nodes
+package reference
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 
 	"sluice/flow"
 )
-
-//go:generate go test -run ^TestMarkdown$ . -update
 
 const markdownHead = `# Node kinds
 

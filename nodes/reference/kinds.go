@@ -1,9 +1,13 @@
-package nodes
+// Package reference describes the node kinds from their declarations: as JSON
+// for `sluice kinds --json` and as Markdown for docs/nodes.md. It owns both
+// formats and runs nothing.
+package reference
 
 import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/nodes"
 )
 
 // KindDescription is a kind as `sluice kinds --json` prints it: the whole
@@ -61,8 +65,6 @@ var (
 	roleNames   = map[flow.Role]string{flow.RoleNode: "node", flow.RoleInput: "input", flow.RoleOutput: "output", flow.RoleCanvas: "canvas"}
 	classNames  = map[flow.Class]string{flow.Inline: "inline", flow.Compute: "compute", flow.Outside: "outside"}
 	escapeNames = map[flow.Escape]string{flow.EscapeURL: "url", flow.EscapeJSON: "json"}
-	// groups is the order of the palette.
-	groups = []string{groupAPI, groupModels, groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
 )
 
 // Describe returns all kinds in the order of the palette: by group, then by
@@ -73,7 +75,7 @@ func Describe(kinds *flow.Registry) []KindDescription {
 		list = append(list, describeKind(k))
 	}
 	slices.SortStableFunc(list, func(a, b KindDescription) int {
-		return slices.Index(groups, a.Group) - slices.Index(groups, b.Group)
+		return slices.Index(nodes.Groups, a.Group) - slices.Index(nodes.Groups, b.Group)
 	})
 	return list
 }
