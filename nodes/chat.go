@@ -53,7 +53,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/gpt-5-nano", "system": "Answer in one sentence.", "prompt": "Answer this customer in a {{tone}} tone:\n\n{{ticket}}"},
 			Ports:  map[string]any{"ticket": "My parcel has not arrived.", "tone": "friendly"},
 		},
-		DynamicSchema: shapeChat,
+		DynamicSchema: chatPorts,
 		Sends:         modelDestination,
 		Check:         func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
 		Charge:        chargeModel,
@@ -76,7 +76,7 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	r.Model = m.model
-	if r.Images, err = d.images(ctx, in, "images", m.fetches()); err != nil {
+	if r.Images, err = d.images(ctx, in, "images", m.passesURLs()); err != nil {
 		return flow.Out{}, err
 	}
 	answer, err := d.Providers.Chat(ctx, m.at, r, in.Emit)
@@ -146,7 +146,7 @@ func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResul
 		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model's answer is not an object, which the schema requires. Model: %s.", m.ref)
 	}
 	for name, value := range object {
-		if grows(name) {
+		if hasOwnPort(name) {
 			outputs[name] = value
 		}
 	}

@@ -15,14 +15,14 @@ import (
 var schemaField = flow.Field{Name: "schema", Title: "Structured output (JSON Schema)", Type: flow.FieldJSON,
 	Help: "A JSON Schema of an object. The answer is then JSON that fits it, and each of its properties is an output port. It refers to no other documents and has at most 64 KiB and 5,000 parts, each counted as often as it is referred to."}
 
-// shapeChat adds an output port for each property of the typed schema, sorted
+// chatPorts adds an output port for each property of the typed schema, sorted
 // by name so that the ports keep their order in the editor.
-func shapeChat(n *flow.Node) flow.DynamicSchema {
+func chatPorts(n *flow.Node) flow.DynamicSchema {
 	schema, _ := n.Config["schema"].(map[string]any)
 	properties, _ := schema["properties"].(map[string]any)
 	var shape flow.DynamicSchema
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if grows(name) {
+		if hasOwnPort(name) {
 			property, _ := properties[name].(map[string]any)
 			shape.Outputs = append(shape.Outputs, propertyPort(name, property))
 		}
@@ -30,9 +30,9 @@ func shapeChat(n *flow.Node) flow.DynamicSchema {
 	return shape
 }
 
-// grows reports whether a property gets an output port. The names of the fixed
+// hasOwnPort reports whether a property gets an output port. The names of the fixed
 // ports are reserved.
-func grows(property string) bool {
+func hasOwnPort(property string) bool {
 	return property != "" && property != "text" && property != "json" && property != "finish" && property != flow.ErrorPort
 }
 

@@ -275,7 +275,7 @@ func TestChatSchemaProblems(t *testing.T) {
 	t.Run("bears properties of any form", func(t *testing.T) {
 		t.Parallel()
 		for _, properties := range []any{nil, "x", []any{}, map[string]any{"": 1, "a": nil, "b": []any{}}} {
-			shape := shapeChat(&flow.Node{Config: map[string]any{"schema": map[string]any{"properties": properties}}})
+			shape := chatPorts(&flow.Node{Config: map[string]any{"schema": map[string]any{"properties": properties}}})
 			for _, p := range shape.Outputs {
 				if p.Name == "" || p.Type != flow.TypeJSON || p.Help == "" {
 					t.Errorf("got %+v", p)

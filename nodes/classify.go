@@ -19,7 +19,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Summary: "Finds which of your labels fits a text best.",
 		Doc: "Scores how well each label fits the text, without any training. The scores add up to 1. " +
 			"A description after a colon, as in `billing: invoices, refunds, card charged twice`, makes labels much easier to tell apart; " +
-			"only the part before the colon is the label.\n\n" + honest +
+			"only the part before the colon is the label.\n\n" + builtinNote +
 			"Check `score` before acting on `label`: connect it to a condition such as `value >= 0.5` to send doubtful texts to a person.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to classify: a sentence to a few paragraphs of English, at most 200,000 characters."},

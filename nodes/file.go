@@ -35,7 +35,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Example: flow.Example{Config: map[string]any{"url": "https://example.com/reports/{{year}}.pdf"}, Ports: map[string]any{"year": "2026"}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check:   checkFile,
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return giveFile(ctx, d.HTTP, in) },
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return outputFile(ctx, d.HTTP, in) },
 	}
 })
 
@@ -48,21 +48,21 @@ func checkFile(n *flow.Node) []flow.Problem {
 	return checkURL(n, "url")
 }
 
-func giveFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+func outputFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	file, address := in.Config["file"], in.Text("url")
 	switch {
 	case file != nil && address != "":
 		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is both a file and a URL. Give one of the two.")
 	case file != nil:
-		return keptFile(ctx, in, file)
+		return storedFile(ctx, in, file)
 	case address != "":
 		return fetchFile(ctx, client, in)
 	}
 	return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is neither a file nor a URL. Give one of the two.")
 }
 
-// keptFile passes a stored file on after checking that it still exists.
-func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
+// storedFile passes a stored file on after checking that it still exists.
+func storedFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
 	f, content, err := in.OpenFile(ctx, value)
 	if err != nil {
 		return flow.Out{}, err

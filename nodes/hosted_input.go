@@ -16,12 +16,12 @@ import (
 // coerced to the types of the model's schema. Files are uploaded and secrets
 // opened last, after all checks, so that a rejected input costs nothing.
 func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]any, error) {
-	given, err := givenInput(s.in)
+	given, err := collectInput(s.in)
 	if err != nil {
 		return nil, err
 	}
-	values := fitInput(form, given)
-	if problems := append(form.Check(asAddresses(form, values)), form.Missing(values)...); len(problems) > 0 {
+	values := coerceInput(form, given)
+	if problems := append(form.Check(withSampleURLs(form, values)), form.Missing(values)...); len(problems) > 0 {
 		return nil, badInput(s.m.ref, problems)
 	}
 	for i := range form.Fields {
@@ -56,25 +56,25 @@ func (s *hostedStep) openInput(ctx context.Context, values map[string]any) (map[
 	return values, nil
 }
 
-// asAddresses returns the input as it will be checked: files inside JSON are
+// withSampleURLs returns the input as it will be checked: files inside JSON are
 // replaced by a sample URL, because uploading replaces them by URLs.
-func asAddresses(form *hosted.Form, values map[string]any) map[string]any {
+func withSampleURLs(form *hosted.Form, values map[string]any) map[string]any {
 	out := maps.Clone(values)
 	for i := range form.Fields {
 		if f := &form.Fields[i]; f.Widget == hosted.WidgetJSON && values[f.Name] != nil {
-			out[f.Name] = asAddress(values[f.Name])
+			out[f.Name] = withSampleURL(values[f.Name])
 		}
 	}
 	return out
 }
 
-// asAddress replaces the file values in v, at any depth.
-func asAddress(v any) any {
+// withSampleURL replaces the file values in v, at any depth.
+func withSampleURL(v any) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = asAddress(v[i])
+			out[i] = withSampleURL(v[i])
 		}
 		return out
 	case map[string]any:
@@ -83,7 +83,7 @@ func asAddress(v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[name] = asAddress(item)
+			out[name] = withSampleURL(item)
 		}
 		return out
 	}
@@ -100,9 +100,9 @@ func badInput(model string, problems []hosted.Problem) error {
 	return flow.Errorf(flow.CodeInputInvalid, "%s Model: %s.", b.String(), model)
 }
 
-// givenInput collects the inputs by name. Edges take precedence over typed
+// collectInput collects the inputs by name. Edges take precedence over typed
 // fields, and single inputs over the object of all inputs.
-func givenInput(in *flow.In) (map[string]any, error) {
+func collectInput(in *flow.In) (map[string]any, error) {
 	given, ok := inputObject(firstSet(in.Ports[allInputs], in.Config[allInputs]))
 	if !ok {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%s must be a JSON object with the model's inputs by name.", allInputs)
@@ -146,14 +146,14 @@ func inputObject(value any) (map[string]any, bool) {
 	return maps.Clone(object), ok
 }
 
-// fitInput coerces values to the types in the schema where this loses nothing.
+// coerceInput coerces values to the types in the schema where this loses nothing.
 // Null means not set, and so does an empty text where no text is expected.
-func fitInput(form *hosted.Form, given map[string]any) map[string]any {
+func coerceInput(form *hosted.Form, given map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range given {
 		i := slices.IndexFunc(form.Fields, func(f hosted.Field) bool { return f.Name == name })
 		if i >= 0 {
-			value = fitField(&form.Fields[i], value)
+			value = coerceField(&form.Fields[i], value)
 		}
 		if value != nil {
 			out[name] = value
@@ -162,8 +162,8 @@ func fitInput(form *hosted.Form, given map[string]any) map[string]any {
 	return out
 }
 
-// fitField coerces the value of one input; nil means not set.
-func fitField(f *hosted.Field, value any) any {
+// coerceField coerces the value of one input; nil means not set.
+func coerceField(f *hosted.Field, value any) any {
 	if value == "" && f.Widget != hosted.WidgetText && f.Widget != hosted.WidgetTextarea {
 		return nil
 	}
@@ -181,18 +181,18 @@ func fitField(f *hosted.Field, value any) any {
 		items, _ := f.Schema["items"].(map[string]any)
 		out := make([]any, len(list))
 		for i := range list {
-			out[i] = fitType(items["type"], list[i])
+			out[i] = coerceType(items["type"], list[i])
 		}
 		return out
 	case hosted.WidgetFile, hosted.WidgetSecret:
 		return value
 	}
-	return fitType(f.Schema["type"], value)
+	return coerceType(f.Schema["type"], value)
 }
 
-// fitType coerces a value to a JSON Schema type. A value that cannot be coerced
+// coerceType coerces a value to a JSON Schema type. A value that cannot be coerced
 // is returned unchanged, and Form.Check reports it.
-func fitType(kind, value any) any {
+func coerceType(kind, value any) any {
 	var err error
 	was := value
 	switch kind {

@@ -24,10 +24,10 @@ const (
 // caused and not the model.
 var interrupted = regexp.MustCompile(`(?i)interrupted|please (re)?try again|please retry|\bcode: PA\b`)
 
-// ended returns the outputs of a prediction that succeeded, or the reason why
+// finish returns the outputs of a prediction that succeeded, or the reason why
 // it did not. After a failure it first deletes the stored ID, so that a retry
 // starts a new prediction.
-func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
+func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
 	var out flow.Out
 	if !s.state.counted {
 		out.Usage = s.m.usage(providers.Usage{InputTokens: p.InputTokens, OutputTokens: p.OutputTokens}, p.Seconds)
@@ -45,22 +45,22 @@ func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out,
 	}
 	value, err := c.output(ctx, output, p.Output)
 	if err != nil {
-		return s.paid(ctx, out), s.notCopied(ctx, err)
+		return s.recordUsage(ctx, out), s.copyError(ctx, err)
 	}
 	out.Outputs = map[string]any{"output": value}
 	object, _ := value.(map[string]any)
 	for _, property := range output.Properties {
-		if v, given := object[property.Name]; given && v != nil && growsOutput(property.Name) {
+		if v, given := object[property.Name]; given && v != nil && hasOwnOutputPort(property.Name) {
 			out.Outputs[property.Name] = v
 		}
 	}
 	return out, nil
 }
 
-// paid returns the usage of a step that could not copy the output. A retry
+// recordUsage returns the usage of a step that could not copy the output. A retry
 // continues with the same prediction, so the step first records on disk that
 // the usage was counted; if that fails, the retry counts it.
-func (s *hostedStep) paid(ctx context.Context, out flow.Out) flow.Out {
+func (s *hostedStep) recordUsage(ctx context.Context, out flow.Out) flow.Out {
 	if errors.Is(ctx.Err(), context.Canceled) { // no attempt of this run follows, or nobody hears of this one
 		return out
 	}
@@ -104,9 +104,9 @@ func asSentence(text string) string {
 	return text + "."
 }
 
-// notCopied converts an error of copying a file. The stored ID of the
+// copyError converts an error of copying a file. The stored ID of the
 // prediction stays, so that a retry can copy the file again.
-func (s *hostedStep) notCopied(ctx context.Context, err error) error {
+func (s *hostedStep) copyError(ctx context.Context, err error) error {
 	if errors.Is(err, errOutputTooLarge) {
 		return flow.Errorf(flow.CodeOutputInvalid, "The files that the model put out have more than %s together, twice the most that one file may have. Ask the model for fewer or smaller ones, or let the operator raise SLUICE_MAX_FILE. Model: %s.",
 			flow.Size(2*s.maxFile), s.m.ref)

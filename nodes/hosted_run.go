@@ -12,9 +12,9 @@ import (
 	"sluice/providers/hosted"
 )
 
-// pace holds the intervals and limits for following a prediction. Tests use
+// timing holds the intervals and limits for following a prediction. Tests use
 // shorter ones.
-type pace struct {
+type timing struct {
 	first, most time.Duration // between two polls, growing
 	held        time.Duration // how long a step keeps its worker for one prediction
 	spoken      time.Duration // how long while its text comes, since the step began
@@ -23,34 +23,34 @@ type pace struct {
 	grace       time.Duration // how long a start that is cut short may take to tell the ID
 }
 
-// usualPace polls often at first, because many models finish within a second.
+// defaultTiming polls often at first, because many models finish within a second.
 // rest is longer than flow.HeldBackoff, since only then the worker is released,
 // and much shorter than the hour for which the platform keeps an output. spoken
 // is half of the step's time limit, so even endless text leaves time to suspend
 // the step.
-var usualPace = pace{
+var defaultTiming = timing{
 	first: 500 * time.Millisecond, most: 5 * time.Second, held: time.Minute, spoken: flow.ModelTimeout / 2,
 	rest: flow.HeldBackoff + time.Second, rests: time.Minute,
 	give: 24 * time.Hour, grace: time.Second,
 }
 
-// badAnswers is the number of consecutive malformed responses after which
+// maxBadAnswers is the number of consecutive malformed responses after which
 // polling fails.
-const badAnswers = 5
+const maxBadAnswers = 5
 
 // hostedStep is the state of a running step. state is what survives a crash;
 // the rest is rebuilt from the node.
 type hostedStep struct {
-	host     hosted.Host
-	pace     pace
-	in       *flow.In
-	m        *target
-	pin      *pin // nil: the node keeps no schema
-	began    time.Time
-	maxFile  int64 // bytes
-	state    predictionState
-	uploaded map[string]string // URLs by file ID
-	nonsense int               // bad answers in a row
+	host       hosted.Host
+	pace       timing
+	in         *flow.In
+	m          *target
+	pin        *pin // nil: the node keeps no schema
+	began      time.Time
+	maxFile    int64 // bytes
+	state      predictionState
+	uploaded   map[string]string // URLs by file ID
+	badAnswers int               // bad answers in a row
 }
 
 // run starts a prediction, or continues the one whose ID an earlier attempt
@@ -59,7 +59,7 @@ func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if h.deps.Host == nil || h.deps.Models == nil {
 		return flow.Out{}, errAbsent
 	}
-	s, err := h.enter(ctx, in)
+	s, err := h.open(ctx, in)
 	if err == nil {
 		err = s.prepare(ctx)
 	}
@@ -79,14 +79,14 @@ func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return s.follow(ctx, p)
 }
 
-// enter resolves the model and the credential.
-func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, error) {
+// open resolves the model and the credential.
+func (h *hostedModels) open(ctx context.Context, in *flow.In) (*hostedStep, error) {
 	ref, err := hostedRef(in.Config)
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%v", err)
 	}
 	s := &hostedStep{host: h.deps.Host, pace: h.pace, in: in, began: time.Now(), maxFile: cmp.Or(h.deps.MaxFile, 512<<20), m: &target{ref: hostProvider + "/" + ref.Path(), model: ref.String()}}
-	if err := s.m.enter(ctx, in, hostProvider, taskHosted); err != nil {
+	if err := s.m.open(ctx, in, hostProvider, taskHosted); err != nil {
 		return nil, err
 	}
 	if host := hostOf(s.host.Address()); s.m.preset.Wire != providers.WireHost || !s.m.access.May(host) {
@@ -135,7 +135,7 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Type, joined: form.Output.Joined}
 	if err := s.in.Save(ctx, s.state.value()); err != nil {
 		if errors.Is(err, flow.ErrNotSaved) { // else another worker may go on with it
-			s.lose(ctx)
+			s.cancelLost(ctx)
 		}
 		return nil, err
 	}
@@ -176,15 +176,15 @@ func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.
 	return s.host.Start(longer, s.m.access.Secret, r)
 }
 
-// losePatience bounds the request that cancels a prediction whose ID could not
+// cancelTimeout bounds the request that cancels a prediction whose ID could not
 // be stored. During a shutdown only half a second is left; a prediction that
 // survives it is canceled by the platform after pace.give.
-const losePatience = 5 * time.Second
+const cancelTimeout = 5 * time.Second
 
-// lose cancels a prediction whose ID could not be stored, because no later
+// cancelLost cancels a prediction whose ID could not be stored, because no later
 // attempt could find it.
-func (s *hostedStep) lose(ctx context.Context) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), losePatience)
+func (s *hostedStep) cancelLost(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer stop()
 	_ = s.host.Cancel(ctx, s.m.access.Secret, s.state.id) // there is nobody left to tell
 }
@@ -197,11 +197,11 @@ func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out
 	since := time.Now()
 	for pause := s.pace.first; ; pause = min(pause*3/2, s.pace.most) {
 		if p != nil && p.State.Ended() {
-			return s.ended(ctx, p)
+			return s.finish(ctx, p)
 		}
-		quiet := time.Since(since) >= s.pace.held && !live.speaks(s.pace.most)
+		quiet := time.Since(since) >= s.pace.held && !live.isActive(s.pace.most)
 		if s.state.rests > 0 || quiet || time.Since(s.began) >= s.pace.spoken {
-			return s.putOff()
+			return s.suspend()
 		}
 		if err := live.wait(ctx, pause); err != nil {
 			return flow.Out{}, err
@@ -220,12 +220,12 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	e, ok := errors.AsType[*providers.Error](err)
 	switch {
 	case err == nil:
-		s.nonsense = 0
+		s.badAnswers = 0
 		return p, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case ok && e.Class == providers.ClassBadAnswer && s.nonsense < badAnswers:
-		s.nonsense++
+	case ok && e.Class == providers.ClassBadAnswer && s.badAnswers < maxBadAnswers:
+		s.badAnswers++
 		return nil, nil
 	case ok && e.Retryable:
 		return nil, nil
@@ -238,9 +238,9 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	return nil, s.m.failed(ctx, err)
 }
 
-// putOff suspends the step, which releases the worker. After pace.give it fails
+// suspend suspends the step, which releases the worker. After pace.give it fails
 // the step instead, and the engine cancels the prediction.
-func (s *hostedStep) putOff() (flow.Out, error) {
+func (s *hostedStep) suspend() (flow.Out, error) {
 	now := s.in.Now()
 	if now.Sub(s.state.begun) >= s.pace.give {
 		return flow.Out{}, flow.Errorf(flow.CodeStepTimeout, "The model was not done after %s, so its prediction is canceled. Model: %s.", s.pace.give, s.m.ref)

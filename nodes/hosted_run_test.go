@@ -201,7 +201,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 1 || passed() != 3*time.Second {
 				t.Errorf("%d canceled after %s", r.host.canceled(), passed())
 			}
-			if net := r.host.asked[0].CancelAfter; net != usualPace.give {
+			if net := r.host.asked[0].CancelAfter; net != defaultTiming.give {
 				t.Errorf("the platform ends it after %s", net)
 			}
 		})

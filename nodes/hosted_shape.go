@@ -67,7 +67,7 @@ func newPin(schema map[string]any) *pin {
 		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Type)})
 	}
 	for _, property := range p.form.Output.Properties {
-		if growsOutput(property.Name) {
+		if hasOwnOutputPort(property.Name) {
 			p.shape.Outputs = append(p.shape.Outputs, flow.Port{
 				Name: property.Name, Title: property.Name, Type: outputType(property.Type), Help: "The property " + property.Name + " of the output."})
 		}
@@ -91,15 +91,15 @@ func pinnedModel(schema map[string]any) *hosted.Model {
 	return m
 }
 
-// growsOutput reports whether a property of an object output gets a port. The
+// hasOwnOutputPort reports whether a property of an object output gets a port. The
 // names of the fixed ports are reserved.
-func growsOutput(property string) bool {
+func hasOwnOutputPort(property string) bool {
 	return property != "" && property != "output" && property != flow.ErrorPort
 }
 
-// shapeHosted returns a field for each input of the model and a port for each
+// hostedSchema returns a field for each input of the model and a port for each
 // property of its output. A node without a stored schema accepts any input.
-func shapeHosted(n *flow.Node) flow.DynamicSchema {
+func hostedSchema(n *flow.Node) flow.DynamicSchema {
 	if p, why := readPin(n.Config["schema"]); why == "" && p.form.Incompatible == "" {
 		return p.shape
 	}

@@ -13,7 +13,7 @@ import (
 // is only a preview: if the stream breaks off, the output still has all of it.
 type listener struct {
 	cancel context.CancelFunc
-	gone   chan struct{} // closed when nothing more is passed on
+	closed chan struct{} // closed when nothing more is passed on
 	done   chan struct{} // gone, until it has been heard once; nil without a stream
 	last   atomic.Int64  // when text came last, in nanoseconds
 }
@@ -25,10 +25,10 @@ func (s *hostedStep) listen(ctx context.Context) *listener {
 		return l
 	}
 	ctx, l.cancel = context.WithCancel(ctx)
-	l.gone = make(chan struct{})
-	l.done = l.gone
+	l.closed = make(chan struct{})
+	l.done = l.closed
 	go func() {
-		defer close(l.gone)
+		defer close(l.closed)
 		_ = s.host.Stream(ctx, s.m.access.Secret, s.state.stream, func(text string) { // polling continues anyway
 			l.last.Store(time.Now().UnixNano())
 			s.in.Emit(text)
@@ -41,12 +41,12 @@ func (s *hostedStep) listen(ctx context.Context) *listener {
 func (l *listener) stop() {
 	if l.cancel != nil {
 		l.cancel()
-		<-l.gone
+		<-l.closed
 	}
 }
 
-// speaks reports whether text arrived within the given duration.
-func (l *listener) speaks(lately time.Duration) bool {
+// isActive reports whether text arrived within the given duration.
+func (l *listener) isActive(lately time.Duration) bool {
 	return l.done != nil && time.Since(time.Unix(0, l.last.Load())) < lately
 }
 

@@ -114,7 +114,7 @@ func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
 		}
 	}
 	var list []Misfit
-	for _, p := range append(form.Check(asAddresses(form, fitInput(form, fixed))), form.Check(names)...) {
+	for _, p := range append(form.Check(withSampleURLs(form, coerceInput(form, fixed))), form.Check(names)...) {
 		list = append(list, Misfit{Field: inputPrefix + p.Field, Why: p.Detail})
 	}
 	slices.SortFunc(list, func(a, b Misfit) int { return strings.Compare(a.Field, b.Field) })
@@ -123,7 +123,7 @@ func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
 
 // misfitEdges returns the edges whose port no longer exists.
 func misfitEdges(n *flow.Node, edges []flow.Edge) []Misfit {
-	k := flow.NewRegistry(hostedKind(Deps{}, usualPace)).For(n)
+	k := flow.NewRegistry(hostedKind(Deps{}, defaultTiming)).For(n)
 	var list []Misfit
 	for _, e := range edges {
 		to, in, _ := strings.Cut(e.To, ".")

@@ -41,7 +41,7 @@ func requestError(err error) error {
 // read checks the status and returns the outputs.
 func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error) {
 	text := decodeText(answer.Body, answer.Header.Get("Content-Type"), "text/html")
-	if !expects(in, answer.Status) {
+	if !isExpected(in, answer.Status) {
 		return flow.Out{}, c.refused(answer.Status, answer.Header, text)
 	}
 	body, err := c.readBody(in.Text("response"), answer, text)
@@ -55,7 +55,7 @@ func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error
 // memory.
 func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Stream) (flow.Out, error) {
 	defer answer.Body.Close() //nolint:errcheck // it was read or is not wanted
-	if !expects(in, answer.Status) {
+	if !isExpected(in, answer.Status) {
 		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
 		return flow.Out{}, c.refused(answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 	}
@@ -90,7 +90,7 @@ func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (
 			return v, nil
 		}
 		if as == "json" {
-			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v). Choose text or auto as the response to take it as it is. It begins: %s", c.host, err, shown(c.secrets.Text(text)))
+			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v). Choose text or auto as the response to take it as it is. It begins: %s", c.host, err, excerpt(c.secrets.Text(text)))
 		}
 	}
 	if mediaType != "" && !strings.HasPrefix(mediaType, "text/") && params["charset"] == "" && !utf8.Valid(answer.Body) {
@@ -106,14 +106,14 @@ func isJSONType(mediaType string) bool {
 // refused returns the error for an unexpected status. Secrets are removed
 // before the text is truncated: half of a secret would not be recognized.
 func (c *httpCall) refused(status int, header http.Header, text string) error {
-	return refused(c.host, status, header, c.secrets.Text(text))
+	return statusError(c.host, status, header, c.secrets.Text(text))
 }
 
-// refused returns the error for an unexpected status. 429 and 5xx are
+// statusError returns the error for an unexpected status. 429 and 5xx are
 // retryable, no sooner than Retry-After.
-func refused(host string, status int, header http.Header, text string) error {
+func statusError(host string, status int, header http.Header, text string) error {
 	e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %s", host, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
-	if s := shown(text); s != "" {
+	if s := excerpt(text); s != "" {
 		e.Message += ": " + s
 	} else {
 		e.Message += " and no text."
@@ -123,14 +123,14 @@ func refused(host string, status int, header http.Header, text string) error {
 	return e
 }
 
-// shown returns the beginning of a response on one line.
-func shown(text string) string {
+// excerpt returns the beginning of a response on one line.
+func excerpt(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return errtext.Truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
 }
 
-// expects reports whether a status counts as success; the default is 2xx.
-func expects(in *flow.In, status int) bool {
+// isExpected reports whether a status counts as success; the default is 2xx.
+func isExpected(in *flow.In, status int) bool {
 	list, _ := in.Config["expect"].([]any)
 	for _, item := range list {
 		if low, high, ok := statusRange(item); ok && status >= low && status <= high {

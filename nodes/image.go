@@ -91,7 +91,7 @@ func makeImage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 // imageRequest reads all fields except the images.
 func imageRequest(in *flow.In) (r providers.ImageRequest, err error) {
 	r = providers.ImageRequest{Size: in.Text("size"), Quality: in.Text("quality"), Key: in.Key}
-	if r.Prompt, err = wanted(in, "prompt"); err != nil {
+	if r.Prompt, err = requiredText(in, "prompt"); err != nil {
 		return r, err
 	}
 	if r.Background, err = optionalChoice(in, "background", backgrounds); err != nil {
@@ -114,7 +114,7 @@ func (d Deps) addPictures(ctx context.Context, in *flow.In, m *target, r *provid
 	case err != nil:
 		return err
 	case len(r.Images) > 0 && !taskEdit.can(m.preset.Capabilities):
-		return cannot(m.preset, taskEdit)
+		return lacksTask(m.preset, taskEdit)
 	case len(masks) > 0 && len(r.Images) == 0:
 		return flow.Errorf(flow.CodeInputInvalid, "There is a mask but no picture to edit. Give one in images.")
 	case len(masks) > 0:

@@ -9,9 +9,9 @@ import (
 	"sluice/providers/builtin"
 )
 
-// honest is a part of the documentation of every kind that uses the built-in
+// builtinNote is a part of the documentation of every kind that uses the built-in
 // model: users must not expect a language model.
-const honest = "This uses the small built-in model: it needs no key and no network, selects and scores English text, and does not generate any. "
+const builtinNote = "This uses the small built-in model: it needs no key and no network, selects and scores English text, and does not generate any. "
 
 // modelText returns the text in a field, or an error if it exceeds the built-in
 // model's limit.

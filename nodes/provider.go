@@ -87,22 +87,22 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The model %q is not written as provider/model. Write it like %s.", errtext.Truncate(ref, 80), t.example)
 	}
 	m := &target{ref: ref, model: model}
-	if err := m.enter(ctx, in, provider, t); err != nil {
+	if err := m.open(ctx, in, provider, t); err != nil {
 		return nil, err
 	}
 	if !t.can(m.preset.Capabilities) {
-		return nil, cannot(m.preset, t)
+		return nil, lacksTask(m.preset, t)
 	}
 	if err := m.locate(d.Local); err != nil {
 		return nil, err
 	}
-	return m, m.admit()
+	return m, m.checkBinding()
 }
 
-// fetches reports whether URLs are passed to the provider to fetch. A server
+// passesURLs reports whether URLs are passed to the provider to fetch. A server
 // inside the operator's network must not fetch them, since it could reach
 // addresses that outbound's guard blocks.
-func (m *target) fetches() bool { return m.preset.ImageURLs && !m.at.Trusted }
+func (m *target) passesURLs() bool { return m.preset.ImageURLs && !m.at.Trusted }
 
 // usage returns the usage of a call. The cost is the one that the provider
 // reports, or else is computed from the workspace's price.

@@ -16,9 +16,9 @@ import (
 // address.
 const customPreset = "openai_compatible"
 
-// enter finds the credential and the preset. provider is the name of a known
+// open finds the credential and the preset. provider is the name of a known
 // provider or of a credential.
-func (m *target) enter(ctx context.Context, in *flow.In, provider string, t task) error {
+func (m *target) open(ctx context.Context, in *flow.In, provider string, t task) error {
 	preset, known := providers.FindPreset(provider)
 	access, err := findAccess(ctx, in, provider, known)
 	switch {
@@ -102,8 +102,8 @@ func (m *target) locate(local LocalServers) error {
 	return nil
 }
 
-// admit rejects an endpoint that the credential is not bound to.
-func (m *target) admit() error {
+// checkBinding rejects an endpoint that the credential is not bound to.
+func (m *target) checkBinding() error {
 	base := cmp.Or(m.at.BaseURL, m.preset.BaseURL)
 	u, err := url.Parse(base)
 	if err != nil {

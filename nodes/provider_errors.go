@@ -80,11 +80,11 @@ func noAddress(p providers.Preset) error {
 // noProvider returns the error for an unknown provider.
 func noProvider(name string) error {
 	return flow.Errorf(flow.CodeProviderAuth, "There is no provider and no credential named %q. Providers are %s; a credential with a base URL makes another.",
-		errtext.Truncate(name, 80), strings.Join(able(func(providers.Capabilities) bool { return true }), ", "))
+		errtext.Truncate(name, 80), strings.Join(providersFor(func(providers.Capabilities) bool { return true }), ", "))
 }
 
-// able returns the names of the providers with a capability.
-func able(can func(providers.Capabilities) bool) []string {
+// providersFor returns the names of the providers with a capability.
+func providersFor(can func(providers.Capabilities) bool) []string {
 	var names []string
 	for _, p := range providers.Presets() {
 		if p.Wire != providers.WireHost && can(p.Capabilities) {
@@ -94,12 +94,12 @@ func able(can func(providers.Capabilities) bool) []string {
 	return names
 }
 
-// cannot returns the error for a provider that lacks a task.
-func cannot(p providers.Preset, t task) error {
+// lacksTask returns the error for a provider that lacks a task.
+func lacksTask(p providers.Preset, t task) error {
 	if p.Wire == providers.WireHost {
 		return flow.Errorf(flow.CodeModelIncompatible, "The models of %s run in a hosted_model node. Use one, or choose a model such as %s.", p.Title, t.example)
 	}
-	return flow.Errorf(flow.CodeModelIncompatible, "%s cannot %s. Choose a model of one of these: %s.", p.Title, t.what, strings.Join(able(t.can), ", "))
+	return flow.Errorf(flow.CodeModelIncompatible, "%s cannot %s. Choose a model of one of these: %s.", p.Title, t.what, strings.Join(providersFor(t.can), ", "))
 }
 
 // notFound returns the error for a local server that is not running. It is

@@ -30,7 +30,7 @@ func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 			continue
 		}
 		for _, model := range s.Models {
-			if fits(t, model.ID) {
+			if suits(t, model.ID) {
 				return &target{ref: s.Preset.Name + "/" + model.ID, model: model.ID, preset: s.Preset,
 					at: providers.Endpoint{Provider: s.Preset.Name, BaseURL: s.BaseURL, Trusted: true}}, nil
 			}
@@ -43,9 +43,9 @@ func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 // their models without saying what they are for.
 var otherUses = []string{"embed", "bge-", "minilm", "gte-", "e5-", "paraphrase", "rerank", "whisper", "tts", "clip", "guard"}
 
-// fits guesses from its name whether a local model suits the task. Only chat
+// suits guesses from its name whether a local model suits the task. Only chat
 // models are chosen by default.
-func fits(t task, model string) bool {
+func suits(t task, model string) bool {
 	name := strings.ToLower(model)
 	return t.name == taskChat.name && !slices.ContainsFunc(otherUses, func(part string) bool { return strings.Contains(name, part) })
 }

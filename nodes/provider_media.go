@@ -33,14 +33,14 @@ const (
 
 // gatherer converts file values, URLs and data URLs to media for a model.
 type gatherer struct {
-	client HTTPClient
-	in     *flow.In
-	field  string
-	kind   string // media types that are taken begin with it; empty takes any but text
-	links  bool   // the provider fetches URLs itself
-	max    int64  // bytes of one that is fetched
-	total  int64  // bytes of all that are fetched
-	got    int64  // bytes that were
+	client     HTTPClient
+	in         *flow.In
+	field      string
+	typePrefix string // media types that are taken begin with it; empty takes any but text
+	links      bool   // the provider fetches URLs itself
+	max        int64  // bytes of one that is fetched
+	total      int64  // bytes of all that are fetched
+	got        int64  // bytes that were
 }
 
 // images returns the images of a field that contains a list of them or a single
@@ -53,7 +53,7 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 	if len(list) > maxImages {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, len(list), maxImages)
 	}
-	g := &gatherer{client: d.HTTP, in: in, field: field, kind: "image/", links: links, max: maxPicture, total: maxPictures}
+	g := &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
 	var out []providers.Media
 	for _, value := range list {
 		if value == nil {
@@ -177,7 +177,7 @@ func (g *gatherer) held(name, kind, what string, content []byte) (providers.Medi
 
 // check rejects content of a wrong type, such as the HTML page around an image.
 func (g *gatherer) check(what, kind string) error {
-	if g.kind != "" && strings.HasPrefix(kind, g.kind) || g.kind == "" && !strings.HasPrefix(kind, "text/") {
+	if g.typePrefix != "" && strings.HasPrefix(kind, g.typePrefix) || g.typePrefix == "" && !strings.HasPrefix(kind, "text/") {
 		return nil
 	}
 	return flow.Errorf(flow.CodeInputInvalid, "%s is %s, which %q does not take.", what, kind, g.field)

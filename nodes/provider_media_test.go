@@ -74,7 +74,7 @@ func TestImages(t *testing.T) {
 	t.Run("gives no URL to a server inside the network", func(t *testing.T) {
 		t.Parallel()
 		vllm, _ := providers.FindPreset("vllm")
-		if m := (&target{preset: vllm, at: providers.Endpoint{Trusted: true}}); m.fetches() {
+		if m := (&target{preset: vllm, at: providers.Endpoint{Trusted: true}}); m.passesURLs() {
 			t.Error("it would fetch what callers must not reach")
 		}
 	})

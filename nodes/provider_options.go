@@ -40,8 +40,8 @@ func optionalChoice(in *flow.In, name string, options []string) (string, error) 
 	return value, nil
 }
 
-// wanted returns a text that must not be blank.
-func wanted(in *flow.In, name string) (string, error) {
+// requiredText returns a text that must not be blank.
+func requiredText(in *flow.In, name string) (string, error) {
 	text := in.Text(name)
 	if strings.TrimSpace(text) == "" {
 		return "", flow.Errorf(flow.CodeInputInvalid, "%q is empty.", name)

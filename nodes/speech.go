@@ -65,7 +65,7 @@ func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 
 func speechRequest(in *flow.In) (r providers.SpeechRequest, err error) {
 	r = providers.SpeechRequest{Voice: strings.TrimSpace(in.Text("voice")), Instructions: in.Text("instructions"), Key: in.Key}
-	if r.Text, err = wanted(in, "text"); err != nil {
+	if r.Text, err = requiredText(in, "text"); err != nil {
 		return r, err
 	}
 	if r.Format, err = optionalChoice(in, "format", speechFormats); err != nil {
