@@ -1,26 +1,26 @@
 package docs
 
-// BlockKind is the type of a Block.
-type BlockKind string
+// BlockType is the type of a Block.
+type BlockType string
 
-// The supported kinds of blocks; a page with any other Markdown is rejected.
+// The supported types of blocks; a page with any other Markdown is rejected.
 const (
-	Paragraph BlockKind = "paragraph"
-	Heading   BlockKind = "heading"
-	Code      BlockKind = "code"
+	Paragraph BlockType = "paragraph"
+	Heading   BlockType = "heading"
+	Code      BlockType = "code"
 	// Codes is the same sample in several languages, shown as tabs.
-	Codes BlockKind = "codes"
-	List  BlockKind = "list"
-	Table BlockKind = "table"
+	Codes BlockType = "codes"
+	List  BlockType = "list"
+	Table BlockType = "table"
 	// Note is a quote that begins with [!NOTE], [!TIP] and so on.
-	Note BlockKind = "note"
+	Note BlockType = "note"
 	// Endpoint is a paragraph that contains only a method and a path.
-	Endpoint BlockKind = "endpoint"
+	Endpoint BlockType = "endpoint"
 )
 
 // Block is a block element of a page, such as a paragraph or a table.
 type Block struct {
-	Kind BlockKind
+	Type BlockType
 	// Spans are the text of a paragraph or heading.
 	Spans []Span
 	// ID is the anchor of a heading; Level is 2 or more.
@@ -49,21 +49,21 @@ func (b Block) Text() string { return plain(b.Spans) }
 // Cell is one cell of a table.
 type Cell []Span
 
-// SpanKind is the type of a Span.
-type SpanKind string
+// SpanType is the type of a Span.
+type SpanType string
 
 // The kinds of spans.
 const (
-	Plain    SpanKind = "plain"
-	Mono     SpanKind = "mono"
-	Strong   SpanKind = "strong"
-	Emphasis SpanKind = "emphasis"
-	Link     SpanKind = "link"
+	Plain    SpanType = "plain"
+	Mono     SpanType = "mono"
+	Strong   SpanType = "strong"
+	Emphasis SpanType = "emphasis"
+	Link     SpanType = "link"
 )
 
 // Span is an inline element of a block.
 type Span struct {
-	Kind SpanKind
+	Type SpanType
 	Text string // of Plain and Mono
 	// Href is the target of a Link: a path on this server, an anchor, or a URL.
 	Href  string

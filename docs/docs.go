@@ -61,7 +61,7 @@ func path(name string) string {
 func (p *Page) Headings() []Block {
 	var list []Block
 	for _, b := range p.Blocks {
-		if b.Kind == Heading && b.Level <= 3 {
+		if b.Type == Heading && b.Level <= 3 {
 			list = append(list, b)
 		}
 	}

@@ -87,7 +87,7 @@ func TestReadPage(t *testing.T) {
 		spans := read(t, "[a](keys.md#roll) [b](README.md) [c](#here) [d](https://example.com)").Blocks[0].Spans
 		var hrefs []string
 		for _, s := range spans {
-			if s.Kind == Link {
+			if s.Type == Link {
 				hrefs = append(hrefs, s.Href)
 			}
 		}
@@ -98,24 +98,24 @@ func TestReadPage(t *testing.T) {
 	t.Run("reads the tone of notes", func(t *testing.T) {
 		t.Parallel()
 		b := read(t, "> [!WARNING]\n> Back **it** up.").Blocks[0]
-		if b.Kind != Note || b.Tone != "warning" || b.Blocks[0].Text() != "Back it up." {
+		if b.Type != Note || b.Tone != "warning" || b.Blocks[0].Text() != "Back it up." {
 			t.Errorf("%+v", b)
 		}
 	})
 	t.Run("groups samples in several languages", func(t *testing.T) {
 		t.Parallel()
 		p := read(t, "```sh\na\n```\n\n```python\nb\n```\n\n```go\nc\n```\n\nText.\n\n```sh\nd\n```\n\n```json\n1\n```\n")
-		var kinds []BlockKind
+		var types []BlockType
 		for _, b := range p.Blocks {
-			kinds = append(kinds, b.Kind)
+			types = append(types, b.Type)
 		}
-		if want := []BlockKind{Codes, Paragraph, Code, Code}; !slices.Equal(kinds, want) || len(p.Blocks[0].Blocks) != 3 {
-			t.Errorf("%v, want %v", kinds, want)
+		if want := []BlockType{Codes, Paragraph, Code, Code}; !slices.Equal(types, want) || len(p.Blocks[0].Blocks) != 3 {
+			t.Errorf("%v, want %v", types, want)
 		}
 	})
 	t.Run("knows an endpoint", func(t *testing.T) {
 		t.Parallel()
-		if b := read(t, "`POST /v1/flow/{flow_id}/run`").Blocks[0]; b.Kind != Endpoint || b.Method != "POST" || b.Address != "/v1/flow/{flow_id}/run" {
+		if b := read(t, "`POST /v1/flow/{flow_id}/run`").Blocks[0]; b.Type != Endpoint || b.Method != "POST" || b.Address != "/v1/flow/{flow_id}/run" {
 			t.Errorf("%+v", b)
 		}
 	})

@@ -28,7 +28,7 @@ func readPage(name, source string, highlight func(string, string) []Token) (*Pag
 	r := &reader{page: name, source: []byte(source), highlight: highlight, ids: map[string]int{}}
 	root := markdown.Parse(text.NewReader(r.source))
 	blocks := r.blocks(root)
-	if len(blocks) < 2 || blocks[0].Kind != Heading || blocks[0].Level != 1 || blocks[1].Kind != Paragraph {
+	if len(blocks) < 2 || blocks[0].Type != Heading || blocks[0].Level != 1 || blocks[1].Type != Paragraph {
 		r.fault("begin with a title and a paragraph")
 		return nil, errors.Join(r.wrong...)
 	}
@@ -62,7 +62,7 @@ func (r *reader) block(n ast.Node) (Block, bool) {
 	case *ast.Heading:
 		return r.heading(n), true
 	case *ast.Paragraph, *ast.TextBlock:
-		return endpoint(Block{Kind: Paragraph, Spans: r.spans(n)}), true
+		return endpoint(Block{Type: Paragraph, Spans: r.spans(n)}), true
 	case *ast.FencedCodeBlock:
 		return r.code(string(n.Language(r.source)), n), true
 	case *ast.List:
@@ -82,7 +82,7 @@ func (r *reader) block(n ast.Node) (Block, bool) {
 }
 
 func (r *reader) heading(n *ast.Heading) Block {
-	b := Block{Kind: Heading, Level: n.Level, Spans: r.spans(n)}
+	b := Block{Type: Heading, Level: n.Level, Spans: r.spans(n)}
 	b.ID = r.anchor(b.Text())
 	return b
 }
@@ -108,7 +108,7 @@ func (r *reader) anchor(title string) string {
 }
 
 func (r *reader) code(language string, n ast.Node) Block {
-	b := Block{Kind: Code, Language: language, Code: strings.TrimRight(r.lines(n), "\n")}
+	b := Block{Type: Code, Language: language, Code: strings.TrimRight(r.lines(n), "\n")}
 	if r.highlight != nil && language != "" {
 		b.Tokens = r.highlight(language, b.Code)
 	}
@@ -125,7 +125,7 @@ func (r *reader) lines(n ast.Node) string {
 }
 
 func (r *reader) list(n *ast.List) Block {
-	b := Block{Kind: List, Ordered: n.IsOrdered()}
+	b := Block{Type: List, Ordered: n.IsOrdered()}
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
 		b.Items = append(b.Items, r.blocks(item))
 	}
@@ -133,7 +133,7 @@ func (r *reader) list(n *ast.List) Block {
 }
 
 func (r *reader) table(n *tables.Table) Block {
-	b := Block{Kind: Table}
+	b := Block{Type: Table}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []Cell
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
@@ -152,7 +152,7 @@ var noteMark = regexp.MustCompile(`^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*
 
 // note converts a quote; its first word, such as [!WARNING], is the tone.
 func (r *reader) note(n *ast.Blockquote) Block {
-	b := Block{Kind: Note, Tone: "note", Blocks: r.blocks(n)}
+	b := Block{Type: Note, Tone: "note", Blocks: r.blocks(n)}
 	if len(b.Blocks) == 0 || len(b.Blocks[0].Spans) == 0 {
 		return b
 	}
@@ -170,7 +170,7 @@ func (r *reader) note(n *ast.Blockquote) Block {
 func joined(spans []Span) []Span {
 	var list []Span
 	for _, s := range spans {
-		if last := len(list) - 1; last >= 0 && s.Kind == Plain && list[last].Kind == Plain {
+		if last := len(list) - 1; last >= 0 && s.Type == Plain && list[last].Type == Plain {
 			list[last].Text += s.Text
 			continue
 		}
@@ -184,11 +184,11 @@ var endpointForm = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE|HEAD) (/\S*)$
 // endpoint converts a paragraph that contains only a method and a path to an
 // Endpoint, and returns any other block unchanged.
 func endpoint(b Block) Block {
-	if len(b.Spans) != 1 || b.Spans[0].Kind != Mono {
+	if len(b.Spans) != 1 || b.Spans[0].Type != Mono {
 		return b
 	}
 	if m := endpointForm.FindStringSubmatch(b.Spans[0].Text); m != nil {
-		b.Kind, b.Method, b.Address = Endpoint, m[1], m[2]
+		b.Type, b.Method, b.Address = Endpoint, m[1], m[2]
 	}
 	return b
 }
@@ -197,10 +197,10 @@ func endpoint(b Block) Block {
 var tabbed = []string{"sh", "python", "javascript", "typescript", "go", "php", "ruby", "java", "csharp"}
 
 func joins(a, b Block) bool {
-	if b.Kind != Code || !isTabbed(b.Language) {
+	if b.Type != Code || !isTabbed(b.Language) {
 		return false
 	}
-	return a.Kind == Codes || a.Kind == Code && isTabbed(a.Language) && a.Language != b.Language
+	return a.Type == Codes || a.Type == Code && isTabbed(a.Language) && a.Language != b.Language
 }
 
 func isTabbed(language string) bool {
@@ -213,9 +213,9 @@ func isTabbed(language string) bool {
 }
 
 func together(a, b Block) Block {
-	if a.Kind == Codes {
+	if a.Type == Codes {
 		a.Blocks = append(a.Blocks, b)
 		return a
 	}
-	return Block{Kind: Codes, Blocks: []Block{a, b}}
+	return Block{Type: Codes, Blocks: []Block{a, b}}
 }

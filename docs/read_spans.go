@@ -19,25 +19,25 @@ func (r *reader) spans(parent ast.Node) []Span {
 func (r *reader) span(n ast.Node) []Span {
 	switch n := n.(type) {
 	case *ast.Text:
-		return []Span{{Kind: Plain, Text: r.text(n)}}
+		return []Span{{Type: Plain, Text: r.text(n)}}
 	case *ast.String:
-		return []Span{{Kind: Plain, Text: string(n.Value)}}
+		return []Span{{Type: Plain, Text: string(n.Value)}}
 	case *ast.CodeSpan:
-		return []Span{{Kind: Mono, Text: r.mono(n)}}
+		return []Span{{Type: Mono, Text: r.mono(n)}}
 	case *ast.Emphasis:
 		kind := Emphasis
 		if n.Level == 2 {
 			kind = Strong
 		}
-		return []Span{{Kind: kind, Spans: r.spans(n)}}
+		return []Span{{Type: kind, Spans: r.spans(n)}}
 	case *ast.Link:
 		if besideLink.MatchString(string(n.Destination)) {
 			return r.spans(n)
 		}
-		return []Span{{Kind: Link, Href: r.href(string(n.Destination)), Spans: r.spans(n)}}
+		return []Span{{Type: Link, Href: r.href(string(n.Destination)), Spans: r.spans(n)}}
 	case *ast.AutoLink:
 		url := string(n.URL(r.source))
-		return []Span{{Kind: Link, Href: r.href(url), Spans: []Span{{Kind: Plain, Text: url}}}}
+		return []Span{{Type: Link, Href: r.href(url), Spans: []Span{{Type: Plain, Text: url}}}}
 	}
 	r.fault("a %s is not shown", n.Kind())
 	return nil

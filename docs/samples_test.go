@@ -61,7 +61,7 @@ func samples(t *testing.T, language string) map[string][]Block {
 	var walk func(page string, blocks []Block)
 	walk = func(page string, blocks []Block) {
 		for _, b := range blocks {
-			if b.Kind == Code && b.Language == language {
+			if b.Type == Code && b.Language == language {
 				found[page] = append(found[page], b)
 			}
 			walk(page, b.Blocks)
@@ -125,7 +125,7 @@ func TestLinks(t *testing.T) {
 	for p := range b.Pages() {
 		anchors[p.Path()] = true
 		for _, block := range p.Blocks {
-			if block.Kind == Heading {
+			if block.Type == Heading {
 				anchors[p.Path()+"#"+block.ID] = true
 			}
 		}
@@ -146,7 +146,7 @@ func links(p *Page) (hrefs []string) {
 	var spans func([]Span)
 	spans = func(list []Span) {
 		for _, s := range list {
-			if s.Kind == Link {
+			if s.Type == Link {
 				hrefs = append(hrefs, s.Href)
 			}
 			spans(s.Spans)

@@ -70,7 +70,7 @@ func places(page *Page) []*place {
 	at.add(plain(page.Lede))
 	list := []*place{at}
 	for _, b := range page.Blocks {
-		if b.Kind == Heading {
+		if b.Type == Heading {
 			at = newPlace(page, b.Text(), page.Path()+"#"+b.ID)
 			list = append(list, at)
 			continue

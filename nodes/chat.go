@@ -8,8 +8,8 @@ import (
 	"sluice/providers"
 )
 
-// The chat kind asks a language model. How an answer by a schema is told to the
-// model and becomes ports is in chat_schema.go.
+// The chat kind sends a prompt to a language model. How the answer's schema
+// reaches the model and becomes ports is in chat_schema.go.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "chat", Title: "Chat", Group: groupModels, Icon: "message-square", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -53,7 +53,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/gpt-5-nano", "system": "Answer in one sentence.", "prompt": "Answer this customer in a {{tone}} tone:\n\n{{ticket}}"},
 			Ports:  map[string]any{"ticket": "My parcel has not arrived.", "tone": "friendly"},
 		},
-		DynamicSchema: shapeChat,
+		DynamicSchema: chatPorts,
 		Sends:         modelDestination,
 		Check:         func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
 		Charge:        chargeModel,
@@ -61,9 +61,11 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// maxStops is as many as OpenAI takes; others take as many or more.
+// maxStops is OpenAI's limit; all other providers accept at least as many.
 const maxStops = 4
 
+// chat runs a step. It returns the usage of a failed call too: a provider
+// charges for an answer that breaks off or does not match the schema.
 func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	r, err := chatRequest(in)
 	if err != nil {
@@ -74,7 +76,7 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	r.Model = m.model
-	if r.Images, err = d.images(ctx, in, "images", m.fetches()); err != nil {
+	if r.Images, err = d.images(ctx, in, "images", m.passesURLs()); err != nil {
 		return flow.Out{}, err
 	}
 	answer, err := d.Providers.Chat(ctx, m.at, r, in.Emit)
@@ -89,7 +91,8 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, err
 }
 
-// chatRequest reads everything but the pictures.
+// chatRequest reads and checks all fields except the images, which may have to
+// be downloaded.
 func chatRequest(in *flow.In) (r providers.ChatRequest, err error) {
 	r = providers.ChatRequest{System: in.Text("system"), Key: in.Key}
 	if r.Prompt = in.Text("prompt"); strings.TrimSpace(r.Prompt) == "" && in.Config["images"] == nil {
@@ -111,7 +114,8 @@ func chatRequest(in *flow.In) (r providers.ChatRequest, err error) {
 	return r, err
 }
 
-// readStops keeps blanks: a line break is a common place to end at.
+// readStops reads the stop sequences. It does not trim them: a line break is a
+// common stop sequence.
 func readStops(in *flow.In) ([]string, error) {
 	list, _ := in.Config["stop"].([]any)
 	var stops []string
@@ -126,8 +130,9 @@ func readStops(in *flow.In) ([]string, error) {
 	return stops, nil
 }
 
-// chatOutputs makes values of the answer. A model that thinks can spend all its
-// tokens on that, which looks like an empty answer.
+// chatOutputs converts an answer to the values of the output ports. A reasoning
+// model can spend all its tokens before it writes any text, so an empty,
+// truncated answer gets an error of its own.
 func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResult) (map[string]any, error) {
 	if answer.Text == "" && answer.Stop == "length" {
 		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model used up its tokens before it answered. Allow more in max_tokens. Model: %s.", m.ref)
@@ -141,7 +146,7 @@ func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResul
 		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model's answer is not an object, which the schema requires. Model: %s.", m.ref)
 	}
 	for name, value := range object {
-		if grows(name) {
+		if hasOwnPort(name) {
 			outputs[name] = value
 		}
 	}

@@ -10,17 +10,19 @@ import (
 	"sluice/providers"
 )
 
+// schemaField is checked in the draft (checkSchema) and again when the step
+// runs, because an edge may provide the schema.
 var schemaField = flow.Field{Name: "schema", Title: "Structured output (JSON Schema)", Type: flow.FieldJSON,
 	Help: "A JSON Schema of an object. The answer is then JSON that fits it, and each of its properties is an output port. It refers to no other documents and has at most 64 KiB and 5,000 parts, each counted as often as it is referred to."}
 
-// shapeChat grows an output port for each property of the typed schema, by
-// name.
-func shapeChat(n *flow.Node) flow.DynamicSchema {
+// chatPorts adds an output port for each property of the typed schema, sorted
+// by name so that the ports keep their order in the editor.
+func chatPorts(n *flow.Node) flow.DynamicSchema {
 	schema, _ := n.Config["schema"].(map[string]any)
 	properties, _ := schema["properties"].(map[string]any)
 	var shape flow.DynamicSchema
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if grows(name) {
+		if hasOwnPort(name) {
 			property, _ := properties[name].(map[string]any)
 			shape.Outputs = append(shape.Outputs, propertyPort(name, property))
 		}
@@ -28,19 +30,22 @@ func shapeChat(n *flow.Node) flow.DynamicSchema {
 	return shape
 }
 
-// grows reports whether a property has a port of its own: some names are taken.
-func grows(property string) bool {
+// hasOwnPort reports whether a property gets an output port. The names of the fixed
+// ports are reserved.
+func hasOwnPort(property string) bool {
 	return property != "" && property != "text" && property != "json" && property != "finish" && property != flow.ErrorPort
 }
 
+// propertyPort derives the port of a property from its title, description and
+// type.
 func propertyPort(name string, property map[string]any) flow.Port {
 	title, _ := property["title"].(string)
 	help, _ := property["description"].(string)
 	return flow.Port{Name: name, Title: cmp.Or(title, name), Help: cmp.Or(help, "The property "+name+" of the answer."), Type: propertyType(property["type"])}
 }
 
-// propertyType is the type of a port for a type of JSON Schema. What may be of
-// several types, such as text or null, is any value.
+// propertyType maps a JSON Schema type to a port type. A union such as text or
+// null maps to JSON, which accepts any value.
 func propertyType(kind any) flow.Type {
 	switch kind {
 	case "string":
@@ -55,6 +60,7 @@ func propertyType(kind any) flow.Type {
 	return flow.TypeJSON
 }
 
+// checkSchema reports a typed schema that is invalid.
 func checkSchema(n *flow.Node) []flow.Problem {
 	value := n.Config["schema"]
 	if value == nil {
@@ -66,7 +72,8 @@ func checkSchema(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// readSchema takes an object, or by an edge a text that is one.
+// readSchema returns the schema, which is an object or, from an edge, the JSON
+// text of one. It returns nil if there is no schema.
 func readSchema(in *flow.In) (map[string]any, error) {
 	value := in.Config["schema"]
 	if text, isText := value.(string); isText {
@@ -84,7 +91,8 @@ func readSchema(in *flow.In) (map[string]any, error) {
 	return schema, nil
 }
 
-// schemaProblem says what is wrong with a schema, empty when nothing is.
+// schemaProblem describes why a schema is invalid; it returns "" for a valid
+// one.
 func schemaProblem(value any) string {
 	schema, ok := value.(map[string]any)
 	if !ok || schema["type"] != "object" {

@@ -103,7 +103,7 @@ type busyOnce struct {
 
 func (b *busyOnce) Chat(ctx context.Context, at providers.Endpoint, r providers.ChatRequest, emit func(string)) (*providers.ChatResult, error) {
 	if b.keys = append(b.keys, r.Key); len(b.keys) == 1 {
-		return nil, &providers.Error{Kind: providers.KindRateLimited, Message: "OpenAI asks to slow down.", Retryable: true}
+		return nil, &providers.Error{Class: providers.ClassRateLimited, Message: "OpenAI asks to slow down.", Retryable: true}
 	}
 	return b.fakeProviders.Chat(ctx, at, r, emit)
 }
@@ -275,7 +275,7 @@ func TestChatSchemaProblems(t *testing.T) {
 	t.Run("bears properties of any form", func(t *testing.T) {
 		t.Parallel()
 		for _, properties := range []any{nil, "x", []any{}, map[string]any{"": 1, "a": nil, "b": []any{}}} {
-			shape := shapeChat(&flow.Node{Config: map[string]any{"schema": map[string]any{"properties": properties}}})
+			shape := chatPorts(&flow.Node{Config: map[string]any{"schema": map[string]any{"properties": properties}}})
 			for _, p := range shape.Outputs {
 				if p.Name == "" || p.Type != flow.TypeJSON || p.Help == "" {
 					t.Errorf("got %+v", p)

@@ -4,20 +4,22 @@ import (
 	"context"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers/builtin"
 )
 
-// maxLabels keeps one step from taking the model for minutes.
+// maxLabels bounds the computing time of a step, which grows with the number of
+// labels.
 const maxLabels = 200
 
-// The classify kind finds which of some labels fits a text, without training.
+// The classify kind picks the label that fits a text best, without training.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "classify", Title: "Classify", Group: groupBuiltin, Icon: "tags", Class: flow.Compute,
 		Summary: "Finds which of your labels fits a text best.",
 		Doc: "Scores how well each label fits the text, without any training. The scores add up to 1. " +
 			"A description after a colon, as in `billing: invoices, refunds, card charged twice`, makes labels much easier to tell apart; " +
-			"only the part before the colon is the label.\n\n" + honest +
+			"only the part before the colon is the label.\n\n" + builtinNote +
 			"Check `score` before acting on `label`: connect it to a condition such as `value >= 0.5` to send doubtful texts to a person.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to classify: a sentence to a few paragraphs of English, at most 200,000 characters."},
@@ -38,6 +40,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// checkLabels checks typed labels. Labels from an edge are checked when the
+// step runs.
 func checkLabels(n *flow.Node) []flow.Problem {
 	if labels := n.Config["labels"]; labels != nil {
 		if _, err := readLabels(labels); err != nil {
@@ -69,10 +73,12 @@ func classify(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	}}, nil
 }
 
+// readLabels parses labels of the form "name" or "name: description" and
+// rejects duplicate names, because the names are keys of the scores.
 func readLabels(v any) ([]builtin.Label, error) {
 	list, ok := textList(v)
 	if !ok {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "Labels must be a list of texts, or a text with one label per line; got %s.", kindWithArticle(v))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Labels must be a list of texts, or a text with one label per line; got %s.", errtext.Type(v))
 	}
 	if len(list) == 0 || len(list) > maxLabels {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "Wanted 1 to %d labels, got %d.", maxLabels, len(list))

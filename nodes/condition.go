@@ -5,10 +5,11 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/nodes/expression"
 )
 
-// The condition kind sends a value one of two ways. What hangs only on the
-// other way is skipped.
+// The condition kind sends a value to one of two ports. The engine skips the
+// nodes that depend only on the other one.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "condition", Title: "Condition", Group: groupControl, Icon: "split",
@@ -39,14 +40,16 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
+// checkCondition compiles the expression and checks that its result is a
+// boolean.
 func checkCondition(n *flow.Node) []flow.Problem {
 	source, _ := n.Config["expression"].(string)
 	if source == "" {
 		return nil // missing, which is reported as such
 	}
-	e, err := compileExpression(source)
+	e, err := expression.Compile(source)
 	if err == nil {
-		err = e.boolean()
+		err = e.CheckBoolean()
 	}
 	if err != nil {
 		return []flow.Problem{{Pointer: "/expression", Code: string(flow.CodeExpressionFailed), Detail: err.Error()}}
@@ -54,13 +57,15 @@ func checkCondition(n *flow.Node) []flow.Problem {
 	return nil
 }
 
+// decide evaluates the expression. A step that outputs nothing on a port marks
+// the edges from that port as dead.
 func decide(ctx context.Context, in *flow.In) (flow.Out, error) {
-	e, err := compileExpression(in.Text("expression"))
+	e, err := expression.Compile(in.Text("expression"))
 	if err != nil {
 		return flow.Out{}, err
 	}
 	value := in.Ports["value"]
-	taken, err := e.test(ctx, value)
+	taken, err := e.Test(ctx, value)
 	if err != nil {
 		return flow.Out{}, err
 	}

@@ -3,14 +3,15 @@ package nodes
 import (
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
 
 // The palette's groups.
 const (
+	// Groups of the palette.
 	groupAPI     = "API"
 	groupModels  = "AI models"
 	groupBuiltin = "Built in"
@@ -20,21 +21,24 @@ const (
 	groupCanvas  = "Canvas"
 )
 
+// Groups lists the groups in the order of the palette. Code has no kinds yet.
+var Groups = []string{groupAPI, groupModels, groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
+
 func ptr(f float64) *float64 { return &f }
 
-// wholeNumber is a field that must be a whole number from low to high: what
-// arrives by an edge was not held against the declaration.
+// wholeNumber returns an integer from low to high. Values from edges are
+// checked only here.
 func wholeNumber(in *flow.In, name string, low, high int) (int, error) {
 	f, ok := flow.Float(in.Config[name])
 	if !ok || f != math.Trunc(f) || f < float64(low) || f > float64(high) {
 		return 0, flow.Errorf(flow.CodeInputInvalid, "%q must be a whole number from %d to %d, got %s.",
-			name, low, high, truncate(flow.Text(in.Config[name]), 40))
+			name, low, high, errtext.Truncate(flow.Text(in.Config[name]), 40))
 	}
 	return int(f), nil
 }
 
-// textList reads a list of texts, or a text with one item per line. Blank items
-// are left out. ok is false when an item is neither text, number nor boolean.
+// textList converts a list of texts, or a text with one item per line. Blank
+// items are omitted. ok is false if an item is not a text, number or boolean.
 func textList(v any) (list []string, ok bool) {
 	items, isList := v.([]any)
 	if s, isText := v.(string); isText {
@@ -55,8 +59,8 @@ func textList(v any) (list []string, ok bool) {
 	return list, isList || v == nil
 }
 
-// checkURL finds a typed URL that no request can be sent to. A template is
-// judged when it is filled in, except where it can never work.
+// checkURL reports a typed URL that cannot be requested. A template is checked
+// after it is filled in, except for mistakes that no value can correct.
 func checkURL(n *flow.Node, field string) []flow.Problem {
 	raw, _ := n.Config[field].(string)
 	raw = flow.WithSampleSecrets(strings.TrimSpace(raw))
@@ -71,12 +75,4 @@ func checkURL(n *flow.Node, field string) []flow.Problem {
 		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "invalid", Detail: err.Error()}}
 	}
 	return nil
-}
-
-// truncate cuts a text to n characters and says so with an ellipsis.
-func truncate(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n]) + "…"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 	"sluice/providers"
 )
@@ -22,6 +23,8 @@ type credentialFiller struct {
 	used    bool                // since it was last reset
 }
 
+// secret returns the value of a credential, opened for the filler's host. Each
+// credential is opened once per step.
 func (c *credentialFiller) secret(ctx context.Context, name string) (string, error) {
 	c.used = true
 	if secret, known := c.secrets[name]; known {
@@ -39,6 +42,8 @@ func (c *credentialFiller) secret(ctx context.Context, name string) (string, err
 	return secret, nil
 }
 
+// text replaces the references in a text. escape encodes a secret for its
+// position, such as inside a URL; nil inserts it unchanged.
 func (c *credentialFiller) text(ctx context.Context, s flow.SecretText, escape func(before, secret string) string) (string, error) {
 	for _, name := range s.Credentials() {
 		if _, err := c.secret(ctx, name); err != nil {
@@ -58,6 +63,7 @@ const (
 	byEdge                      // data, which references nothing
 )
 
+// originOf returns byEdge if the field's value arrived by an edge, else typed.
 func (c *credentialFiller) originOf(field string, typed origin) origin {
 	if _, fed := c.in.Ports[field]; fed {
 		return byEdge
@@ -65,6 +71,8 @@ func (c *credentialFiller) originOf(field string, typed origin) origin {
 	return typed
 }
 
+// fill returns v with all references replaced by secrets, at any depth. v
+// itself is not changed.
 func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape func(before, secret string) string) (any, error) {
 	var err error
 	switch v := v.(type) {
@@ -104,7 +112,7 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape 
 // Sent unchanged, the receiver would get a name instead of a secret; resolved,
 // a caller could choose which secret is sent.
 func referenceAsData(name string) error {
-	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", truncate(name, 80))
+	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", errtext.Truncate(name, 80))
 }
 
 // targetURL returns the URL in a field of a node with its credentials filled in.
@@ -130,6 +138,7 @@ func targetURL(ctx context.Context, in *flow.In, field string, redact func(secre
 	return u, c, nil
 }
 
+// parseTarget parses a URL and returns errors that the run can show.
 func parseTarget(text string) (*url.URL, error) {
 	u, err := outbound.ParseURL(strings.TrimSpace(text))
 	if err != nil {

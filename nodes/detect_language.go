@@ -10,10 +10,10 @@ import (
 	"sluice/providers/builtin"
 )
 
-// languagesShown is how many languages the scores hold.
+// languagesShown is the number of languages in the output "scores".
 const languagesShown = 5
 
-// The detect_language kind tells which language a text is written in.
+// The detect_language kind detects the language of a text.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "detect_language", Title: "Detect language", Group: groupBuiltin, Icon: "languages", Class: flow.Compute,
@@ -57,6 +57,6 @@ func detectLanguage(ctx context.Context, model Model, in *flow.In) (flow.Out, er
 	return flow.Out{Outputs: map[string]any{"language": best.Code, "name": best.Name, "score": rounded(best.Score), "scores": scores}}, nil
 }
 
-// rounded is a score to six digits: what comes after them says nothing and
-// differs between machines.
+// rounded returns a score rounded to six digits. Further digits carry no
+// information and differ between machines.
 func rounded(score float64) json.Number { return flow.Number(math.Round(score*1e6) / 1e6) }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 )
 
 // documentFormats are the formats by the ending of a name.
@@ -108,7 +109,7 @@ func (r reading) unsupported(data []byte) string {
 	case bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0")):
 		return "This is a file of an older Office (DOC, XLS or PPT). Save it as DOCX, XLSX, PPTX or PDF; " + supported + "."
 	case r.Name != "":
-		what = "The file " + truncate(r.Name, 60)
+		what = "The file " + errtext.Truncate(r.Name, 60)
 	}
 	return what + " is not a document Sluice can read. " + supported + "."
 }
@@ -131,10 +132,10 @@ const maxAbout = 2000
 
 // short cuts what a document says about itself.
 func (t readText) short() readText {
-	t.Title = truncate(strings.ToValidUTF8(t.Title, ""), maxAbout)
+	t.Title = errtext.Truncate(strings.ToValidUTF8(t.Title, ""), maxAbout)
 	for name, value := range t.Meta {
 		if text, ok := value.(string); ok {
-			t.Meta[name] = truncate(text, maxAbout)
+			t.Meta[name] = errtext.Truncate(text, maxAbout)
 		}
 	}
 	return t
@@ -240,7 +241,7 @@ func parsePages(s string) ([]pageRange, error) {
 			r.last = r.first
 		}
 		if err != nil || r.first < 1 || r.last < r.first {
-			return nil, fmt.Errorf("wanted pages such as 3, 1-5 or 2,4-6, got %q", truncate(part, 40))
+			return nil, fmt.Errorf("wanted pages such as 3, 1-5 or 2,4-6, got %q", errtext.Truncate(part, 40))
 		}
 		list = append(list, r)
 	}
@@ -261,7 +262,7 @@ func (r reading) choose(count int, unit string) (numbers []int, refused string) 
 		}
 	}
 	if len(numbers) == 0 && count > 0 {
-		return nil, fmt.Sprintf("Wanted %ss %s, but there are only %d.", unit, truncate(r.Pages, 60), count)
+		return nil, fmt.Sprintf("Wanted %ss %s, but there are only %d.", unit, errtext.Truncate(r.Pages, 60), count)
 	}
 	return numbers, ""
 }

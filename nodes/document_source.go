@@ -55,7 +55,7 @@ func fetch(ctx context.Context, client HTTPClient, address string, limit int64, 
 func refusedAnswer(answer *outbound.Stream, host string) error {
 	defer answer.Body.Close()                                          //nolint:errcheck // nothing more is wanted of it
 	data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
-	return refused(host, answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
+	return statusError(host, answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 }
 
 // maxFileName is how long the name of a file may be, in characters.

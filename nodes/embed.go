@@ -8,7 +8,8 @@ import (
 	"sluice/providers/builtin"
 )
 
-// The embed kind turns a text into a vector that other programs can compare.
+// The embed kind converts a text to a vector for semantic search in other
+// programs.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "embed", Title: "Embed", Group: groupModels, Icon: "waypoints", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -59,7 +60,7 @@ func embed(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, nil
 }
 
-// embedHere uses the model inside Sluice.
+// embedHere uses the built-in model.
 func embedHere(ctx context.Context, model Model, in *flow.In, dimensions int) (flow.Out, error) {
 	if dimensions != 0 && dimensions != builtin.Dimensions {
 		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The built-in model always outputs %d numbers. Choose another model, or leave dimensions empty.", builtin.Dimensions)

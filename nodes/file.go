@@ -8,11 +8,10 @@ import (
 	"sluice/flow/redaction"
 )
 
-// maxFile is how large a file that is fetched may be, in bytes.
+// maxFile is the maximum size of a downloaded file in bytes.
 const maxFile = 512 << 20
 
-// The file kind brings a file into a run: one that Sluice keeps, or one that is
-// fetched.
+// The file kind outputs a stored file or downloads one.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "file", Title: "File", Group: groupSources, Icon: "file", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -36,12 +35,12 @@ var _ = register(func(d Deps) flow.Kind {
 		Example: flow.Example{Config: map[string]any{"url": "https://example.com/reports/{{year}}.pdf"}, Ports: map[string]any{"year": "2026"}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check:   checkFile,
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return giveFile(ctx, d.HTTP, in) },
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return outputFile(ctx, d.HTTP, in) },
 	}
 })
 
-// checkFile finds a node with two sources. One without any may be fed by edges,
-// which a node does not know of.
+// checkFile rejects two sources. A node without a typed source is valid, since
+// an edge may provide one.
 func checkFile(n *flow.Node) []flow.Problem {
 	if n.Config["file"] != nil && n.Config["url"] != nil && n.Config["url"] != "" {
 		return []flow.Problem{{Pointer: "/url", Code: "invalid", Detail: "give either a file or a URL, not both"}}
@@ -49,21 +48,21 @@ func checkFile(n *flow.Node) []flow.Problem {
 	return checkURL(n, "url")
 }
 
-func giveFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+func outputFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	file, address := in.Config["file"], in.Text("url")
 	switch {
 	case file != nil && address != "":
 		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is both a file and a URL. Give one of the two.")
 	case file != nil:
-		return keptFile(ctx, in, file)
+		return storedFile(ctx, in, file)
 	case address != "":
 		return fetchFile(ctx, client, in)
 	}
 	return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is neither a file nor a URL. Give one of the two.")
 }
 
-// keptFile passes a file on after making sure that it is there.
-func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
+// storedFile passes a stored file on after checking that it still exists.
+func storedFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
 	f, content, err := in.OpenFile(ctx, value)
 	if err != nil {
 		return flow.Out{}, err
@@ -72,6 +71,7 @@ func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
 	return fileOutputs(f.Value()), nil
 }
 
+// fetchFile downloads a file and stores it with the run.
 func fetchFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	var secrets redaction.Redactor // the name of a file can be the end of its URL
 	u, _, err := targetURL(ctx, in, "url", secrets.Add)

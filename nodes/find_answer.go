@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// maxPassages bounds what one answer carries.
+// maxPassages bounds the size of the output.
 const maxPassages = 50
 
 // The find_answer kind finds the passage of a text that answers a question.
@@ -16,7 +16,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Summary: "Finds the passage of a text that answers a question.",
 		Doc: "Scores every passage of the text, mostly a sentence each, by how well it answers the question, and outputs the best in the " +
 			"text's own words. When no passage comes near enough (a score below 0.3), `answer` is an empty text; `score` and " +
-			"`passages` then say how near it came.\n\n" + honest +
+			"`passages` then say how near it came.\n\n" + builtinNote +
 			"Connect the passages to a chat node to generate an answer from them.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "The text to search: English, at most 200,000 characters."},

@@ -6,8 +6,8 @@ import (
 	"sluice/flow"
 )
 
-// The first_of kind joins branches. Which edges count is decided by the engine:
-// skipped ones are left out, and only the first of the others arrives.
+// The first_of kind joins branches. The engine decides which edge counts: it
+// drops skipped ones and passes only the first of the rest (flow.Port.First).
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "first_of", Title: "First of", Group: groupControl, Icon: "merge",

@@ -129,7 +129,7 @@ func (h *memoryHost) Describe(ctx context.Context, _ string, ref hosted.Ref) (*h
 	defer h.mu.Unlock()
 	m := h.models[ref.Path()]
 	if m == nil {
-		return nil, &providers.Error{Kind: providers.KindNotFound, Message: "Replicate does not know the model " + ref.Path() + "."}
+		return nil, &providers.Error{Class: providers.ClassNotFound, Message: "Replicate does not know the model " + ref.Path() + "."}
 	}
 	return m, ctx.Err()
 }
@@ -188,7 +188,7 @@ func (h *memoryHost) find(id string) *memoryPrediction {
 func (h *memoryHost) Poll(ctx context.Context, _, id string) (*hosted.Prediction, error) {
 	p := h.find(id)
 	if p == nil {
-		return nil, &providers.Error{Kind: providers.KindNotFound, Message: "There is no such prediction."}
+		return nil, &providers.Error{Class: providers.ClassNotFound, Message: "There is no such prediction."}
 	}
 	h.mu.Lock()
 	p.polls++
@@ -210,7 +210,7 @@ func (h *memoryHost) Stream(ctx context.Context, _, url string, emit func(string
 	h.mu.Unlock()
 	for i, text := range p.text {
 		if i > 0 && p.breaks {
-			return &providers.Error{Kind: providers.KindUnavailable, Message: "It broke off.", Retryable: true}
+			return &providers.Error{Class: providers.ClassUnavailable, Message: "It broke off.", Retryable: true}
 		}
 		if err := sleep(ctx, time.Second); err != nil {
 			return err
@@ -274,9 +274,9 @@ func (h *memoryHost) Fetch(ctx context.Context, _, url string) (*hosted.Download
 	name := url[strings.LastIndexByte(url, '/')+1:]
 	switch {
 	case !ok:
-		return nil, &providers.Error{Kind: providers.KindUnavailable, Message: "The file that the model put out is gone."}
+		return nil, &providers.Error{Class: providers.ClassUnavailable, Message: "The file that the model put out is gone."}
 	case content == "breaks once" && h.fetches[url] == 1, content == "breaks for an attempt" && h.fetches[url] <= copyTries, content == "breaks":
-		broken := &brokenReader{Reader: strings.NewReader("bre"), err: &providers.Error{Kind: providers.KindUnavailable, Message: "It broke off.", Retryable: true}}
+		broken := &brokenReader{Reader: strings.NewReader("bre"), err: &providers.Error{Class: providers.ClassUnavailable, Message: "It broke off.", Retryable: true}}
 		return &hosted.Download{Name: name, Size: -1, Body: io.NopCloser(broken)}, nil
 	case content == "hangs":
 		return &hosted.Download{Name: name, Size: -1, Body: io.NopCloser(hangingReader{ctx})}, nil

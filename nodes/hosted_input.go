@@ -12,16 +12,16 @@ import (
 	"sluice/providers/hosted"
 )
 
-// input is what the model is given: only what was typed or came by an edge,
-// each value as the schema wants it. Files are uploaded and secrets looked up
-// last, when everything else is known to be right.
+// input returns the inputs to send: only those that were typed or connected,
+// coerced to the types of the model's schema. Files are uploaded and secrets
+// opened last, after all checks, so that a rejected input costs nothing.
 func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]any, error) {
-	given, err := givenInput(s.in)
+	given, err := collectInput(s.in)
 	if err != nil {
 		return nil, err
 	}
-	values := fitInput(form, given)
-	if problems := append(form.Check(asAddresses(form, values)), form.Missing(values)...); len(problems) > 0 {
+	values := coerceInput(form, given)
+	if problems := append(form.Check(withSampleURLs(form, values)), form.Missing(values)...); len(problems) > 0 {
 		return nil, badInput(s.m.ref, problems)
 	}
 	for i := range form.Fields {
@@ -40,8 +40,8 @@ func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]a
 	return values, nil
 }
 
-// openInput fills in the inputs of a model without an input schema. A value
-// that was stored as a secret stays one, whatever its name.
+// openInput fills in the inputs of a model without an input schema. An input
+// whose name looks like a secret is treated as one.
 func (s *hostedStep) openInput(ctx context.Context, values map[string]any) (map[string]any, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := hosted.Field{Name: name, Widget: hosted.WidgetJSON}
@@ -56,24 +56,25 @@ func (s *hostedStep) openInput(ctx context.Context, values map[string]any) (map[
 	return values, nil
 }
 
-// asAddresses is the input as it will be checked: inside of JSON, what is a
-// file now will be an address.
-func asAddresses(form *hosted.Form, values map[string]any) map[string]any {
+// withSampleURLs returns the input as it will be checked: files inside JSON are
+// replaced by a sample URL, because uploading replaces them by URLs.
+func withSampleURLs(form *hosted.Form, values map[string]any) map[string]any {
 	out := maps.Clone(values)
 	for i := range form.Fields {
 		if f := &form.Fields[i]; f.Widget == hosted.WidgetJSON && values[f.Name] != nil {
-			out[f.Name] = asAddress(values[f.Name])
+			out[f.Name] = withSampleURL(values[f.Name])
 		}
 	}
 	return out
 }
 
-func asAddress(v any) any {
+// withSampleURL replaces the file values in v, at any depth.
+func withSampleURL(v any) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = asAddress(v[i])
+			out[i] = withSampleURL(v[i])
 		}
 		return out
 	case map[string]any:
@@ -82,14 +83,14 @@ func asAddress(v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[name] = asAddress(item)
+			out[name] = withSampleURL(item)
 		}
 		return out
 	}
 	return v
 }
 
-// badInput lists what is wrong with the input, each with its field.
+// badInput returns the error for invalid inputs, listing all of them.
 func badInput(model string, problems []hosted.Problem) error {
 	var b strings.Builder
 	b.WriteString("The model does not take this input.")
@@ -99,9 +100,9 @@ func badInput(model string, problems []hosted.Problem) error {
 	return flow.Errorf(flow.CodeInputInvalid, "%s Model: %s.", b.String(), model)
 }
 
-// givenInput is what was set, by name of the input: what came by an edge, else
-// typed inputs take precedence over those in the object of all inputs.
-func givenInput(in *flow.In) (map[string]any, error) {
+// collectInput collects the inputs by name. Edges take precedence over typed
+// fields, and single inputs over the object of all inputs.
+func collectInput(in *flow.In) (map[string]any, error) {
 	given, ok := inputObject(firstSet(in.Ports[allInputs], in.Config[allInputs]))
 	if !ok {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%s must be a JSON object with the model's inputs by name.", allInputs)
@@ -123,8 +124,8 @@ func firstSet(a, b any) any { // cmp.Or cannot compare objects
 	return b
 }
 
-// inputObject copies an object, or parses one written as JSON. Nil or an empty
-// text is an object without inputs.
+// inputObject returns a copy of an object, which may be given as JSON text. Nil
+// and an empty text are an empty object.
 func inputObject(value any) (map[string]any, bool) {
 	if text, isText := value.(string); isText && strings.TrimSpace(text) == "" {
 		value = nil
@@ -145,15 +146,14 @@ func inputObject(value any) (map[string]any, bool) {
 	return maps.Clone(object), ok
 }
 
-// fitInput gives values the types that the schema wants where nothing can be
-// lost by it. A null is not set, and neither is an empty text where no text is
-// wanted.
-func fitInput(form *hosted.Form, given map[string]any) map[string]any {
+// coerceInput coerces values to the types in the schema where this loses nothing.
+// Null means not set, and so does an empty text where no text is expected.
+func coerceInput(form *hosted.Form, given map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range given {
 		i := slices.IndexFunc(form.Fields, func(f hosted.Field) bool { return f.Name == name })
 		if i >= 0 {
-			value = fitField(&form.Fields[i], value)
+			value = coerceField(&form.Fields[i], value)
 		}
 		if value != nil {
 			out[name] = value
@@ -162,7 +162,8 @@ func fitInput(form *hosted.Form, given map[string]any) map[string]any {
 	return out
 }
 
-func fitField(f *hosted.Field, value any) any {
+// coerceField coerces the value of one input; nil means not set.
+func coerceField(f *hosted.Field, value any) any {
 	if value == "" && f.Widget != hosted.WidgetText && f.Widget != hosted.WidgetTextarea {
 		return nil
 	}
@@ -180,18 +181,18 @@ func fitField(f *hosted.Field, value any) any {
 		items, _ := f.Schema["items"].(map[string]any)
 		out := make([]any, len(list))
 		for i := range list {
-			out[i] = fitType(items["type"], list[i])
+			out[i] = coerceType(items["type"], list[i])
 		}
 		return out
 	case hosted.WidgetFile, hosted.WidgetSecret:
 		return value
 	}
-	return fitType(f.Schema["type"], value)
+	return coerceType(f.Schema["type"], value)
 }
 
-// fitType coerces to a type of JSON Schema; what cannot be coerced stays as it
-// is, for the check to name.
-func fitType(kind, value any) any {
+// coerceType coerces a value to a JSON Schema type. A value that cannot be coerced
+// is returned unchanged, and Form.Check reports it.
+func coerceType(kind, value any) any {
 	var err error
 	was := value
 	switch kind {
@@ -214,7 +215,7 @@ func fitType(kind, value any) any {
 	return value
 }
 
-// fill replaces the secrets and the files in a value.
+// fill replaces secrets and files in the value of an input.
 func (s *hostedStep) fill(ctx context.Context, f *hosted.Field, value any) (any, error) {
 	if f.Widget == hosted.WidgetSecret {
 		return s.in.Secret(ctx, value, hostOf(s.host.Address()))
@@ -222,8 +223,7 @@ func (s *hostedStep) fill(ctx context.Context, f *hosted.Field, value any) (any,
 	return s.upload(ctx, f, value)
 }
 
-// upload replaces the file values in a value, at any depth, by URLs that the
-// model can read.
+// upload replaces file values, at any depth, by URLs that the model can read.
 func (s *hostedStep) upload(ctx context.Context, f *hosted.Field, value any) (any, error) {
 	var err error
 	switch v := value.(type) {
@@ -253,7 +253,8 @@ func (s *hostedStep) upload(ctx context.Context, f *hosted.Field, value any) (an
 	return value, nil
 }
 
-// putFile uploads a file, once however often it is given.
+// putFile uploads a file and returns its URL. A file that is used several times
+// is uploaded once.
 func (s *hostedStep) putFile(ctx context.Context, value map[string]any) (string, error) {
 	id, _ := flow.FileID(value)
 	if address, ok := s.uploaded[id]; ok {

@@ -12,18 +12,18 @@ import (
 	"sluice/providers/hosted"
 )
 
-// The hosted_model kind runs a model of the hosting platform. Its inputs are
-// those of the chosen model (hosted_shape.go, hosted_input.go); how a
-// prediction is started, followed and given up is in hosted_run.go, and what
-// becomes of its output in hosted_output.go.
-var _ = register(func(d Deps) flow.Kind { return hostedKind(d, usualPace) })
+// The hosted_model kind runs a model of the hosting platform. Its fields are
+// the inputs of the chosen model (hosted_shape.go, hosted_input.go).
+// hosted_run.go starts, follows and cancels a prediction; hosted_output.go
+// stores its output.
+var _ = register(func(d Deps) flow.Kind { return hostedKind(d, defaultTiming) })
 
-// hostProvider is the platform as credentials and prices name it.
+// hostProvider is the platform's name in credentials and prices.
 const hostProvider = "replicate"
 
 var taskHosted = task{name: "hosted", what: "host models", example: "black-forest-labs/flux-schnell"}
 
-func hostedKind(d Deps, pace pace) flow.Kind {
+func hostedKind(d Deps, pace timing) flow.Kind {
 	h := &hostedModels{deps: d, pace: pace}
 	return flow.Kind{
 		Name: "hosted_model", Title: "Hosted model", Group: groupModels, Icon: "boxes", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -59,7 +59,7 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 			Ports:  map[string]any{"animal": "fox"},
 		},
 		Sends: &flow.Destination{Hosts: func(*flow.Node) []string { return h.hosts() }},
-		Open:  inputPrefix, DynamicSchema: shapeHosted, Check: checkHosted,
+		Open:  inputPrefix, DynamicSchema: hostedSchema, Check: checkHosted,
 		Run: h.run, Cleanup: h.abandon, Charge: chargeHosted,
 	}
 }
@@ -172,7 +172,7 @@ func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
 		}
 	}
 	var problems []flow.Problem
-	for _, p := range form.Check(asAddresses(form, fitInput(form, typed))) {
+	for _, p := range form.Check(withSampleURLs(form, coerceInput(form, typed))) {
 		problems = append(problems, flow.Problem{Pointer: flow.Pointer(inputPrefix + p.Field), Code: "invalid", Detail: p.Detail})
 	}
 	return problems
@@ -198,7 +198,7 @@ func fillsIn(v any) bool {
 // hostedModels runs nodes of the kind.
 type hostedModels struct {
 	deps Deps
-	pace pace
+	pace timing
 }
 
 func (h *hostedModels) abandon(ctx context.Context, in *flow.In) error {
@@ -206,7 +206,7 @@ func (h *hostedModels) abandon(ctx context.Context, in *flow.In) error {
 	if !ok || h.deps.Host == nil {
 		return nil // nothing was begun
 	}
-	s, err := h.enter(ctx, in)
+	s, err := h.open(ctx, in)
 	if err != nil {
 		return err
 	}

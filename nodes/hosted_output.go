@@ -20,14 +20,14 @@ const (
 	copyTries = 3
 )
 
-// interrupted knows the failures that are the platform's and not the model's,
-// as it words and numbers them.
+// interrupted matches the texts and the code (PA) of failures that the platform
+// caused and not the model.
 var interrupted = regexp.MustCompile(`(?i)interrupted|please (re)?try again|please retry|\bcode: PA\b`)
 
-// ended makes the outputs of a prediction that succeeded, or says why it did
-// not. One that cannot give an output any more is forgotten first, so that
-// another attempt begins another.
-func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
+// finish returns the outputs of a prediction that succeeded, or the reason why
+// it did not. After a failure it first deletes the stored ID, so that a retry
+// starts a new prediction.
+func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
 	var out flow.Out
 	if !s.state.counted {
 		out.Usage = s.m.usage(providers.Usage{InputTokens: p.InputTokens, OutputTokens: p.OutputTokens}, p.Seconds)
@@ -39,28 +39,28 @@ func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out,
 		return out, failure
 	}
 	c := &copier{host: s.host, secret: s.m.access.Secret, in: s.in, kept: map[string]any{}, pause: s.pace.first, left: 2 * s.maxFile}
-	output := hosted.Output{Kind: s.state.kind, Joined: s.state.joined}
+	output := hosted.Output{Type: s.state.kind, Joined: s.state.joined}
 	if s.pin != nil {
 		output = s.pin.form.Output
 	}
 	value, err := c.output(ctx, output, p.Output)
 	if err != nil {
-		return s.paid(ctx, out), s.notCopied(ctx, err)
+		return s.recordUsage(ctx, out), s.copyError(ctx, err)
 	}
 	out.Outputs = map[string]any{"output": value}
 	object, _ := value.(map[string]any)
 	for _, property := range output.Properties {
-		if v, given := object[property.Name]; given && v != nil && growsOutput(property.Name) {
+		if v, given := object[property.Name]; given && v != nil && hasOwnOutputPort(property.Name) {
 			out.Outputs[property.Name] = v
 		}
 	}
 	return out, nil
 }
 
-// paid is what a step that could not copy the output has used all the same.
-// Another attempt may go on with the same prediction, so that it is counted is
-// on disk first; where that fails, another attempt counts it.
-func (s *hostedStep) paid(ctx context.Context, out flow.Out) flow.Out {
+// recordUsage returns the usage of a step that could not copy the output. A retry
+// continues with the same prediction, so the step first records on disk that
+// the usage was counted; if that fails, the retry counts it.
+func (s *hostedStep) recordUsage(ctx context.Context, out flow.Out) flow.Out {
 	if errors.Is(ctx.Err(), context.Canceled) { // no attempt of this run follows, or nobody hears of this one
 		return out
 	}
@@ -73,7 +73,7 @@ func (s *hostedStep) paid(ctx context.Context, out flow.Out) flow.Out {
 	return out
 }
 
-// failure is why a prediction that has ended gives no output, or nil.
+// failure returns the reason why a completed prediction has no output, or nil.
 func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
 	about := " Model: " + s.m.ref + ". Prediction: " + cmp.Or(p.WebURL, p.ID) + "."
 	switch {
@@ -95,6 +95,8 @@ func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
 	return nil
 }
 
+// asSentence adds a full stop if the text, which must not be empty, ends
+// without punctuation.
 func asSentence(text string) string {
 	if strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
@@ -102,9 +104,9 @@ func asSentence(text string) string {
 	return text + "."
 }
 
-// notCopied words what kept a file of the output from being copied. The
-// prediction is not forgotten: another attempt may copy it.
-func (s *hostedStep) notCopied(ctx context.Context, err error) error {
+// copyError converts an error of copying a file. The stored ID of the
+// prediction stays, so that a retry can copy the file again.
+func (s *hostedStep) copyError(ctx context.Context, err error) error {
 	if errors.Is(err, errOutputTooLarge) {
 		return flow.Errorf(flow.CodeOutputInvalid, "The files that the model put out have more than %s together, twice the most that one file may have. Ask the model for fewer or smaller ones, or let the operator raise SLUICE_MAX_FILE. Model: %s.",
 			flow.Size(2*s.maxFile), s.m.ref)
@@ -114,17 +116,18 @@ func (s *hostedStep) notCopied(ctx context.Context, err error) error {
 		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than Sluice keeps. %s", own.Message)
 	}
 	e, ok := errors.AsType[*providers.Error](err)
-	if ok && e.Kind == providers.KindTooLarge {
+	if ok && e.Class == providers.ClassTooLarge {
 		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than %s, the most that is kept. Let the operator raise SLUICE_MAX_FILE. Model: %s.", flow.Size(s.maxFile), s.m.ref)
 	}
-	if ok && e.Kind == providers.KindUnavailable && !e.Retryable { // it is gone
-		e = &providers.Error{Kind: providers.KindBadAnswer, Message: e.Message, RequestID: e.RequestID}
+	if ok && e.Class == providers.ClassUnavailable && !e.Retryable { // it is gone
+		e = &providers.Error{Class: providers.ClassBadAnswer, Message: e.Message, RequestID: e.RequestID}
 		return s.m.failed(ctx, e)
 	}
 	return s.m.failed(ctx, err)
 }
 
-// copier makes a value of an output, with every file in it copied.
+// copier converts an output to a value of the flow and stores all its files,
+// because the platform deletes them after an hour.
 type copier struct {
 	host   hosted.Host
 	secret string
@@ -134,17 +137,18 @@ type copier struct {
 	left   int64 // bytes that all files of the output may still have
 }
 
+// output converts the whole output.
 func (c *copier) output(ctx context.Context, o hosted.Output, v any) (any, error) {
-	switch o.Kind {
+	switch o.Type {
 	case hosted.OutputText:
 		v = joined(v)
 	case hosted.OutputObject:
 		return c.object(ctx, o, v)
 	}
-	return c.value(ctx, o.Kind, v)
+	return c.value(ctx, o.Type, v)
 }
 
-// joined puts the pieces of a text together.
+// joined concatenates a list of texts. Anything else is returned unchanged.
 func joined(v any) any {
 	list, ok := v.([]any)
 	var b strings.Builder
@@ -159,14 +163,15 @@ func joined(v any) any {
 	return b.String()
 }
 
+// object converts an object output, each property by its own type.
 func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return c.value(ctx, hosted.OutputJSON, v)
 	}
-	kinds := map[string]hosted.OutputKind{}
+	kinds := map[string]hosted.OutputType{}
 	for _, p := range o.Properties {
-		kinds[p.Name] = p.Kind
+		kinds[p.Name] = p.Type
 	}
 	out := make(map[string]any, len(object))
 	for name, item := range object {
@@ -178,10 +183,9 @@ func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error
 	return out, nil
 }
 
-// value copies the files inside a value of a kind: where the schema says that
-// there are files, every address is one; elsewhere, what is on the platform's
-// own delivery host.
-func (c *copier) value(ctx context.Context, kind hosted.OutputKind, v any) (out any, err error) {
+// value stores the files in a value. In a file output every URL is a file;
+// elsewhere only URLs of the platform's delivery host are.
+func (c *copier) value(ctx context.Context, kind hosted.OutputType, v any) (out any, err error) {
 	switch v := v.(type) {
 	case string:
 		declared := kind == hosted.OutputFile || kind == hosted.OutputFiles
@@ -209,7 +213,7 @@ func (c *copier) value(ctx context.Context, kind hosted.OutputKind, v any) (out 
 	return v, nil
 }
 
-// deliveryHost serves what models put out, itself and by subdomains.
+// deliveryHost and its subdomains serve the outputs of models.
 const deliveryHost = "replicate.delivery"
 
 func delivered(s string) bool {
@@ -220,8 +224,8 @@ func delivered(s string) bool {
 	return err == nil && (u.Hostname() == deliveryHost || strings.HasSuffix(u.Hostname(), "."+deliveryHost))
 }
 
-// keep copies a file, once however often it is named, and again when the way
-// breaks off.
+// keep stores the file at a URL. A URL that occurs several times is downloaded
+// once. Transient failures are retried.
 func (c *copier) keep(ctx context.Context, address string) (any, error) {
 	if file, ok := c.kept[address]; ok {
 		return file, nil
@@ -245,6 +249,7 @@ func (c *copier) keep(ctx context.Context, address string) (any, error) {
 	}
 }
 
+// fetch downloads and stores one file.
 func (c *copier) fetch(ctx context.Context, address string) (map[string]any, error) {
 	file, err := c.host.Fetch(ctx, c.secret, address)
 	if err != nil {
@@ -262,14 +267,15 @@ func (c *copier) fetch(ctx context.Context, address string) (map[string]any, err
 	return value, err
 }
 
-// source remembers how reading failed, and ends where there is no room.
+// source is a reader with a size limit. It remembers its own error, so that the
+// cause is reported and not the store's error about it.
 type source struct {
 	io.Reader
 	left int64
 	err  error
 }
 
-// errOutputTooLarge is about all files of an output together.
+// errOutputTooLarge reports that all files of an output together are too large.
 var errOutputTooLarge = errors.New("the files of the output are too large")
 
 func (s *source) Read(b []byte) (int, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // quickPace follows predictions of a stand-in that takes no time.
-var quickPace = pace{first: time.Millisecond, most: 5 * time.Millisecond, held: 10 * time.Second, spoken: 10 * time.Second, rest: time.Minute, rests: time.Minute, give: time.Hour, grace: time.Second}
+var quickPace = timing{first: time.Millisecond, most: 5 * time.Millisecond, held: 10 * time.Second, spoken: 10 * time.Second, rest: time.Minute, rests: time.Minute, give: time.Hour, grace: time.Second}
 
 // onPlatform runs a node of a model against the stand-in for the platform, over
 // HTTP and by the client that Sluice uses.

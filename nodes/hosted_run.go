@@ -12,8 +12,9 @@ import (
 	"sluice/providers/hosted"
 )
 
-// pace is how a prediction is followed. Tests use another.
-type pace struct {
+// timing holds the intervals and limits for following a prediction. Tests use
+// shorter ones.
+type timing struct {
 	first, most time.Duration // between two polls, growing
 	held        time.Duration // how long a step keeps its worker for one prediction
 	spoken      time.Duration // how long while its text comes, since the step began
@@ -22,39 +23,43 @@ type pace struct {
 	grace       time.Duration // how long a start that is cut short may take to tell the ID
 }
 
-// usualPace asks often at first: many models are done in a second. A rest is
-// longer than flow.HeldBackoff, since only then the worker is released, and far
-// shorter than the hour for which the platform keeps an output. Even text that
-// comes on and on leaves time to spare of the ten minutes a step may take.
-var usualPace = pace{
+// defaultTiming polls often at first, because many models finish within a second.
+// rest is longer than flow.HeldBackoff, since only then the worker is released,
+// and much shorter than the hour for which the platform keeps an output. spoken
+// is half of the step's time limit, so even endless text leaves time to suspend
+// the step.
+var defaultTiming = timing{
 	first: 500 * time.Millisecond, most: 5 * time.Second, held: time.Minute, spoken: flow.ModelTimeout / 2,
 	rest: flow.HeldBackoff + time.Second, rests: time.Minute,
 	give: 24 * time.Hour, grace: time.Second,
 }
 
-// badAnswers is how many answers in a row may make no sense before a poll is
-// given up.
-const badAnswers = 5
+// maxBadAnswers is the number of consecutive malformed responses after which
+// polling fails.
+const maxBadAnswers = 5
 
-// hostedStep is one step of the kind at work.
+// hostedStep is the state of a running step. state is what survives a crash;
+// the rest is rebuilt from the node.
 type hostedStep struct {
-	host     hosted.Host
-	pace     pace
-	in       *flow.In
-	m        *target
-	pin      *pin // nil: the node keeps no schema
-	began    time.Time
-	maxFile  int64 // bytes
-	state    predictionState
-	uploaded map[string]string // URLs by file ID
-	nonsense int               // bad answers in a row
+	host       hosted.Host
+	pace       timing
+	in         *flow.In
+	m          *target
+	pin        *pin // nil: the node keeps no schema
+	began      time.Time
+	maxFile    int64 // bytes
+	state      predictionState
+	uploaded   map[string]string // URLs by file ID
+	badAnswers int               // bad answers in a row
 }
 
+// run starts a prediction, or continues the one whose ID an earlier attempt
+// stored, and waits for its end.
 func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if h.deps.Host == nil || h.deps.Models == nil {
 		return flow.Out{}, errAbsent
 	}
-	s, err := h.enter(ctx, in)
+	s, err := h.open(ctx, in)
 	if err == nil {
 		err = s.prepare(ctx)
 	}
@@ -74,14 +79,14 @@ func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return s.follow(ctx, p)
 }
 
-// enter finds the model and the credential.
-func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, error) {
+// open resolves the model and the credential.
+func (h *hostedModels) open(ctx context.Context, in *flow.In) (*hostedStep, error) {
 	ref, err := hostedRef(in.Config)
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%v", err)
 	}
 	s := &hostedStep{host: h.deps.Host, pace: h.pace, in: in, began: time.Now(), maxFile: cmp.Or(h.deps.MaxFile, 512<<20), m: &target{ref: hostProvider + "/" + ref.Path(), model: ref.String()}}
-	if err := s.m.enter(ctx, in, hostProvider, taskHosted); err != nil {
+	if err := s.m.open(ctx, in, hostProvider, taskHosted); err != nil {
 		return nil, err
 	}
 	if host := hostOf(s.host.Address()); s.m.preset.Wire != providers.WireHost || !s.m.access.May(host) {
@@ -90,7 +95,7 @@ func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, err
 	return s, nil
 }
 
-// prepare reads the kept schema and the price, before anything is paid for.
+// prepare reads the stored schema and the price before anything is charged.
 func (s *hostedStep) prepare(ctx context.Context) (err error) {
 	if schema := s.in.Config["schema"]; schema != nil {
 		pin, why := readPin(schema)
@@ -105,7 +110,8 @@ func (s *hostedStep) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// begin starts a prediction and returns once its ID is on disk.
+// begin starts a prediction and returns once its ID is on disk. From then on a
+// crash cannot make the step pay twice.
 func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Prediction, error) {
 	ref, official, form, err := s.describe(ctx, models)
 	if err != nil {
@@ -119,25 +125,25 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 		return nil, err
 	}
 	p, err := s.start(ctx, hosted.StartRequest{
-		Ref: ref, Official: official, Input: input, Stream: form.Output.Kind == hosted.OutputText,
+		Ref: ref, Official: official, Input: input, Stream: form.Output.Type == hosted.OutputText,
 		Wait:        time.Duration(s.in.Int("hold_s")) * time.Second,
 		CancelAfter: s.pace.give, // a net below one whose ID gets lost
 	})
 	if err != nil {
 		return nil, s.m.failed(ctx, err)
 	}
-	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Kind, joined: form.Output.Joined}
+	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Type, joined: form.Output.Joined}
 	if err := s.in.Save(ctx, s.state.value()); err != nil {
 		if errors.Is(err, flow.ErrNotSaved) { // else another worker may go on with it
-			s.lose(ctx)
+			s.cancelLost(ctx)
 		}
 		return nil, err
 	}
 	return p, nil
 }
 
-// describe finds the version and the form: as the node keeps them, else as the
-// platform has them now.
+// describe returns the version and the form, from the node's stored schema or
+// else from the platform.
 func (s *hostedStep) describe(ctx context.Context, models HostedModels) (hosted.Ref, bool, *hosted.Form, error) {
 	ref, err := hostedRef(s.in.Config)
 	if err != nil || s.pin != nil {
@@ -157,8 +163,9 @@ func (p *pin) formOrNil() *hosted.Form {
 	return p.form
 }
 
-// start begins the prediction. A start that is cut short gets a moment to tell
-// the ID: without it nobody could cancel what may have begun.
+// start creates the prediction. When ctx ends during the request, start waits
+// another pace.grace for the ID: without the ID the prediction could not be
+// canceled.
 func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.Prediction, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -169,32 +176,32 @@ func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.
 	return s.host.Start(longer, s.m.access.Secret, r)
 }
 
-// losePatience is how long the platform may take to hear that a prediction
-// whose ID could not be kept is not wanted. A shutdown leaves half a second of
-// it; what then remains ends after pace.give.
-const losePatience = 5 * time.Second
+// cancelTimeout bounds the request that cancels a prediction whose ID could not
+// be stored. During a shutdown only half a second is left; a prediction that
+// survives it is canceled by the platform after pace.give.
+const cancelTimeout = 5 * time.Second
 
-// lose cancels a prediction whose ID could not be put on disk: nobody would
-// find it again.
-func (s *hostedStep) lose(ctx context.Context) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), losePatience)
+// cancelLost cancels a prediction whose ID could not be stored, because no later
+// attempt could find it.
+func (s *hostedStep) cancelLost(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer stop()
 	_ = s.host.Cancel(ctx, s.m.access.Secret, s.state.id) // there is nobody left to tell
 }
 
-// follow waits for the end of the prediction: for a while with its worker, then
-// without one.
+// follow waits for the prediction to end. It holds the worker for pace.held, or
+// while text arrives, and then suspends the step.
 func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
 	live := s.listen(ctx)
 	defer live.stop()
 	since := time.Now()
 	for pause := s.pace.first; ; pause = min(pause*3/2, s.pace.most) {
 		if p != nil && p.State.Ended() {
-			return s.ended(ctx, p)
+			return s.finish(ctx, p)
 		}
-		quiet := time.Since(since) >= s.pace.held && !live.speaks(s.pace.most)
+		quiet := time.Since(since) >= s.pace.held && !live.isActive(s.pace.most)
 		if s.state.rests > 0 || quiet || time.Since(s.began) >= s.pace.spoken {
-			return s.putOff()
+			return s.suspend()
 		}
 		if err := live.wait(ctx, pause); err != nil {
 			return flow.Out{}, err
@@ -206,23 +213,23 @@ func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out
 	}
 }
 
-// poll asks for the prediction; nil is for a transient failure, so
-// that nothing but the time limit ends the wait for what is being paid for.
+// poll reads the prediction. It returns nil, nil after a transient failure: the
+// prediction is being paid for, so only the time limit may end the wait.
 func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	p, err := s.host.Poll(ctx, s.m.access.Secret, s.state.id)
 	e, ok := errors.AsType[*providers.Error](err)
 	switch {
 	case err == nil:
-		s.nonsense = 0
+		s.badAnswers = 0
 		return p, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case ok && e.Kind == providers.KindBadAnswer && s.nonsense < badAnswers:
-		s.nonsense++
+	case ok && e.Class == providers.ClassBadAnswer && s.badAnswers < maxBadAnswers:
+		s.badAnswers++
 		return nil, nil
 	case ok && e.Retryable:
 		return nil, nil
-	case ok && e.Kind == providers.KindNotFound:
+	case ok && e.Class == providers.ClassNotFound:
 		if err := s.in.Save(ctx, nil); err != nil {
 			return nil, err
 		}
@@ -231,9 +238,9 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	return nil, s.m.failed(ctx, err)
 }
 
-// putOff suspends the run without a worker. A prediction without news for a day
-// is given up; the engine then cancels it.
-func (s *hostedStep) putOff() (flow.Out, error) {
+// suspend suspends the step, which releases the worker. After pace.give it fails
+// the step instead, and the engine cancels the prediction.
+func (s *hostedStep) suspend() (flow.Out, error) {
 	now := s.in.Now()
 	if now.Sub(s.state.begun) >= s.pace.give {
 		return flow.Out{}, flow.Errorf(flow.CodeStepTimeout, "The model was not done after %s, so its prediction is canceled. Model: %s.", s.pace.give, s.m.ref)
@@ -243,13 +250,13 @@ func (s *hostedStep) putOff() (flow.Out, error) {
 	return flow.Out{Suspend: &flow.Suspension{Until: now.Add(rest), State: s.state.value()}}, nil
 }
 
-// predictionState is what a step must not forget: which prediction is its own,
-// and what is needed to make outputs of it without asking about the model again.
+// predictionState is stored with the step. It identifies the prediction and
+// holds what is needed to convert its output without reading the model again.
 type predictionState struct {
 	id, stream string
 	begun      time.Time
 	rests      int
-	kind       hosted.OutputKind
+	kind       hosted.OutputType
 	joined     bool
 	counted    bool // what it took is in the usage of an attempt that failed
 }
@@ -264,6 +271,6 @@ func readState(value any) (p predictionState, known bool) {
 	begun, _ := flow.Float(m["begun"])
 	rests, _ := flow.Float(m["rests"])
 	p = predictionState{id: flow.Text(m["prediction"]), stream: flow.Text(m["stream"]), begun: time.Unix(int64(begun), 0),
-		rests: int(rests), kind: hosted.OutputKind(flow.Text(m["kind"])), joined: m["joined"] == true, counted: m["counted"] == true}
+		rests: int(rests), kind: hosted.OutputType(flow.Text(m["kind"])), joined: m["joined"] == true, counted: m["counted"] == true}
 	return p, p.id != ""
 }

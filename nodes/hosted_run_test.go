@@ -40,10 +40,10 @@ func TestHostedModelPolls(t *testing.T) {
 }
 
 func TestHostedModelPollsThroughTrouble(t *testing.T) {
-	away := &providers.Error{Kind: providers.KindUnavailable, Message: "Away.", Retryable: true}
-	nonsense := &providers.Error{Kind: providers.KindBadAnswer, Message: "Nonsense."}
-	auth := &providers.Error{Kind: providers.KindAuth, Message: "Not you."}
-	lost := &providers.Error{Kind: providers.KindNotFound, Message: "Lost."}
+	away := &providers.Error{Class: providers.ClassUnavailable, Message: "Away.", Retryable: true}
+	nonsense := &providers.Error{Class: providers.ClassBadAnswer, Message: "Nonsense."}
+	auth := &providers.Error{Class: providers.ClassAuth, Message: "Not you."}
+	lost := &providers.Error{Class: providers.ClassNotFound, Message: "Lost."}
 	tests := []struct {
 		name  string
 		poll  func(n int) error
@@ -201,7 +201,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 1 || passed() != 3*time.Second {
 				t.Errorf("%d canceled after %s", r.host.canceled(), passed())
 			}
-			if net := r.host.asked[0].CancelAfter; net != usualPace.give {
+			if net := r.host.asked[0].CancelAfter; net != defaultTiming.give {
 				t.Errorf("the platform ends it after %s", net)
 			}
 		})

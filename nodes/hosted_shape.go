@@ -21,8 +21,8 @@ const (
 	maxPin = 256 << 10
 )
 
-// pin is a model's schema as a node keeps it, made ready to use. It is shared
-// and never changed.
+// pin is a parsed schema that a node stores. It is shared between goroutines
+// and never modified.
 type pin struct {
 	version  string
 	official bool
@@ -31,11 +31,12 @@ type pin struct {
 	weight   int // bytes of memory, roughly
 }
 
-// pins keeps what was made of schemas lately: the same one is asked for at
-// every change of a draft, and making a form takes milliseconds.
+// pins caches parsed schemas: the same schema is needed at every change of a
+// draft, and parsing it takes milliseconds.
 var pins = &pinCache{}
 
-// readPin reads the schema that a node keeps, or says what is wrong with it.
+// readPin parses a stored schema. why describes the problem with an invalid
+// one.
 func readPin(value any) (p *pin, why string) {
 	schema, ok := value.(map[string]any)
 	if !ok {
@@ -55,25 +56,26 @@ func readPin(value any) (p *pin, why string) {
 	}), ""
 }
 
+// newPin derives the form, fields and ports of a schema.
 func newPin(schema map[string]any) *pin {
 	m := pinnedModel(schema)
 	p := &pin{version: m.Version, official: m.Official, form: hosted.NewForm(m)}
 	for i := range p.form.Fields {
 		p.shape.Fields = append(p.shape.Fields, inputField(&p.form.Fields[i]))
 	}
-	if m.Output["type"] != nil || p.form.Output.Kind != hosted.OutputJSON {
-		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Kind)})
+	if m.Output["type"] != nil || p.form.Output.Type != hosted.OutputJSON {
+		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Type)})
 	}
 	for _, property := range p.form.Output.Properties {
-		if growsOutput(property.Name) {
+		if hasOwnOutputPort(property.Name) {
 			p.shape.Outputs = append(p.shape.Outputs, flow.Port{
-				Name: property.Name, Title: property.Name, Type: outputType(property.Kind), Help: "The property " + property.Name + " of the output."})
+				Name: property.Name, Title: property.Name, Type: outputType(property.Type), Help: "The property " + property.Name + " of the output."})
 		}
 	}
 	return p
 }
 
-// pinnedModel is the model that a kept schema was made of by keepSchema.
+// pinnedModel is the inverse of keepSchema.
 func pinnedModel(schema map[string]any) *hosted.Model {
 	m := &hosted.Model{All: map[string]any{}}
 	m.Version, _ = schema["version"].(string)
@@ -89,16 +91,15 @@ func pinnedModel(schema map[string]any) *hosted.Model {
 	return m
 }
 
-// growsOutput reports whether a property of an object output has a port of its
-// own: some names are taken.
-func growsOutput(property string) bool {
+// hasOwnOutputPort reports whether a property of an object output gets a port. The
+// names of the fixed ports are reserved.
+func hasOwnOutputPort(property string) bool {
 	return property != "" && property != "output" && property != flow.ErrorPort
 }
 
-// shapeHosted grows a field per input of the model and a port per property of
-// its output. Without a kept schema it takes every input, and a field per input
-// that is typed.
-func shapeHosted(n *flow.Node) flow.DynamicSchema {
+// hostedSchema returns a field for each input of the model and a port for each
+// property of its output. A node without a stored schema accepts any input.
+func hostedSchema(n *flow.Node) flow.DynamicSchema {
 	if p, why := readPin(n.Config["schema"]); why == "" && p.form.Incompatible == "" {
 		return p.shape
 	}
@@ -111,8 +112,9 @@ func shapeHosted(n *flow.Node) flow.DynamicSchema {
 	return shape
 }
 
-// unknownField is a field for an input that is known by name alone. Some names
-// are those of secrets, which must not stay in the flow.
+// unknownField returns a field for an input whose schema is not known, only its
+// name. Names such as api_key make it a secret, which must not be stored in the
+// flow.
 func unknownField(name string) flow.Field {
 	guess := hosted.NewForm(&hosted.Model{Input: map[string]any{
 		"type": "object", "properties": map[string]any{name: map[string]any{"type": "string"}},
@@ -125,7 +127,7 @@ func unknownField(name string) flow.Field {
 	return f
 }
 
-// inputField is an input of the model as a field of the node.
+// inputField converts an input of the model to a field of the node.
 func inputField(f *hosted.Field) flow.Field {
 	out := flow.Field{Name: inputPrefix + f.Name, Title: f.Title, Help: f.Description, Required: f.Required, More: f.More, Suggest: f.Default}
 	switch f.Widget {
@@ -155,7 +157,8 @@ func inputField(f *hosted.Field) flow.Field {
 	return out
 }
 
-// choices are options as texts, and as values where not all of them are texts.
+// choices returns the options as texts, and as values unless all of them are
+// texts.
 func choices(options []any) (texts []string, values []any) {
 	for _, o := range options {
 		texts = append(texts, flow.Text(o))
@@ -166,8 +169,8 @@ func choices(options []any) (texts []string, values []any) {
 	return texts, values
 }
 
-// outputType is the type of the port of a property.
-func outputType(kind hosted.OutputKind) flow.Type {
+// outputType maps the type of an output to a port type.
+func outputType(kind hosted.OutputType) flow.Type {
 	switch kind {
 	case hosted.OutputText:
 		return flow.TypeText
@@ -183,8 +186,9 @@ func outputType(kind hosted.OutputKind) flow.Type {
 	return flow.TypeJSON
 }
 
-// pinCache keeps two generations: when the younger is full, the older goes, and
-// what of it is still asked for has moved to the younger by then.
+// pinCache is a cache of two generations. When the younger one is full, the
+// older one is discarded; entries that are still in use have moved to the
+// younger one by then.
 type pinCache struct {
 	mu           sync.Mutex
 	young, older map[string]*pin
@@ -194,11 +198,15 @@ type pinCache struct {
 // What one generation has at most. A form of a real model takes some 50 KiB, the
 // largest that somebody could make up 10 MiB.
 const (
+	// Limits of one generation. The form of a real model takes about 50 KiB,
+	// the largest possible one 10 MiB.
 	pinsKept   = 128
 	pinsWeight = 16 << 20
 	partWeight = 500 // bytes of memory that a part of a form takes: a map of a few keywords
 )
 
+// find returns a cached pin or makes it. make runs without the lock, so two
+// goroutines may call it at the same time for equal results.
 func (c *pinCache) find(key string, make func() *pin) *pin {
 	c.mu.Lock()
 	p := c.young[key]

@@ -9,26 +9,26 @@ import (
 	"sluice/providers/hosted"
 )
 
-// listener passes on the text of a prediction while it comes. It is a preview:
-// a stream that breaks off costs nothing but that.
+// listener passes on the text of a prediction while it is generated. The text
+// is only a preview: if the stream breaks off, the output still has all of it.
 type listener struct {
 	cancel context.CancelFunc
-	gone   chan struct{} // closed when nothing more is passed on
+	closed chan struct{} // closed when nothing more is passed on
 	done   chan struct{} // gone, until it has been heard once; nil without a stream
 	last   atomic.Int64  // when text came last, in nanoseconds
 }
 
-// listen follows the stream of a prediction that makes text.
+// listen follows the stream of a prediction that outputs text.
 func (s *hostedStep) listen(ctx context.Context) *listener {
 	l := &listener{}
 	if s.state.stream == "" || s.state.kind != hosted.OutputText || s.state.rests > 0 {
 		return l
 	}
 	ctx, l.cancel = context.WithCancel(ctx)
-	l.gone = make(chan struct{})
-	l.done = l.gone
+	l.closed = make(chan struct{})
+	l.done = l.closed
 	go func() {
-		defer close(l.gone)
+		defer close(l.closed)
 		_ = s.host.Stream(ctx, s.m.access.Secret, s.state.stream, func(text string) { // polling continues anyway
 			l.last.Store(time.Now().UnixNano())
 			s.in.Emit(text)
@@ -37,21 +37,21 @@ func (s *hostedStep) listen(ctx context.Context) *listener {
 	return l
 }
 
-// stop returns when nothing more is passed on.
+// stop ends the stream and returns after the last text was passed on.
 func (l *listener) stop() {
 	if l.cancel != nil {
 		l.cancel()
-		<-l.gone
+		<-l.closed
 	}
 }
 
-// speaks reports whether text came lately.
-func (l *listener) speaks(lately time.Duration) bool {
+// isActive reports whether text arrived within the given duration.
+func (l *listener) isActive(lately time.Duration) bool {
 	return l.done != nil && time.Since(time.Unix(0, l.last.Load())) < lately
 }
 
-// wait returns after a while, or when the stream ends, which mostly is when the
-// prediction does.
+// wait returns after d, or when the stream ends, which usually means that the
+// prediction has ended.
 func (l *listener) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -425,7 +425,7 @@ func TestHostedModelStartFailures(t *testing.T) {
 	for kind, code := range failures {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			h := &refusingHost{memoryHost: newMemoryHost(play{}), err: &providers.Error{Kind: kind, Message: "No.", Retryable: true, RequestID: "r7"}}
+			h := &refusingHost{memoryHost: newMemoryHost(play{}), err: &providers.Error{Class: kind, Message: "No.", Retryable: true, RequestID: "r7"}}
 			e := hostedUse(painting(t, painter, map[string]any{"input.prompt": "x"}), nil).fails(t, Deps{Host: h, Models: h}, code)
 			if has(t, e.Message, "No.", "r7"); !e.Retryable {
 				t.Error("cannot be tried again")

@@ -9,10 +9,10 @@ import (
 	"sluice/providers/hosted"
 )
 
-// PinModel makes a node use a model: it keeps the model's version and schema,
-// so that the node continues working when the model changes. Inputs that are
-// typed stay. A model that cannot be used is an Error of
-// CodeModelIncompatible, and leaves the node as it was.
+// PinModel sets the model of a node and stores its version and schema, so that
+// the node keeps working when the model changes. Typed inputs are kept. For a
+// model that cannot be used it returns an error with CodeModelIncompatible and
+// leaves the node unchanged.
 func PinModel(n *flow.Node, m *hosted.Model) error {
 	form := hosted.NewForm(m)
 	if form.Incompatible != "" {
@@ -36,8 +36,8 @@ func PinModel(n *flow.Node, m *hosted.Model) error {
 	return nil
 }
 
-// keepSchema is what a node keeps of a model; newPin reads it. It shares
-// nothing with the model.
+// keepSchema returns the schema that a node stores, a deep copy; pinnedModel
+// reads it.
 func keepSchema(m *hosted.Model) (map[string]any, error) {
 	shared := maps.Clone(m.All)
 	delete(shared, "Input")
@@ -63,7 +63,7 @@ func keepSchema(m *hosted.Model) (map[string]any, error) {
 	return kept.(map[string]any), nil
 }
 
-// Upgrade is what another version of its model means for a node.
+// Upgrade describes the effect of a new version of a model on a node.
 type Upgrade struct {
 	From, To string         // versions
 	Changes  hosted.Changes // of the model
@@ -73,16 +73,17 @@ type Upgrade struct {
 	Edges  []Misfit
 }
 
-// Misfit is a typed value or an edge that no longer fits, and why.
+// Misfit is a typed value or an edge that does not fit the new version.
 type Misfit struct {
 	Field string    `json:"field,omitempty"` // of the node's config
 	Edge  flow.Edge `json:"edge,omitzero"`
 	Why   string    `json:"why"`
 }
 
-// UpgradeModel makes a node use another version of its model. Every typed
-// value and every edge stays; those that the new version has no use for are
-// listed. Only a node that keeps a schema knows what has changed.
+// UpgradeModel changes the version of a node's model. All typed values and
+// edges are kept; those that do not fit the new version are listed for the user
+// to decide. The changes of the model are only known if the node stores a
+// schema.
 func UpgradeModel(n *flow.Node, edges []flow.Edge, newer *hosted.Model) (Upgrade, error) {
 	up := Upgrade{To: newer.Version}
 	if schema, ok := n.Config["schema"].(map[string]any); ok {
@@ -97,6 +98,9 @@ func UpgradeModel(n *flow.Node, edges []flow.Edge, newer *hosted.Model) (Upgrade
 	return up, nil
 }
 
+// misfitValues returns the typed values that the form rejects. A value with
+// references or a template is only checked by name, since its content is not
+// known yet.
 func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
 	fixed, names := map[string]any{}, map[string]any{}
 	for field, value := range n.Config {
@@ -110,16 +114,16 @@ func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
 		}
 	}
 	var list []Misfit
-	for _, p := range append(form.Check(asAddresses(form, fitInput(form, fixed))), form.Check(names)...) {
+	for _, p := range append(form.Check(withSampleURLs(form, coerceInput(form, fixed))), form.Check(names)...) {
 		list = append(list, Misfit{Field: inputPrefix + p.Field, Why: p.Detail})
 	}
 	slices.SortFunc(list, func(a, b Misfit) int { return strings.Compare(a.Field, b.Field) })
 	return list
 }
 
-// misfitEdges are the edges whose port the node has no longer.
+// misfitEdges returns the edges whose port no longer exists.
 func misfitEdges(n *flow.Node, edges []flow.Edge) []Misfit {
-	k := flow.NewRegistry(hostedKind(Deps{}, usualPace)).For(n)
+	k := flow.NewRegistry(hostedKind(Deps{}, defaultTiming)).For(n)
 	var list []Misfit
 	for _, e := range edges {
 		to, in, _ := strings.Cut(e.To, ".")

@@ -13,33 +13,35 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
 
-// maxAnswerShown is how many characters of a failed answer its error quotes.
+// maxAnswerShown is the number of characters of a failed response that an error
+// quotes.
 const maxAnswerShown = 500
 
-// requestError words what kept a request from being answered.
+// requestError converts an error of the HTTP client to an error of the run.
 func requestError(err error) error {
 	e, ok := errors.AsType[*outbound.Error](err)
 	if !ok {
 		return err
 	}
 	failure := flow.Errorf(flow.CodeHTTPFailed, "%s", e.Message)
-	switch e.Kind {
-	case outbound.KindBlocked:
+	switch e.Class {
+	case outbound.ClassBlocked:
 		failure.Code = flow.CodeDestinationBlocked
-	case outbound.KindBadURL, outbound.KindBadRequest:
+	case outbound.ClassBadURL, outbound.ClassBadRequest:
 		failure.Code = flow.CodeInputInvalid
 	}
 	failure.Retryable = e.Retryable()
 	return failure
 }
 
-// read judges the answer and makes the outputs of it.
+// read checks the status and returns the outputs.
 func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error) {
 	text := decodeText(answer.Body, answer.Header.Get("Content-Type"), "text/html")
-	if !expects(in, answer.Status) {
+	if !isExpected(in, answer.Status) {
 		return flow.Out{}, c.refused(answer.Status, answer.Header, text)
 	}
 	body, err := c.readBody(in.Text("response"), answer, text)
@@ -49,10 +51,11 @@ func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error
 	return answerOutputs(body, answer.Status, answer.Header), nil
 }
 
-// keep judges the answer and keeps its body as a file.
+// keep checks the status and stores the body as a file, without loading it into
+// memory.
 func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Stream) (flow.Out, error) {
 	defer answer.Body.Close() //nolint:errcheck // it was read or is not wanted
-	if !expects(in, answer.Status) {
+	if !isExpected(in, answer.Status) {
 		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
 		return flow.Out{}, c.refused(answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 	}
@@ -74,6 +77,8 @@ func answerOutputs(body any, status int, header http.Header) flow.Out {
 	return flow.Out{Outputs: map[string]any{"body": body, "status": flow.Number(status), "headers": headers}}
 }
 
+// readBody converts the body to a value, depending on the field "response" and
+// the content type.
 func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (any, error) {
 	if text == "" && (c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent) {
 		return nil, nil // has no body by design
@@ -85,7 +90,7 @@ func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (
 			return v, nil
 		}
 		if as == "json" {
-			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v). Choose text or auto as the response to take it as it is. It begins: %s", c.host, err, shown(c.secrets.Text(text)))
+			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v). Choose text or auto as the response to take it as it is. It begins: %s", c.host, err, excerpt(c.secrets.Text(text)))
 		}
 	}
 	if mediaType != "" && !strings.HasPrefix(mediaType, "text/") && params["charset"] == "" && !utf8.Valid(answer.Body) {
@@ -98,15 +103,17 @@ func isJSONType(mediaType string) bool {
 	return mediaType == typeJSON || mediaType == "text/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// refused is the error of an answer with a status that does not succeed. Secrets
-// go before the text is cut, which could leave half of one that nobody knows.
+// refused returns the error for an unexpected status. Secrets are removed
+// before the text is truncated: half of a secret would not be recognized.
 func (c *httpCall) refused(status int, header http.Header, text string) error {
-	return refused(c.host, status, header, c.secrets.Text(text))
+	return statusError(c.host, status, header, c.secrets.Text(text))
 }
 
-func refused(host string, status int, header http.Header, text string) error {
+// statusError returns the error for an unexpected status. 429 and 5xx are
+// retryable, no sooner than Retry-After.
+func statusError(host string, status int, header http.Header, text string) error {
 	e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %s", host, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
-	if s := shown(text); s != "" {
+	if s := excerpt(text); s != "" {
 		e.Message += ": " + s
 	} else {
 		e.Message += " and no text."
@@ -116,14 +123,14 @@ func refused(host string, status int, header http.Header, text string) error {
 	return e
 }
 
-// shown is the beginning of an answer on one line.
-func shown(text string) string {
+// excerpt returns the beginning of a response on one line.
+func excerpt(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
+	return errtext.Truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
 }
 
-// expects reports whether a status succeeds.
-func expects(in *flow.In, status int) bool {
+// isExpected reports whether a status counts as success; the default is 2xx.
+func isExpected(in *flow.In, status int) bool {
 	list, _ := in.Config["expect"].([]any)
 	for _, item := range list {
 		if low, high, ok := statusRange(item); ok && status >= low && status <= high {
@@ -133,8 +140,8 @@ func expects(in *flow.In, status int) bool {
 	return len(list) == 0 && status/100 == 2
 }
 
-// expectsRedirect reports whether a 3xx answer is what the node wants, rather
-// than where it leads.
+// expectsRedirect reports whether the node expects a 3xx status, so redirects
+// must not be followed.
 func expectsRedirect(in *flow.In) bool {
 	list, _ := in.Config["expect"].([]any)
 	for _, item := range list {
@@ -145,7 +152,7 @@ func expectsRedirect(in *flow.In) bool {
 	return false
 }
 
-// statusRange reads 404, "404", "2xx" or "200-299".
+// statusRange parses 404, "404", "2xx" or "200-299".
 func statusRange(item any) (low, high int, ok bool) {
 	s := strings.ToLower(strings.ReplaceAll(flow.Text(item), " ", ""))
 	if class, isClass := strings.CutSuffix(s, "xx"); isClass {

@@ -5,17 +5,19 @@ import (
 	"net/url"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 )
 
 // The content types of what is sent.
 const (
+	// Content types of request bodies.
 	typeJSON = "application/json"
 	typeForm = "application/x-www-form-urlencoded"
 	typeText = "text/plain; charset=utf-8"
 )
 
-// setBody writes the body as body_type says. A content type of the node's own
-// headers wins.
+// setBody encodes the body as body_type says. A Content-Type in the node's
+// headers takes precedence.
 func (c *httpCall) setBody(ctx context.Context, in *flow.In) error {
 	var escape func(before, secret string) string
 	if _, isText := in.Config["body"].(flow.SecretText); isText && in.Text("body_type") == "form" {
@@ -38,10 +40,10 @@ func (c *httpCall) setBody(ctx context.Context, in *flow.In) error {
 	return nil
 }
 
-// formSecret encodes a secret for the text of a form.
+// formSecret encodes a secret inside a form-encoded text.
 func formSecret(_, secret string) string { return url.QueryEscape(secret) }
 
-// encodeBody is empty-handed for the body type none.
+// encodeBody returns an empty content type if there is nothing to send.
 func encodeBody(in *flow.In, value any) (body []byte, contentType string, err error) {
 	text, isText := value.(string)
 	switch in.Text("body_type") {
@@ -57,7 +59,7 @@ func encodeBody(in *flow.In, value any) (body []byte, contentType string, err er
 		return []byte(form.Encode()), typeForm, err
 	case "json":
 		if isText && !isJSON(text) {
-			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, which body_type wants: %s. Send it as text, or put the text in quotes.", truncate(text, 60))
+			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, which body_type wants: %s. Send it as text, or put the text in quotes.", errtext.Truncate(text, 60))
 		}
 	default:
 		if isText && !looksLikeJSON(text) {
@@ -75,8 +77,8 @@ func isJSON(s string) bool {
 	return err == nil
 }
 
-// looksLikeJSON takes a text for JSON when it is an object or a list. A number
-// or a word in quotes is more likely meant as text.
+// looksLikeJSON reports whether a text is a JSON object or list. A JSON number
+// or string is more likely meant as plain text.
 func looksLikeJSON(s string) bool {
 	v, err := flow.DecodeJSON([]byte(s))
 	if err != nil {
@@ -89,11 +91,12 @@ func looksLikeJSON(s string) bool {
 	return false
 }
 
-// pairs reads the value of a field as the names and values of a query or form.
+// pairs converts an object to the values of a query or form; a list repeats its
+// name and null omits it.
 func pairs(field string, value any) (url.Values, error) {
 	named, ok := value.(map[string]any)
 	if !ok && value != nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, kindWithArticle(value))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, errtext.Type(value))
 	}
 	values := url.Values{}
 	for name, item := range named {

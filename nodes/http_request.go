@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/redaction"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 )
 
@@ -18,10 +19,12 @@ var headersField = flow.Field{
 	Help: "Headers to send. Values of Authorization, X-API-Key and the like move to credentials and are sent as stored, so include a scheme such as Bearer. {{credential:name}} in a value is replaced by that credential.",
 }
 
+// httpMethods are the methods that a node may send, in the order of the
+// editor's menu.
 var httpMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
 
-// The http_request kind calls another service. Bodies are built in http_body.go
-// and answers judged in http_answer.go.
+// The http_request kind calls another service. http_body.go encodes the request
+// body; http_answer.go checks and converts the response.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "http_request", Title: "HTTP request", Group: groupSources, Icon: "globe", Class: flow.Outside,
@@ -68,6 +71,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// checkRequest checks the URL, the names of headers and the expected statuses.
 func checkRequest(n *flow.Node) []flow.Problem {
 	problems := checkURL(n, "url")
 	headers, _ := n.Config["headers"].(map[string]any)
@@ -87,7 +91,7 @@ func checkRequest(n *flow.Node) []flow.Problem {
 	return problems
 }
 
-// httpCall is one request and what is needed to judge its answer.
+// httpCall is a request with what is needed to check its response.
 type httpCall struct {
 	request outbound.Request
 	host    string
@@ -95,6 +99,8 @@ type httpCall struct {
 	secrets redaction.Redactor // knows the values of credentials, which an answer may echo
 }
 
+// callService runs a step. Responses are read into memory, unless they are
+// stored as a file.
 func callService(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	call, err := newCall(ctx, in)
 	if err != nil {
@@ -115,7 +121,9 @@ func callService(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out,
 	return call.read(in, answer)
 }
 
-// callError words an error, unless the step itself came to its end.
+// callError converts an error of the client. If the step itself has ended, the
+// context's error is returned, which the engine reports as a timeout or
+// cancellation.
 func callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -123,10 +131,11 @@ func callError(ctx context.Context, err error) error {
 	return requestError(err)
 }
 
+// newCall builds the request.
 func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 	method := strings.ToUpper(in.Text("method"))
 	if !slices.Contains(httpMethods, method) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not one Sluice sends. Choose one of %s.", truncate(method, 20), strings.Join(httpMethods, ", "))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not one Sluice sends. Choose one of %s.", errtext.Truncate(method, 20), strings.Join(httpMethods, ", "))
 	}
 	call := &httpCall{request: outbound.Request{Method: method, MaxRedirects: outbound.MaxRedirects}}
 	if err := call.setURL(ctx, in); err != nil {
@@ -141,7 +150,7 @@ func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 	return call, call.setBody(ctx, in)
 }
 
-// setURL sets the URL and adds the query to the one that it has.
+// setURL sets the URL and appends the query parameters.
 func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
 	u, filler, err := targetURL(ctx, in, "url", c.secrets.Add)
 	if err != nil {
@@ -165,12 +174,13 @@ func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
 	return nil
 }
 
-// setHeaders resolves credentials for the host that is called, and marks their
-// headers so that no redirect takes them elsewhere.
+// setHeaders opens credentials for the target host and marks their headers, so
+// that redirects to other hosts drop them. The Idempotency-Key stays the same
+// over all attempts of a step.
 func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 	headers, ok := in.Config["headers"].(map[string]any)
 	if !ok && in.Config["headers"] != nil {
-		return flow.Errorf(flow.CodeInputInvalid, "Headers must be an object of names and texts, got %s.", kindWithArticle(in.Config["headers"]))
+		return flow.Errorf(flow.CodeInputInvalid, "Headers must be an object of names and texts, got %s.", errtext.Type(in.Config["headers"]))
 	}
 	c.request.Header = http.Header{}
 	for name, value := range headers {

@@ -14,10 +14,10 @@ var (
 	backgrounds  = []string{"auto", "transparent", "opaque"}
 )
 
-// most pictures of one call; OpenAI's own limit.
+// maxMade is the number of images per call; it is OpenAI's limit.
 const maxMade = 10
 
-// The image kind has pictures made from words, or others edited by them.
+// The image kind generates images from a prompt or edits given ones.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "image", Title: "Image", Group: groupModels, Icon: "image", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -56,12 +56,13 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// requiredField makes a field one that must have a value.
+// requiredField returns a copy of a field that is required.
 func requiredField(f flow.Field) flow.Field {
 	f.Required = true
 	return f
 }
 
+// makeImage runs a step. Usage is returned for failed calls too.
 func makeImage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	r, err := imageRequest(in)
 	if err != nil {
@@ -87,9 +88,10 @@ func makeImage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, err
 }
 
+// imageRequest reads all fields except the images.
 func imageRequest(in *flow.In) (r providers.ImageRequest, err error) {
 	r = providers.ImageRequest{Size: in.Text("size"), Quality: in.Text("quality"), Key: in.Key}
-	if r.Prompt, err = wanted(in, "prompt"); err != nil {
+	if r.Prompt, err = requiredText(in, "prompt"); err != nil {
 		return r, err
 	}
 	if r.Background, err = optionalChoice(in, "background", backgrounds); err != nil {
@@ -102,7 +104,7 @@ func imageRequest(in *flow.In) (r providers.ImageRequest, err error) {
 	return r, err
 }
 
-// addPictures gathers what is to be edited, if anything is.
+// addPictures adds the images to edit and the mask.
 func (d Deps) addPictures(ctx context.Context, in *flow.In, m *target, r *providers.ImageRequest) (err error) {
 	if r.Images, err = d.images(ctx, in, "images", false); err != nil {
 		return err
@@ -112,7 +114,7 @@ func (d Deps) addPictures(ctx context.Context, in *flow.In, m *target, r *provid
 	case err != nil:
 		return err
 	case len(r.Images) > 0 && !taskEdit.can(m.preset.Capabilities):
-		return cannot(m.preset, taskEdit)
+		return lacksTask(m.preset, taskEdit)
 	case len(masks) > 0 && len(r.Images) == 0:
 		return flow.Errorf(flow.CodeInputInvalid, "There is a mask but no picture to edit. Give one in images.")
 	case len(masks) > 0:
@@ -121,8 +123,8 @@ func (d Deps) addPictures(ctx context.Context, in *flow.In, m *target, r *provid
 	return nil
 }
 
-// keepPictures keeps what was made as files. All bodies are closed, whatever
-// happens.
+// keepPictures stores the images as files of the run. It closes all bodies,
+// also after a failure.
 func keepPictures(ctx context.Context, in *flow.In, m *target, made []providers.Blob) (map[string]any, error) {
 	var files []any
 	var failure error

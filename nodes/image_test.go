@@ -145,7 +145,7 @@ func (d drawn) Image(context.Context, providers.Endpoint, providers.ImageRequest
 
 func TestImageFaults(t *testing.T) {
 	t.Parallel()
-	broken := &providers.Error{Kind: providers.KindUnavailable, Message: "The answer of OpenAI broke off.", Retryable: true}
+	broken := &providers.Error{Class: providers.ClassUnavailable, Message: "The answer of OpenAI broke off.", Retryable: true}
 	for _, c := range []struct {
 		name   string
 		bodies []io.Reader

@@ -6,9 +6,9 @@ import (
 	"sluice/flow"
 )
 
-// The input kind is one value that a run of the flow is started with: a field of
-// the API's request body, of the form page and of the command line. What is
-// declared here is checked by package flow before a run is accepted.
+// The input kind is a value that a run is started with: a field of the API's
+// request body, the form and the command line. Package flow checks it before a
+// run is accepted.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "input", Title: "Input", Group: groupAPI, Icon: "log-in", Role: flow.RoleInput,
@@ -50,6 +50,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
+// inputTypes returns the options of the field "type".
 func inputTypes() []string {
 	list := make([]string, len(flow.InputTypes))
 	for i, t := range flow.InputTypes {
@@ -58,7 +59,7 @@ func inputTypes() []string {
 	return list
 }
 
-// passOn gives the value that arrived.
+// passOn outputs the value that arrived; the output kind uses it too.
 func passOn(_ context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 }

@@ -9,10 +9,12 @@ import (
 	"sluice/providers/builtin"
 )
 
-// honest is what every kind on the built-in model says about itself.
-const honest = "This uses the small built-in model: it needs no key and no network, selects and scores English text, and does not generate any. "
+// builtinNote is a part of the documentation of every kind that uses the built-in
+// model: users must not expect a language model.
+const builtinNote = "This uses the small built-in model: it needs no key and no network, selects and scores English text, and does not generate any. "
 
-// modelText returns a field that the built-in model reads, within its limit.
+// modelText returns the text in a field, or an error if it exceeds the built-in
+// model's limit.
 func modelText(in *flow.In, name string) (string, error) {
 	s := in.Text(name)
 	if n := utf8.RuneCountInString(s); n > builtin.MaxText {
@@ -22,7 +24,7 @@ func modelText(in *flow.In, name string) (string, error) {
 	return s, nil
 }
 
-// modelTexts is modelText of several fields.
+// modelTexts is modelText for several fields.
 func modelTexts(in *flow.In, names ...string) ([]string, error) {
 	texts := make([]string, len(names))
 	for i, name := range names {
@@ -34,8 +36,8 @@ func modelTexts(in *flow.In, names ...string) ([]string, error) {
 	return texts, nil
 }
 
-// modelError words what the built-in model refused. The rest is the context's
-// end or an internal error.
+// modelError converts an error of the built-in model. Errors other than the
+// context's and those of the input are internal.
 func modelError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

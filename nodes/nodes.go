@@ -11,8 +11,8 @@ import (
 	"sluice/providers/hosted"
 )
 
-// Deps is what kinds need from outside to run. None of it is needed to read
-// their declarations.
+// Deps are the services that kinds need to run. Their declarations need none of
+// them.
 type Deps struct {
 	HTTP      HTTPClient
 	Model     Model
@@ -23,8 +23,8 @@ type Deps struct {
 	MaxFile   int64 // bytes of the largest file that is kept; 0: 512 MiB
 }
 
-// Providers reaches models of other makers; *providers.Client is one. Its
-// errors are *providers.Error.
+// Providers calls AI models; *providers.Client implements it, tests use a fake.
+// Errors are *providers.Error.
 type Providers interface {
 	Chat(ctx context.Context, at providers.Endpoint, r providers.ChatRequest, emit func(text string)) (*providers.ChatResult, error)
 	Embed(ctx context.Context, at providers.Endpoint, r providers.EmbedRequest) (*providers.EmbedResult, error)
@@ -33,26 +33,26 @@ type Providers interface {
 	Transcribe(ctx context.Context, at providers.Endpoint, r providers.TranscribeRequest) (*providers.TranscribeResult, error)
 }
 
-// LocalServers are the model servers found on this machine; *providers.Finder
-// is one.
+// LocalServers returns the model servers found on this machine;
+// *providers.Finder implements it.
 type LocalServers interface {
 	Found() []providers.LocalServer
 }
 
 // HostedModels describes models of the hosting platform, from the shipped
-// catalogue where it can; *hosted.Directory is one.
+// catalog if possible; *hosted.Directory implements it.
 type HostedModels interface {
 	Resolve(ctx context.Context, secret, ref string) (*hosted.Model, error)
 }
 
-// HTTPClient sends requests that leave the machine; *outbound.Client is one.
-// Its errors are *outbound.Error.
+// HTTPClient sends outgoing requests; *outbound.Client implements it. Errors
+// are *outbound.Error.
 type HTTPClient interface {
 	Do(ctx context.Context, req outbound.Request) (*outbound.Response, error)
 	Stream(ctx context.Context, req outbound.Request) (*outbound.Stream, error)
 }
 
-// Model is the built-in model; *builtin.Model is one.
+// Model is the built-in model; *builtin.Model implements it.
 type Model interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	Similarity(ctx context.Context, a, b string) (float64, error)
@@ -63,19 +63,18 @@ type Model interface {
 	Sentiment(ctx context.Context, text string) (builtin.Sentiment, error)
 }
 
-// declarations is filled while the package is initialised, by the files of the
-// kinds.
+// declarations are appended to by package variables of the kinds' files, so
+// that adding a kind changes no other file.
 var declarations []func(Deps) flow.Kind
 
-// register adds a kind. It returns a value only so that a file can call it
-// from a package variable.
+// register adds a kind. Its result only allows the call in a package variable.
 func register(declare func(Deps) flow.Kind) struct{} {
 	declarations = append(declarations, declare)
 	return struct{}{}
 }
 
-// New makes the registry of all kinds. Without a dependency the kinds that need
-// it are declared all the same, and fail when they run.
+// New returns the registry of all kinds. Kinds whose dependencies are missing
+// are declared too, and fail when they run.
 func New(d Deps) *flow.Registry {
 	if d.HTTP == nil {
 		d.HTTP = absent{}
@@ -96,7 +95,7 @@ func New(d Deps) *flow.Registry {
 	return flow.NewRegistry(kinds...)
 }
 
-// absent stands in for a dependency that was not given.
+// absent replaces dependencies that were not given.
 type absent struct{}
 
 var errAbsent = errors.New("nodes: the registry was made for declarations only")
@@ -123,7 +122,8 @@ func (absent) FindAnswer(context.Context, string, string, int) (builtin.Answer, 
 	return builtin.Answer{}, errAbsent
 }
 
-// absentProviders is absent for Providers, whose method Embed is another one.
+// absentProviders replaces Providers; it is a type of its own because Model has
+// another method Embed.
 type absentProviders struct{}
 
 func (absentProviders) Chat(context.Context, providers.Endpoint, providers.ChatRequest, func(string)) (*providers.ChatResult, error) {
@@ -146,7 +146,7 @@ func (absentProviders) Transcribe(context.Context, providers.Endpoint, providers
 	return nil, errAbsent
 }
 
-// noServers stands for a machine on which nobody looked for model servers.
+// noServers replaces LocalServers.
 type noServers struct{}
 
 func (noServers) Found() []providers.LocalServer { return nil }

@@ -67,7 +67,7 @@ func checkDocs(t *testing.T, k *flow.Kind) {
 			t.Errorf("%s is not documented in sentences: %q", what, text)
 		}
 	}
-	if k.Icon == "" || !slices.Contains(groups, k.Group) {
+	if k.Icon == "" || !slices.Contains(Groups, k.Group) {
 		t.Errorf("icon %q, group %q", k.Icon, k.Group)
 	}
 	if len(k.Outputs) == 0 && k.Role != flow.RoleCanvas {

@@ -2,7 +2,7 @@ package nodes
 
 import "sluice/flow"
 
-// The note kind is a remark on the canvas. It has no ports and never runs.
+// The note kind is a comment on the canvas. It has no ports and never runs.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "note", Title: "Note", Group: groupCanvas, Icon: "sticky-note", Role: flow.RoleCanvas,

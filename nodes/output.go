@@ -2,8 +2,8 @@ package nodes
 
 import "sluice/flow"
 
-// The output kind names a value as a result of the run. It passes the value on,
-// so that a result may also be used further.
+// The output kind makes a value a result of the run. It also outputs the value,
+// so that other nodes can use it.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "output", Title: "Output", Group: groupAPI, Icon: "log-out", Role: flow.RoleOutput,

@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers"
 )
 
-// task is what a model is asked for.
+// task is something that a node needs a model for. Not every provider offers
+// every task.
 type task struct {
 	name    string // as Field.Task has it
 	what    string // what a provider that lacks it cannot do
@@ -18,6 +20,8 @@ type task struct {
 }
 
 var (
+	// Tasks by the kinds that need them. taskEdit is the part of the image kind
+	// that some providers lack.
 	taskChat       = task{"chat", "chat", "openai/gpt-5-nano", func(c providers.Capabilities) bool { return c.Chat }}
 	taskEmbed      = task{"embed", "make vectors of texts", "openai/text-embedding-3-small", func(c providers.Capabilities) bool { return c.Embed }}
 	taskImage      = task{"image", "make pictures", "openai/gpt-image-1", func(c providers.Capabilities) bool { return c.Image }}
@@ -26,17 +30,18 @@ var (
 	taskTranscribe = task{"transcribe", "write down recordings", "openai/whisper-1", func(c providers.Capabilities) bool { return c.Transcribe }}
 )
 
-// modelField lets a person choose a model. Required or not is the kind's to say.
+// modelField returns the field for choosing a model. Kinds that cannot run
+// without one wrap it in requiredField.
 func modelField(t task, help string) flow.Field {
 	return flow.Field{Name: "model", Title: "Model", Type: flow.FieldModel, Task: t.name,
 		Help: "The model, written provider/model such as " + t.example + ". The provider is a known one or the name of a credential with a base URL. " + help}
 }
 
-// credentialField chooses among several credentials.
+// credentialField chooses between several credentials of the model's provider.
 var credentialField = flow.Field{Name: "credential", Title: "Credential", Type: flow.FieldSecret, More: true,
 	Help: "The credential to use. Default: the workspace's credential for the provider."}
 
-// checkModel finds a typed model that is not written as one.
+// checkModel reports a typed model that does not have the form provider/model.
 func checkModel(t task) func(n *flow.Node) []flow.Problem {
 	return func(n *flow.Node) []flow.Problem {
 		ref, _ := n.Config["model"].(string)
@@ -47,7 +52,7 @@ func checkModel(t task) func(n *flow.Node) []flow.Problem {
 	}
 }
 
-// target is a chosen model and the way to it.
+// target is a chosen model with everything needed to call it.
 type target struct {
 	ref    string // provider/model, as prices and errors name it
 	model  string // as the provider calls it
@@ -57,8 +62,9 @@ type target struct {
 	price  flow.Price // zero when nobody entered one
 }
 
-// findTarget resolves the node's model. The price is read before the call, so
-// that nothing is paid for and then lost because the store fails.
+// findTarget resolves the node's model, credential and price. It reads the
+// price before the call: if the store failed afterwards, the cost of a paid
+// call would be lost.
 func (d Deps) findTarget(ctx context.Context, in *flow.In, t task) (*target, error) {
 	m, err := d.resolve(ctx, in, t)
 	if err != nil {
@@ -70,6 +76,7 @@ func (d Deps) findTarget(ctx context.Context, in *flow.In, t task) (*target, err
 	return m, nil
 }
 
+// resolve returns the model without its price.
 func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error) {
 	ref := strings.TrimSpace(in.Text("model"))
 	if ref == "" {
@@ -77,28 +84,28 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 	}
 	provider, model, ok := providers.ParseModel(ref)
 	if !ok {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The model %q is not written as provider/model. Write it like %s.", truncate(ref, 80), t.example)
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The model %q is not written as provider/model. Write it like %s.", errtext.Truncate(ref, 80), t.example)
 	}
 	m := &target{ref: ref, model: model}
-	if err := m.enter(ctx, in, provider, t); err != nil {
+	if err := m.open(ctx, in, provider, t); err != nil {
 		return nil, err
 	}
 	if !t.can(m.preset.Capabilities) {
-		return nil, cannot(m.preset, t)
+		return nil, lacksTask(m.preset, t)
 	}
 	if err := m.locate(d.Local); err != nil {
 		return nil, err
 	}
-	return m, m.admit()
+	return m, m.checkBinding()
 }
 
-// fetches reports whether a provider fetches URLs on its own. A server
-// inside the operator's network is not: it would reach what our guard keeps
-// callers from.
-func (m *target) fetches() bool { return m.preset.ImageURLs && !m.at.Trusted }
+// passesURLs reports whether URLs are passed to the provider to fetch. A server
+// inside the operator's network must not fetch them, since it could reach
+// addresses that outbound's guard blocks.
+func (m *target) passesURLs() bool { return m.preset.ImageURLs && !m.at.Trusted }
 
-// usage is what a call took. What the provider reports counts; where it reports
-// no cost, the workspace's price does.
+// usage returns the usage of a call. The cost is the one that the provider
+// reports, or else is computed from the workspace's price.
 func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	cost := flow.NanoUSD(u.CostNanoUSD)
 	if cost == 0 {
@@ -107,8 +114,8 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	return flow.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: cost}
 }
 
-// chargeModel is what a step with a model may cost money for. The model inside
-// Sluice and those of servers on this machine are free.
+// chargeModel reports whether a step can cost money, for checking the budget
+// before it starts. The built-in model and servers on this machine are free.
 func chargeModel(config map[string]any) (flow.Charge, bool) {
 	ref := strings.TrimSpace(flow.Text(config["model"]))
 	provider, _, _ := providers.ParseModel(ref)

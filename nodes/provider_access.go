@@ -8,15 +8,17 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers"
 )
 
-// customPreset speaks to whatever has the common format at an address of its own.
+// customPreset is the preset for any server with the OpenAI format at a custom
+// address.
 const customPreset = "openai_compatible"
 
-// enter finds what lets the step in at a provider, which is one known by name
-// or a credential's name, and how it is spoken to.
-func (m *target) enter(ctx context.Context, in *flow.In, provider string, t task) error {
+// open finds the credential and the preset. provider is the name of a known
+// provider or of a credential.
+func (m *target) open(ctx context.Context, in *flow.In, provider string, t task) error {
 	preset, known := providers.FindPreset(provider)
 	access, err := findAccess(ctx, in, provider, known)
 	switch {
@@ -32,6 +34,8 @@ func (m *target) enter(ctx context.Context, in *flow.In, provider string, t task
 	return err
 }
 
+// findAccess opens the credential to use: the chosen one, or else the default
+// for the provider.
 func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (flow.Access, error) {
 	chosen := in.Config["credential"]
 	name, isRef := flow.SecretRef(chosen)
@@ -43,7 +47,7 @@ func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (
 		return in.Access(ctx, provider, chosen)
 	case isRef && name != provider:
 		return flow.Access{}, flow.Errorf(flow.CodeInputInvalid, "The model is one of %q and the credential is %q. Write the model as %s/…, or leave the credential empty.",
-			truncate(provider, 80), name, name)
+			errtext.Truncate(provider, 80), name, name)
 	}
 	access, err := in.Access(ctx, provider, chosen) // the chosen credential has that name
 	if errors.Is(err, flow.ErrNoAccess) {
@@ -52,9 +56,9 @@ func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (
 	return access, err
 }
 
-// presetFor tells how a provider is spoken to. A credential for an address of
-// its own may go by a provider's name, such as that of a gateway; the secret of
-// one provider is never shown to another.
+// presetFor returns the preset to call a provider with. A credential with a
+// base URL may have a provider's name, such as that of a gateway. The secret of
+// one provider is never sent to another.
 func presetFor(provider string, named providers.Preset, access flow.Access) (providers.Preset, error) {
 	kind := access.Provider
 	if access.Plain() {
@@ -78,8 +82,8 @@ func presetFor(provider string, named providers.Preset, access flow.Access) (pro
 	return preset, nil
 }
 
-// locate says where the call goes. A server on this machine is where it was
-// found, unless a credential says otherwise.
+// locate sets the endpoint. A local server is called where it was found, unless
+// a credential has a base URL.
 func (m *target) locate(local LocalServers) error {
 	m.at = providers.Endpoint{Provider: m.preset.Name, BaseURL: m.access.BaseURL, Secret: m.access.Secret, Trusted: m.access.Trusted && m.access.BaseURL != ""}
 	switch {
@@ -98,8 +102,8 @@ func (m *target) locate(local LocalServers) error {
 	return nil
 }
 
-// admit keeps a secret from going where it is not meant to.
-func (m *target) admit() error {
+// checkBinding rejects an endpoint that the credential is not bound to.
+func (m *target) checkBinding() error {
 	base := cmp.Or(m.at.BaseURL, m.preset.BaseURL)
 	u, err := url.Parse(base)
 	if err != nil {
@@ -111,8 +115,8 @@ func (m *target) admit() error {
 	return nil
 }
 
-// ProviderOf is the provider whose credential a node takes where it names none,
-// as far as its typed model tells; "" for nodes without a model.
+// ProviderOf returns the provider whose credential a node uses by default,
+// derived from its typed model. It returns "" for nodes without a model.
 func ProviderOf(n *flow.Node) string {
 	ref, _ := n.Config["model"].(string)
 	switch provider, _, ok := providers.ParseModel(strings.TrimSpace(ref)); {

@@ -8,25 +8,27 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers"
 )
 
-// failures are the codes of what can go wrong at a provider.
-var failures = map[providers.Kind]flow.Code{
-	providers.KindAuth:         flow.CodeProviderAuth,
-	providers.KindRateLimited:  flow.CodeProviderRateLimited,
-	providers.KindRejected:     flow.CodeProviderRejected,
-	providers.KindUnavailable:  flow.CodeProviderUnavailable,
-	providers.KindNotFound:     flow.CodeModelNotFound,
-	providers.KindIncompatible: flow.CodeModelIncompatible,
-	providers.KindBadAnswer:    flow.CodeOutputInvalid,
-	providers.KindTooLarge:     flow.CodeOutputInvalid,
-	providers.KindBlocked:      flow.CodeDestinationBlocked,
-	providers.KindBadRequest:   flow.CodeInputInvalid,
+// failures maps classes of provider errors to codes of the API.
+var failures = map[providers.ErrorClass]flow.Code{
+	providers.ClassAuth:         flow.CodeProviderAuth,
+	providers.ClassRateLimited:  flow.CodeProviderRateLimited,
+	providers.ClassRejected:     flow.CodeProviderRejected,
+	providers.ClassUnavailable:  flow.CodeProviderUnavailable,
+	providers.ClassNotFound:     flow.CodeModelNotFound,
+	providers.ClassIncompatible: flow.CodeModelIncompatible,
+	providers.ClassBadAnswer:    flow.CodeOutputInvalid,
+	providers.ClassTooLarge:     flow.CodeOutputInvalid,
+	providers.ClassBlocked:      flow.CodeDestinationBlocked,
+	providers.ClassBadRequest:   flow.CodeInputInvalid,
 }
 
-// failed words what a call to the model failed with: the provider's sentence,
-// and what its support asks for.
+// failed converts an error of a model call. The message names the model, the
+// credential if it was rejected, and the request ID that the provider's support
+// asks for.
 func (m *target) failed(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*providers.Error](err)
 	switch {
@@ -35,8 +37,8 @@ func (m *target) failed(ctx context.Context, err error) error {
 	case !ok:
 		return err
 	}
-	out := flow.Errorf(cmp.Or(failures[e.Kind], flow.CodeInternal), "%s Model: %s.", e.Message, m.ref)
-	if e.Kind == providers.KindAuth && m.access.Name != "" {
+	out := flow.Errorf(cmp.Or(failures[e.Class], flow.CodeInternal), "%s Model: %s.", e.Message, m.ref)
+	if e.Class == providers.ClassAuth && m.access.Name != "" {
 		out.Message += " Credential: " + m.access.Name + "."
 	}
 	if e.RequestID != "" {
@@ -46,12 +48,13 @@ func (m *target) failed(ctx context.Context, err error) error {
 	return out
 }
 
-// addCredential tells how a credential is added.
+// addCredential returns the command that adds a credential.
 func addCredential(provider string) string {
 	return `"sluice credential add --name ` + provider + " --provider " + provider + `"`
 }
 
-// noAccess says how to get at a provider that there is no credential for.
+// noAccess returns the error for a provider without a credential. It names all
+// ways to get access.
 func noAccess(in *flow.In, p providers.Preset, t task) error {
 	if p.BaseURL == "" {
 		return noAddress(p)
@@ -69,17 +72,19 @@ func noAccess(in *flow.In, p providers.Preset, t task) error {
 	return flow.Errorf(flow.CodeProviderAuth, "%s.", message)
 }
 
+// noAddress returns the error for a provider that has no address of its own.
 func noAddress(p providers.Preset) error {
 	return flow.Errorf(flow.CodeProviderAuth, "There is no credential for an %s provider. Add one with its base URL: %s.", p.Title, addCredential(p.Name))
 }
 
+// noProvider returns the error for an unknown provider.
 func noProvider(name string) error {
 	return flow.Errorf(flow.CodeProviderAuth, "There is no provider and no credential named %q. Providers are %s; a credential with a base URL makes another.",
-		truncate(name, 80), strings.Join(able(func(providers.Capabilities) bool { return true }), ", "))
+		errtext.Truncate(name, 80), strings.Join(providersFor(func(providers.Capabilities) bool { return true }), ", "))
 }
 
-// able lists the providers that can do something.
-func able(can func(providers.Capabilities) bool) []string {
+// providersFor returns the names of the providers with a capability.
+func providersFor(can func(providers.Capabilities) bool) []string {
 	var names []string
 	for _, p := range providers.Presets() {
 		if p.Wire != providers.WireHost && can(p.Capabilities) {
@@ -89,14 +94,16 @@ func able(can func(providers.Capabilities) bool) []string {
 	return names
 }
 
-func cannot(p providers.Preset, t task) error {
+// lacksTask returns the error for a provider that lacks a task.
+func lacksTask(p providers.Preset, t task) error {
 	if p.Wire == providers.WireHost {
 		return flow.Errorf(flow.CodeModelIncompatible, "The models of %s run in a hosted_model node. Use one, or choose a model such as %s.", p.Title, t.example)
 	}
-	return flow.Errorf(flow.CodeModelIncompatible, "%s cannot %s. Choose a model of one of these: %s.", p.Title, t.what, strings.Join(able(t.can), ", "))
+	return flow.Errorf(flow.CodeModelIncompatible, "%s cannot %s. Choose a model of one of these: %s.", p.Title, t.what, strings.Join(providersFor(t.can), ", "))
 }
 
-// notFound says where a server on this machine was looked for.
+// notFound returns the error for a local server that is not running. It is
+// retryable, because servers are searched for every half minute.
 func notFound(p providers.Preset) error {
 	where := "this machine"
 	if u, err := url.Parse(p.BaseURL); err == nil {
@@ -108,7 +115,8 @@ func notFound(p providers.Preset) error {
 	return e
 }
 
-// noModel says what to do where no model is chosen and none was found.
+// noModel returns the error for a node without a model when no local server has
+// one.
 func noModel(found []providers.LocalServer, t task) error {
 	provider, _, _ := providers.ParseModel(t.example)
 	message := "No model is chosen. Choose one such as " + t.example + " and add a credential for it with " + addCredential(provider)

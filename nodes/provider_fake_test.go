@@ -76,12 +76,12 @@ func (f fakeProviders) Transcribe(ctx context.Context, at providers.Endpoint, r 
 	f.note(at, r)
 	content, err := r.Audio.Open()
 	if err != nil {
-		return nil, &providers.Error{Kind: providers.KindBadRequest, Message: "The recording cannot be read."}
+		return nil, &providers.Error{Class: providers.ClassBadRequest, Message: "The recording cannot be read."}
 	}
 	defer content.Close() //nolint:errcheck // only read
 	data, err := io.ReadAll(content)
 	if err != nil {
-		return nil, &providers.Error{Kind: providers.KindBadRequest, Message: "The recording cannot be read to its end."}
+		return nil, &providers.Error{Class: providers.ClassBadRequest, Message: "The recording cannot be read to its end."}
 	}
 	return &providers.TranscribeResult{Text: string(data), Language: r.Language, Seconds: 2.5}, ctx.Err()
 }

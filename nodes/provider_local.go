@@ -8,6 +8,7 @@ import (
 	"sluice/providers"
 )
 
+// findServer returns the running local server of a preset.
 func findServer(local LocalServers, preset string) (providers.LocalServer, bool) {
 	for _, s := range local.Found() {
 		if s.Preset.Name == preset {
@@ -17,8 +18,8 @@ func findServer(local LocalServers, preset string) (providers.LocalServer, bool)
 	return providers.LocalServer{}, false
 }
 
-// localModel is the choice where nobody chose: a model of a server on this
-// machine, which costs nothing and tells nobody.
+// localModel returns the default model: one of a server on this machine, which
+// costs nothing and keeps the data here.
 func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 	if chosen := in.Config["credential"]; chosen != nil && chosen != "" {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "A credential is chosen but no model. Choose a model of its provider, such as %s.", t.example)
@@ -29,7 +30,7 @@ func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 			continue
 		}
 		for _, model := range s.Models {
-			if fits(t, model.ID) {
+			if suits(t, model.ID) {
 				return &target{ref: s.Preset.Name + "/" + model.ID, model: model.ID, preset: s.Preset,
 					at: providers.Endpoint{Provider: s.Preset.Name, BaseURL: s.BaseURL, Trusted: true}}, nil
 			}
@@ -38,13 +39,13 @@ func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 	return nil, noModel(found, t)
 }
 
-// otherUses are parts of the names of models that do not chat. Servers list all
+// otherUses are parts of the names of models that cannot chat. Servers list
 // their models without saying what they are for.
 var otherUses = []string{"embed", "bge-", "minilm", "gte-", "e5-", "paraphrase", "rerank", "whisper", "tts", "clip", "guard"}
 
-// fits tells by its name whether a model of a local server is for the task. Only
-// chat models are chosen without being asked for.
-func fits(t task, model string) bool {
+// suits guesses from its name whether a local model suits the task. Only chat
+// models are chosen by default.
+func suits(t task, model string) bool {
 	name := strings.ToLower(model)
 	return t.name == taskChat.name && !slices.ContainsFunc(otherUses, func(part string) bool { return strings.Contains(name, part) })
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/outbound"
 	"sluice/providers"
 )
@@ -21,26 +22,29 @@ import (
 // Limits of what is fetched for a model and held in memory, in bytes. Providers
 // take no larger picture; OpenAI takes no longer recording.
 const (
+	// Limits for content that is downloaded for a model and held in memory, in
+	// bytes. They match the providers': none accepts a larger image, and OpenAI
+	// no longer recording.
 	maxPicture   = 20 << 20
 	maxPictures  = 48 << 20 // of one step
 	maxRecording = 25 << 20
 	maxImages    = 50 // of one step
 )
 
-// gatherer turns values into what is sent to a model: file values, URLs and
-// data URLs.
+// gatherer converts file values, URLs and data URLs to media for a model.
 type gatherer struct {
-	client HTTPClient
-	in     *flow.In
-	field  string
-	kind   string // media types that are taken begin with it; empty takes any but text
-	links  bool   // the provider fetches URLs itself
-	max    int64  // bytes of one that is fetched
-	total  int64  // bytes of all that are fetched
-	got    int64  // bytes that were
+	client     HTTPClient
+	in         *flow.In
+	field      string
+	typePrefix string // media types that are taken begin with it; empty takes any but text
+	links      bool   // the provider fetches URLs itself
+	max        int64  // bytes of one that is fetched
+	total      int64  // bytes of all that are fetched
+	got        int64  // bytes that were
 }
 
-// images are the pictures of a field that holds a list of them, or one.
+// images returns the images of a field that contains a list of them or a single
+// one.
 func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool) ([]providers.Media, error) {
 	list, isList := in.Config[field].([]any)
 	if one := in.Config[field]; !isList && one != nil && one != "" {
@@ -49,7 +53,7 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 	if len(list) > maxImages {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, len(list), maxImages)
 	}
-	g := &gatherer{client: d.HTTP, in: in, field: field, kind: "image/", links: links, max: maxPicture, total: maxPictures}
+	g := &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
 	var out []providers.Media
 	for _, value := range list {
 		if value == nil {
@@ -64,6 +68,7 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 	return out, nil
 }
 
+// gather converts one value.
 func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, error) {
 	if _, isFile := flow.FileID(value); isFile {
 		return g.stored(ctx, value)
@@ -72,7 +77,7 @@ func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, erro
 	text = strings.TrimSpace(text)
 	switch {
 	case !isText || text == "":
-		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files, and got %s.", g.field, kindWithArticle(value))
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files, and got %s.", g.field, errtext.Type(value))
 	case len(text) > 5 && strings.EqualFold(text[:5], "data:"):
 		return g.inline(text)
 	}
@@ -91,8 +96,8 @@ func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, erro
 	return g.fetch(ctx, u)
 }
 
-// fetchSecret gets what a URL with credentials names. The provider never learns
-// such a URL: the credentials are meant for the host of the URL.
+// fetchSecret downloads from a URL with credentials. Such a URL is never passed
+// to the provider: its credentials are meant for the host of the URL.
 func (g *gatherer) fetchSecret(ctx context.Context, text flow.SecretText) (providers.Media, error) {
 	u, err := text.FillURL(parseTarget, func(credential, host string) (string, error) {
 		return g.in.Secret(ctx, flow.SecretRefTo(credential), host)
@@ -103,8 +108,8 @@ func (g *gatherer) fetchSecret(ctx context.Context, text flow.SecretText) (provi
 	return g.fetch(ctx, u)
 }
 
-// stored reads what a file is from the store and not from its value, which
-// anybody can write.
+// stored returns an uploaded file. Its name and type come from the store and
+// not from the value, which any client can forge.
 func (g *gatherer) stored(ctx context.Context, value any) (providers.Media, error) {
 	f, content, err := g.in.OpenFile(ctx, value)
 	if err != nil {
@@ -134,13 +139,13 @@ func (g *gatherer) inline(text string) (providers.Media, error) {
 	return g.held("", kind, "The data URL", content)
 }
 
-// fetch gets what a URL names, since the provider does not.
+// fetch downloads a file for a provider that does not fetch URLs.
 func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, error) {
 	answer, err := g.client.Do(ctx, outbound.Request{URL: u.String(), MaxRedirects: outbound.MaxRedirects, MaxBody: min(g.max, max(g.total-g.got, 1))})
 	if ctx.Err() != nil {
 		return providers.Media{}, ctx.Err()
 	}
-	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Kind == outbound.KindTooLarge {
+	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Class == outbound.ClassTooLarge {
 		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "What %s sent for %q is too large: one may have %s and all together %s.",
 			u.Hostname(), g.field, flow.Size(g.max), flow.Size(g.total))
 	}
@@ -158,7 +163,8 @@ func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, erro
 	return g.held(path.Base(u.Path), kind, "What "+u.Hostname()+" sent", answer.Body)
 }
 
-// held is content that is in memory.
+// held returns media for content in memory. Its type is detected if the server
+// did not declare one.
 func (g *gatherer) held(name, kind, what string, content []byte) (providers.Media, error) {
 	if kind == "" || kind == "application/octet-stream" {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(content))
@@ -169,17 +175,16 @@ func (g *gatherer) held(name, kind, what string, content []byte) (providers.Medi
 	return m, g.check(what, kind)
 }
 
-// check refuses what is plainly something else, such as the page around a
-// picture.
+// check rejects content of a wrong type, such as the HTML page around an image.
 func (g *gatherer) check(what, kind string) error {
-	if g.kind != "" && strings.HasPrefix(kind, g.kind) || g.kind == "" && !strings.HasPrefix(kind, "text/") {
+	if g.typePrefix != "" && strings.HasPrefix(kind, g.typePrefix) || g.typePrefix == "" && !strings.HasPrefix(kind, "text/") {
 		return nil
 	}
 	return flow.Errorf(flow.CodeInputInvalid, "%s is %s, which %q does not take.", what, kind, g.field)
 }
 
-// endings are those of the media types that models take and make. Providers
-// tell a recording's format by its ending.
+// endings are the file extensions of the media types that models accept and
+// generate. Providers detect the format of a recording from its extension.
 var endings = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif",
 	"audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/wave": ".wav", "audio/vnd.wave": ".wav",
@@ -187,7 +192,7 @@ var endings = map[string]string{
 	"audio/mp4": ".m4a", "audio/x-m4a": ".m4a", "video/mp4": ".mp4", "audio/webm": ".webm", "video/webm": ".webm", "audio/pcm": ".pcm",
 }
 
-// withEnding gives a name its ending where it lacks one.
+// withEnding adds the extension to a name without one.
 func withEnding(name, kind string) string {
 	if name == "" || name == "." || name == "/" {
 		name = "file"

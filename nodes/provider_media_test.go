@@ -74,7 +74,7 @@ func TestImages(t *testing.T) {
 	t.Run("gives no URL to a server inside the network", func(t *testing.T) {
 		t.Parallel()
 		vllm, _ := providers.FindPreset("vllm")
-		if m := (&target{preset: vllm, at: providers.Endpoint{Trusted: true}}); m.fetches() {
+		if m := (&target{preset: vllm, at: providers.Endpoint{Trusted: true}}); m.passesURLs() {
 			t.Error("it would fetch what callers must not reach")
 		}
 	})
@@ -137,7 +137,7 @@ type largeHTTP struct{ fakeHTTP }
 func (largeHTTP) Do(_ context.Context, req outbound.Request) (*outbound.Response, error) {
 	const size = maxPicture - 1<<20
 	if size > req.MaxBody {
-		return nil, &outbound.Error{Kind: outbound.KindTooLarge, Message: "The answer is larger than allowed."}
+		return nil, &outbound.Error{Class: outbound.ClassTooLarge, Message: "The answer is larger than allowed."}
 	}
 	return &outbound.Response{Status: http.StatusOK, Header: http.Header{"Content-Type": {"image/png"}}, Body: make([]byte, size), URL: req.URL}, nil
 }

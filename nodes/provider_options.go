@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 )
 
-// optionalNumber is a field that may be left out: what arrives by an edge was
-// not held against the declaration.
+// optionalNumber returns a number or nil. Fields are checked again when a step
+// runs, because values from edges were not checked before.
 func optionalNumber(in *flow.In, name string, low, high float64) (*float64, error) {
 	value := in.Config[name]
 	if value == nil {
@@ -17,12 +18,12 @@ func optionalNumber(in *flow.In, name string, low, high float64) (*float64, erro
 	}
 	f, ok := flow.Float(value)
 	if !ok || !(f >= low && f <= high) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be a number from %g to %g, got %s.", name, low, high, truncate(flow.Text(value), 40))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be a number from %g to %g, got %s.", name, low, high, errtext.Truncate(flow.Text(value), 40))
 	}
 	return &f, nil
 }
 
-// optionalCount is a whole number from 1 on; 0 where it is left out.
+// optionalCount returns a positive integer, or 0 if the field is empty.
 func optionalCount(in *flow.In, name string) (int, error) {
 	if in.Config[name] == nil {
 		return 0, nil
@@ -30,17 +31,17 @@ func optionalCount(in *flow.In, name string) (int, error) {
 	return wholeNumber(in, name, 1, math.MaxInt32)
 }
 
-// optionalChoice is one of some texts, or empty.
+// optionalChoice returns one of the options, or "" if the field is empty.
 func optionalChoice(in *flow.In, name string, options []string) (string, error) {
 	value := strings.TrimSpace(in.Text(name))
 	if value != "" && !slices.Contains(options, value) {
-		return "", flow.Errorf(flow.CodeInputInvalid, "%q must be one of %s, got %s.", name, strings.Join(options, ", "), truncate(value, 40))
+		return "", flow.Errorf(flow.CodeInputInvalid, "%q must be one of %s, got %s.", name, strings.Join(options, ", "), errtext.Truncate(value, 40))
 	}
 	return value, nil
 }
 
-// wanted is a text that must not be blank.
-func wanted(in *flow.In, name string) (string, error) {
+// requiredText returns a text that must not be blank.
+func requiredText(in *flow.In, name string) (string, error) {
 	text := in.Text(name)
 	if strings.TrimSpace(text) == "" {
 		return "", flow.Errorf(flow.CodeInputInvalid, "%q is empty.", name)

@@ -251,25 +251,25 @@ func (f failing) Chat(context.Context, providers.Endpoint, providers.ChatRequest
 func TestProviderErrors(t *testing.T) {
 	t.Parallel()
 	u := ask(map[string]any{"model": "openai/gpt-x"})
-	for kind, code := range map[providers.Kind]flow.Code{
-		providers.KindAuth: "provider_auth", providers.KindRateLimited: "provider_rate_limited", providers.KindRejected: "provider_rejected",
-		providers.KindUnavailable: "provider_unavailable", providers.KindNotFound: "model_not_found", providers.KindIncompatible: "model_incompatible",
-		providers.KindBadAnswer: "output_invalid", providers.KindTooLarge: "output_invalid", providers.KindBlocked: "destination_blocked",
-		providers.KindBadRequest: "input_invalid", "new": "internal",
+	for kind, code := range map[providers.ErrorClass]flow.Code{
+		providers.ClassAuth: "provider_auth", providers.ClassRateLimited: "provider_rate_limited", providers.ClassRejected: "provider_rejected",
+		providers.ClassUnavailable: "provider_unavailable", providers.ClassNotFound: "model_not_found", providers.ClassIncompatible: "model_incompatible",
+		providers.ClassBadAnswer: "output_invalid", providers.ClassTooLarge: "output_invalid", providers.ClassBlocked: "destination_blocked",
+		providers.ClassBadRequest: "input_invalid", "new": "internal",
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			e := &providers.Error{Kind: kind, Message: "OpenAI says no.", RequestID: "req_9"}
+			e := &providers.Error{Class: kind, Message: "OpenAI says no.", RequestID: "req_9"}
 			failure := u.fails(t, Deps{Providers: failing{err: e}}, code)
 			has(t, failure.Message, "OpenAI says no. Model: openai/gpt-x.", "Request ID: req_9.")
-			if named := strings.Contains(failure.Message, "OPENAI_API_KEY"); named != (kind == providers.KindAuth) {
+			if named := strings.Contains(failure.Message, "OPENAI_API_KEY"); named != (kind == providers.ClassAuth) {
 				t.Errorf("names the credential: %v, in %q", named, failure.Message)
 			}
 		})
 	}
 	t.Run("says when to try again", func(t *testing.T) {
 		t.Parallel()
-		e := &providers.Error{Kind: providers.KindRateLimited, Message: "OpenAI asks to slow down.", Retryable: true, After: 7 * time.Second}
+		e := &providers.Error{Class: providers.ClassRateLimited, Message: "OpenAI asks to slow down.", Retryable: true, After: 7 * time.Second}
 		m := &target{ref: "openai/gpt-x"}
 		failure, ok := errors.AsType[*flow.Error](m.failed(t.Context(), e))
 		if !ok || !failure.Retryable || failure.After != 7*time.Second {
@@ -278,7 +278,7 @@ func TestProviderErrors(t *testing.T) {
 	})
 	t.Run("counts what a failed call cost", func(t *testing.T) {
 		t.Parallel()
-		e := &providers.Error{Kind: providers.KindBadAnswer, Message: "The answer does not fit."}
+		e := &providers.Error{Class: providers.ClassBadAnswer, Message: "The answer does not fit."}
 		r := u.carry(t, Deps{Providers: failing{err: e, result: &providers.ChatResult{Usage: providers.Usage{InputTokens: 3, CostNanoUSD: 5}}}})
 		if r.State != flow.StepFailed || r.Usage.InputTokens != 3 || r.Usage.CostNanoUSD != 5 || r.run.Usage.InputTokens != 3 {
 			t.Errorf("state %s, usage %+v", r.State, r.Usage)
@@ -286,7 +286,7 @@ func TestProviderErrors(t *testing.T) {
 	})
 	t.Run("takes out a secret that the provider echoes", func(t *testing.T) {
 		t.Parallel()
-		failure := u.fails(t, Deps{Providers: failing{err: &providers.Error{Kind: providers.KindAuth, Message: "Bad key secret-of-openai."}}}, flow.CodeProviderAuth)
+		failure := u.fails(t, Deps{Providers: failing{err: &providers.Error{Class: providers.ClassAuth, Message: "Bad key secret-of-openai."}}}, flow.CodeProviderAuth)
 		if strings.Contains(failure.Message, "secret-of-openai") {
 			t.Errorf("tells the secret: %q", failure.Message)
 		}
@@ -306,7 +306,7 @@ func TestProviderErrors(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := (&target{}).failed(ctx, &providers.Error{Kind: providers.KindUnavailable}); !errors.Is(err, context.Canceled) {
+		if err := (&target{}).failed(ctx, &providers.Error{Class: providers.ClassUnavailable}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -7,11 +7,11 @@ import (
 	"sluice/providers/builtin"
 )
 
-// neutralBelow is how far from zero a text still counts as neutral, as VADER's
-// makers advise.
+// neutralBelow is the absolute score below which a text is neutral, as VADER's
+// authors recommend.
 const neutralBelow = 0.05
 
-// The sentiment kind reports whether a text sounds pleased or not.
+// The sentiment kind scores whether a text is positive or negative.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "sentiment", Title: "Sentiment", Group: groupBuiltin, Icon: "smile", Class: flow.Compute,

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/nodes/errtext"
 	"sluice/providers/builtin"
 )
 
@@ -17,7 +18,7 @@ func TestSentiment(t *testing.T) {
 		"":                                           "neutral",
 		"Das Paket ist angekommen.":                  "neutral",
 	} {
-		t.Run(want+" "+truncate(text, 12), func(t *testing.T) {
+		t.Run(want+" "+errtext.Truncate(text, 12), func(t *testing.T) {
 			t.Parallel()
 			outputs := use{kind: "sentiment", ports: map[string]any{"text": text}}.succeeds(t, real())
 			same(t, "label", outputs["label"], want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -32,7 +33,7 @@ type fakeHTTP struct{}
 
 func (fakeHTTP) Do(ctx context.Context, req outbound.Request) (*outbound.Response, error) {
 	if ctx.Err() != nil {
-		return nil, &outbound.Error{Kind: outbound.KindCanceled, Message: "canceled"}
+		return nil, &outbound.Error{Class: outbound.ClassCanceled, Message: "canceled"}
 	}
 	body := flow.EncodeJSON(map[string]any{"url": req.URL, "method": req.Method, "body": string(req.Body)})
 	return &outbound.Response{Status: 200, Header: map[string][]string{"Content-Type": {"application/json"}}, Body: body, URL: req.URL}, nil
@@ -41,7 +42,7 @@ func (fakeHTTP) Do(ctx context.Context, req outbound.Request) (*outbound.Respons
 // Stream answers with a small HTML page.
 func (fakeHTTP) Stream(ctx context.Context, req outbound.Request) (*outbound.Stream, error) {
 	if ctx.Err() != nil {
-		return nil, &outbound.Error{Kind: outbound.KindCanceled, Message: "canceled"}
+		return nil, &outbound.Error{Class: outbound.ClassCanceled, Message: "canceled"}
 	}
 	const page = "<!doctype html><title>Delivery</title><h1>Delivery</h1><p>Parcels take three days.</p>"
 	return &outbound.Stream{Status: 200, Header: map[string][]string{"Content-Type": {"text/html; charset=utf-8"}},
@@ -414,5 +415,17 @@ func has(t *testing.T, text string, parts ...string) {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q does not hold %q", text, part)
 		}
+	}
+}
+
+func number(s string) json.Number { return json.Number(s) }
+
+// skipShort skips tests that compute for a long time on one goroutine or in a
+// child process: under the race detector they would take ten times as long and
+// find nothing.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("this computes for long; run without -short")
 	}
 }

@@ -8,9 +8,10 @@ import (
 	"sluice/providers"
 )
 
+// speechFormats are the options of the field "format".
 var speechFormats = []string{"mp3", "wav", "opus", "flac", "aac"}
 
-// The speech kind has a text spoken.
+// The speech kind converts text to speech.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "speech", Title: "Speech", Group: groupModels, Icon: "volume-2", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -64,7 +65,7 @@ func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 
 func speechRequest(in *flow.In) (r providers.SpeechRequest, err error) {
 	r = providers.SpeechRequest{Voice: strings.TrimSpace(in.Text("voice")), Instructions: in.Text("instructions"), Key: in.Key}
-	if r.Text, err = wanted(in, "text"); err != nil {
+	if r.Text, err = requiredText(in, "text"); err != nil {
 		return r, err
 	}
 	if r.Format, err = optionalChoice(in, "format", speechFormats); err != nil {

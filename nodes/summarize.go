@@ -7,13 +7,13 @@ import (
 	"sluice/providers/builtin"
 )
 
-// The summarize kind picks the sentences that a text is about.
+// The summarize kind selects the most important sentences of a text.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "summarize", Title: "Summarize", Group: groupBuiltin, Icon: "scroll-text", Class: flow.Compute,
 		Summary: "Extracts the most important sentences of a text.",
 		Doc: "Chooses the sentences closest to what the whole text is about, leaves out those that repeat another, and gives them " +
-			"in their order. Every word of the summary is the text's own.\n\n" + honest +
+			"in their order. Every word of the summary is the text's own.\n\n" + builtinNote +
 			"A text with at most that many sentences is returned unchanged.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to summarize: English text of at most 200,000 characters."},

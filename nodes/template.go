@@ -6,8 +6,8 @@ import (
 	"sluice/flow"
 )
 
-// The template kind puts values into a text. The filling in is done by package
-// flow, once and without any logic, before the node runs.
+// The template kind inserts values into a text. Package flow fills in
+// templates, once and without any logic, before the node runs.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "template", Title: "Template", Group: groupText, Icon: "braces",

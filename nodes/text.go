@@ -6,8 +6,8 @@ import (
 	"sluice/flow"
 )
 
-// The text kind is a constant: a prompt, a list of labels or a document kept in
-// the flow itself.
+// The text kind is a constant: a prompt, a list of labels or a document that is
+// stored in the flow.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "text", Title: "Text", Group: groupText, Icon: "type",

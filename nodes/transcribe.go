@@ -8,7 +8,7 @@ import (
 	"sluice/providers"
 )
 
-// The transcribe kind writes down what a recording says.
+// The transcribe kind converts a recording to text.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "transcribe", Title: "Transcribe", Group: groupModels, Icon: "mic", Class: flow.Outside, Timeout: flow.ModelTimeout,

@@ -6,11 +6,11 @@ import (
 	"sluice/flow"
 )
 
-// maxPage is how large a page may be, in bytes.
+// maxPage is the maximum size of a page in bytes.
 const maxPage = 10 << 20
 
-// The web_page kind reads the main text of a page. How pages are read is in
-// web_page_read.go.
+// The web_page kind extracts the main text of a page. web_page_read.go parses
+// the HTML.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "web_page", Title: "Web page", Group: groupSources, Icon: "newspaper", Class: flow.Outside,
@@ -56,7 +56,8 @@ func readWebPage(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out,
 	return flow.Out{Outputs: map[string]any{"text": page.Text, "title": page.Title, "url": s.url, "meta": metaValue(page.Meta)}}, nil
 }
 
-// metaValue is never null, so that members can be asked for.
+// metaValue returns an object even if the page has no metadata, so that
+// expressions can access its members.
 func metaValue(meta map[string]any) map[string]any {
 	if meta == nil {
 		return map[string]any{}

@@ -16,12 +16,13 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxPageElements is how many elements the search for the main part looks at;
-// beyond it the whole page is taken.
+// maxPageElements bounds the search for the main part; a larger page is
+// returned whole.
 const maxPageElements = 200_000
 
-// readPage reads a web page, or what a server gave instead of one, as Markdown.
-// It runs in a child process.
+// readPage converts a web page to Markdown. Servers also respond with plain
+// text or with files, which it handles or refuses. It runs in a child process,
+// because it parses untrusted input.
 func (r reading) readPage(data []byte) readText {
 	mediaType, _, _ := mime.ParseMediaType(r.MIME)
 	switch {
@@ -54,7 +55,7 @@ func (r reading) readPage(data []byte) readText {
 	return bounded(out)
 }
 
-// readHTML reads an HTML document as Markdown, all of it.
+// readHTML converts a whole HTML document to Markdown.
 func (r reading) readHTML(data []byte) readText {
 	doc, err := html.Parse(strings.NewReader(decodeText(data, r.MIME, "text/html")))
 	if err != nil {
@@ -69,7 +70,8 @@ func nestedHTML(what string) string {
 	return "The HTML of the " + what + " is nested too deeply: the limit is 512 elements inside one another."
 }
 
-// findArticle looks for the main part of a page. It works on a copy.
+// findArticle finds the main part of a page. A panic of the parser counts as
+// not found: pages can be malformed in ways that the library does not expect.
 func findArticle(doc *html.Node, at *url.URL) (article readability.Article, found bool) {
 	defer func() {
 		if recover() != nil {
@@ -82,7 +84,7 @@ func findArticle(doc *html.Node, at *url.URL) (article readability.Article, foun
 	return article, err == nil
 }
 
-// metaOf is what the page says about itself.
+// metaOf returns the metadata of a page.
 func metaOf(a readability.Article) map[string]any {
 	meta := map[string]any{}
 	for name, value := range map[string]string{"byline": a.Byline(), "site": a.SiteName(), "language": a.Language()} {
@@ -108,8 +110,8 @@ func titleOf(doc *html.Node) string {
 	return ""
 }
 
-// baseOf is what links in a page are relative to, or nil for a page without an
-// address of its own.
+// baseOf returns the URL that links are relative to, or nil for a document
+// without a URL.
 func baseOf(doc *html.Node, address string) *url.URL {
 	at, err := url.Parse(address)
 	if err != nil || address == "" {
@@ -134,7 +136,7 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// markdownOf writes a part of a page as Markdown, with absolute links.
+// markdownOf converts a node to Markdown with absolute links.
 func markdownOf(n *html.Node, at *url.URL) string {
 	for d := range n.Descendants() {
 		for i, a := range d.Attr {
@@ -154,8 +156,8 @@ func markdownOf(n *html.Node, at *url.URL) string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
 }
 
-// absolute is a link in full. What is no address, such as a script or an image
-// written into the page itself, is left out.
+// absolute resolves a link. Other schemes, such as javascript: and data:, are
+// removed.
 func absolute(link string, at *url.URL) string {
 	u, err := url.Parse(strings.TrimSpace(link))
 	if err != nil {

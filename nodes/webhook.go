@@ -9,9 +9,10 @@ import (
 	"sluice/outbound"
 )
 
-// The webhook kind tells another program the outputs of a run as soon as they
-// are known. It sends nothing itself: its result holds a delivery, which is
-// written with the step and sent, signed and repeated from there.
+// The webhook kind sends the outputs of a run to another program as soon as
+// they are known. The step itself sends nothing: its result contains a
+// delivery, which is stored with the step, and package jobs signs, sends and
+// retries it.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "webhook", Title: "Webhook", Group: groupAPI, Icon: "webhook", OutputsField: "outputs",
@@ -60,6 +61,7 @@ func checkWebhook(n *flow.Node) []flow.Problem {
 	return problems
 }
 
+// deliver returns the delivery.
 func deliver(_ context.Context, in *flow.In) (flow.Out, error) {
 	target, err := deliveryURL(in)
 	if err != nil {
@@ -76,9 +78,9 @@ func deliver(_ context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"outputs": outputs}, Deliveries: []flow.NewDelivery{d}}, nil
 }
 
-// deliveryURL is the URL as it is stored with the delivery: it names its
-// credentials, which are opened for each attempt. Only what is typed in the node
-// may name one.
+// deliveryURL returns the URL to store with the delivery. References to
+// credentials stay in it and are resolved for each attempt. Only a typed URL
+// may reference credentials.
 func deliveryURL(in *flow.In) (string, error) {
 	target := flow.WithoutReferences(strings.TrimSpace(in.Text("url")))
 	if text, references := in.Config["url"].(flow.SecretText); references {
@@ -90,8 +92,8 @@ func deliveryURL(in *flow.In) (string, error) {
 	return target, nil
 }
 
-// secretValue is a secret reference as it is, or a text that came by an edge;
-// nil when there is nothing in it.
+// secretValue returns a reference to a secret unchanged, or a text from an
+// edge; nil if the field is empty.
 func secretValue(in *flow.In, name string) any {
 	v := in.Config[name]
 	if flow.IsSecretRef(v) {

@@ -50,7 +50,7 @@ func (b *body) Close() error {
 }
 
 func tooLarge(host string, limit int64) *Error {
-	return &Error{Kind: KindTooLarge, Message: fmt.Sprintf("The answer of %s is larger than %s.", host, byteSize(limit))}
+	return &Error{Class: ClassTooLarge, Message: fmt.Sprintf("The answer of %s is larger than %s.", host, byteSize(limit))}
 }
 
 func byteSize(n int64) string {

@@ -33,7 +33,7 @@ func (c *calls) ask(ctx context.Context) error {
 		return nil
 	}
 	if err := c.before(ctx); err != nil {
-		return &Error{Kind: KindCanceled, Message: "The request was not sent: another worker may have taken over.", retryable: true, cause: err}
+		return &Error{Class: ClassCanceled, Message: "The request was not sent: another worker may have taken over.", retryable: true, cause: err}
 	}
 	return nil
 }

@@ -27,18 +27,18 @@ func classify(ctx context.Context, err error, host string) *Error {
 		return e
 	}
 	if isHeaderLimit(err) {
-		return &Error{Kind: KindTooLarge, Message: "The headers " + host + " sent are larger than 64 KiB.", cause: err}
+		return &Error{Class: ClassTooLarge, Message: "The headers " + host + " sent are larger than 64 KiB.", cause: err}
 	}
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
 		return dnsError(e, host)
 	}
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
-		return &Error{Kind: KindTimeout, Message: host + " could not be connected to in time.", retryable: true, cause: err}
+		return &Error{Class: ClassTimeout, Message: host + " could not be connected to in time.", retryable: true, cause: err}
 	}
 	if message := certificateMessage(err, host); message != "" {
-		return &Error{Kind: KindConnection, Message: message, cause: err}
+		return &Error{Class: ClassConnection, Message: message, cause: err}
 	}
-	return &Error{Kind: KindConnection, Message: connectionMessage(err, host), retryable: true, cause: err}
+	return &Error{Class: ClassConnection, Message: connectionMessage(err, host), retryable: true, cause: err}
 }
 
 // contextError explains a request whose context has ended, nil if it has not.
@@ -46,16 +46,16 @@ func contextError(ctx context.Context, host string) *Error {
 	cause := context.Cause(ctx)
 	if late, ok := errors.AsType[firstByteError](cause); ok {
 		message := host + " did not answer within " + time.Duration(late).String() + "."
-		return &Error{Kind: KindTimeout, Message: message, retryable: true, cause: cause}
+		return &Error{Class: ClassTimeout, Message: message, retryable: true, cause: cause}
 	}
 	switch ctx.Err() {
 	case nil:
 		return nil
 	case context.DeadlineExceeded:
 		message := "The request to " + host + " took longer than allowed."
-		return &Error{Kind: KindTimeout, Message: message, retryable: true, cause: ctx.Err()}
+		return &Error{Class: ClassTimeout, Message: message, retryable: true, cause: ctx.Err()}
 	default:
-		return &Error{Kind: KindCanceled, Message: "The request to " + host + " was canceled.", cause: ctx.Err()}
+		return &Error{Class: ClassCanceled, Message: "The request to " + host + " was canceled.", cause: ctx.Err()}
 	}
 }
 
@@ -69,12 +69,12 @@ func isHeaderLimit(err error) bool {
 
 func dnsError(err *net.DNSError, host string) *Error {
 	if err.IsTimeout {
-		return &Error{Kind: KindTimeout, Message: "The name " + host + " could not be looked up in time.", retryable: true, cause: err}
+		return &Error{Class: ClassTimeout, Message: "The name " + host + " could not be looked up in time.", retryable: true, cause: err}
 	}
 	if err.IsNotFound {
-		return &Error{Kind: KindConnection, Message: "There is no host named " + host + ".", cause: err}
+		return &Error{Class: ClassConnection, Message: "There is no host named " + host + ".", cause: err}
 	}
-	return &Error{Kind: KindConnection, Message: "The name " + host + " could not be looked up.", retryable: true, cause: err}
+	return &Error{Class: ClassConnection, Message: "The name " + host + " could not be looked up.", retryable: true, cause: err}
 }
 
 // certificateMessage returns "" unless TLS failed in a way that a retry within
@@ -118,5 +118,5 @@ func asError(err error) *Error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // without the URL, whose query may hold a secret
 	}
-	return &Error{Kind: KindRedirect, Message: "The server redirected to an address that cannot be read.", cause: err}
+	return &Error{Class: ClassRedirect, Message: "The server redirected to an address that cannot be read.", cause: err}
 }

@@ -23,7 +23,7 @@ func TestForbiddenDestinations(t *testing.T) {
 			t.Run(scheme+host, func(t *testing.T) {
 				for _, raw := range []string{scheme + host + ":" + watch.port + "/", scheme + host + "/"} {
 					_, err := c.Do(t.Context(), Request{URL: raw})
-					checkRefusal(t, wantKind(t, err, KindBlocked, KindBadURL))
+					checkRefusal(t, wantKind(t, err, ClassBlocked, ClassBadURL))
 				}
 			})
 		}
@@ -47,7 +47,7 @@ func TestForbiddenRedirects(t *testing.T) {
 			}
 			header := http.Header{"X-To": {to}}
 			_, err := c.Do(t.Context(), Request{URL: "http://public.example/", Header: header, MaxRedirects: 3})
-			checkRefusal(t, wantKind(t, err, KindBlocked, KindRedirect))
+			checkRefusal(t, wantKind(t, err, ClassBlocked, ClassRedirect))
 		})
 	}
 }
@@ -60,11 +60,11 @@ func checkHeaderValue(v string) error {
 // checkRefusal holds every refusal for the address to the same words.
 func checkRefusal(t *testing.T, e *Error) {
 	t.Helper()
-	if e.Kind == KindBlocked && (e.Message != blockedMessage || errors.Unwrap(e) != nil) {
+	if e.Class == ClassBlocked && (e.Message != blockedMessage || errors.Unwrap(e) != nil) {
 		t.Errorf("blocked with %q and cause %v", e.Message, errors.Unwrap(e))
 	}
 	if e.Retryable() {
-		t.Errorf("%s is retryable", e.Kind)
+		t.Errorf("%s is retryable", e.Class)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestForbiddenForms(t *testing.T) {
 		"http://127.0.0.1:http/", "http://127.0.0.1:080/", "http://127.0.0.1:８０/", "jar:http://127.0.0.1/", "about:blank",
 	} {
 		_, err := c.Do(t.Context(), Request{URL: raw})
-		checkRefusal(t, wantKind(t, err, KindBadURL, KindBlocked))
+		checkRefusal(t, wantKind(t, err, ClassBadURL, ClassBlocked))
 	}
 }
 
@@ -104,7 +104,7 @@ func TestFlippingDNS(t *testing.T) {
 		mustDo(t, c, Request{URL: "http://flip.example" + portOf(s)})
 		for range 3 {
 			_, err := c.Do(t.Context(), Request{URL: "http://flip.example:" + watch.port})
-			wantKind(t, err, KindBlocked)
+			wantKind(t, err, ClassBlocked)
 		}
 	})
 	t.Run("between_redirects", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestFlippingDNS(t *testing.T) {
 		cfg.Resolver = newResolver(flip)
 		c := newClient(t, cfg)
 		_, err := c.Do(t.Context(), Request{URL: "http://flip.example" + portOf(s), MaxRedirects: 3})
-		wantKind(t, err, KindBlocked)
+		wantKind(t, err, ClassBlocked)
 	})
 	t.Run("in_one_answer", func(t *testing.T) {
 		t.Parallel()
@@ -132,6 +132,6 @@ func TestFlippingDNS(t *testing.T) {
 		c := newClient(t, cfg)
 		mustDo(t, c, Request{URL: "http://mixed.example" + portOf(s)})
 		_, err := c.Do(t.Context(), Request{URL: "http://private.example:" + watch.port})
-		wantKind(t, err, KindBlocked)
+		wantKind(t, err, ClassBlocked)
 	})
 }

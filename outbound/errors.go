@@ -2,27 +2,27 @@ package outbound
 
 import "errors"
 
-// Kind says what went wrong, in words a program can compare.
-type Kind string
+// ErrorClass is the machine-readable reason of an Error.
+type ErrorClass string
 
 // The kinds of failure.
 const (
-	// KindBlocked: the address is private or reserved and not allowed.
-	KindBlocked Kind = "destination_blocked"
-	// KindBadURL: the URL is not one Sluice sends requests to.
-	KindBadURL Kind = "bad_url"
-	// KindBadRequest: the method or a header cannot be sent.
-	KindBadRequest Kind = "bad_request"
-	// KindTimeout: connecting, the first byte or the whole took too long.
-	KindTimeout Kind = "timeout"
-	// KindTooLarge: the body or the headers of the answer exceed their limit.
-	KindTooLarge Kind = "response_too_large"
-	// KindRedirect: a redirect that is not followed.
-	KindRedirect Kind = "redirect_refused"
-	// KindConnection: no connection, or it broke before the answer was complete.
-	KindConnection Kind = "connection_failed"
-	// KindCanceled: the caller gave up.
-	KindCanceled Kind = "canceled"
+	// ClassBlocked: the address is private or reserved and not allowed.
+	ClassBlocked ErrorClass = "destination_blocked"
+	// ClassBadURL: the URL is not one Sluice sends requests to.
+	ClassBadURL ErrorClass = "bad_url"
+	// ClassBadRequest: the method or a header cannot be sent.
+	ClassBadRequest ErrorClass = "bad_request"
+	// ClassTimeout: connecting, the first byte or the whole took too long.
+	ClassTimeout ErrorClass = "timeout"
+	// ClassTooLarge: the body or the headers of the answer exceed their limit.
+	ClassTooLarge ErrorClass = "response_too_large"
+	// ClassRedirect: a redirect that is not followed.
+	ClassRedirect ErrorClass = "redirect_refused"
+	// ClassConnection: no connection, or it broke before the answer was complete.
+	ClassConnection ErrorClass = "connection_failed"
+	// ClassCanceled: the caller gave up.
+	ClassCanceled ErrorClass = "canceled"
 )
 
 // blockedMessage is the same for every reason, so that nobody can map a private
@@ -37,7 +37,7 @@ var errBlocked = errors.New("outbound: address blocked")
 // is one sentence for people: it names the host from the URL and never the
 // addresses behind it.
 type Error struct {
-	Kind    Kind
+	Class   ErrorClass
 	Message string
 
 	retryable bool
@@ -65,11 +65,11 @@ func (e *Error) Retryable() bool { return e.retryable }
 func (e *Error) Temporary() bool { return e.retryable }
 
 // Timeout reports KindTimeout under the name net.Error gives it.
-func (e *Error) Timeout() bool { return e.Kind == KindTimeout }
+func (e *Error) Timeout() bool { return e.Class == ClassTimeout }
 
-func blocked() *Error              { return &Error{Kind: KindBlocked, Message: blockedMessage} }
-func badURL(message string) *Error { return &Error{Kind: KindBadURL, Message: message} }
+func blocked() *Error              { return &Error{Class: ClassBlocked, Message: blockedMessage} }
+func badURL(message string) *Error { return &Error{Class: ClassBadURL, Message: message} }
 
-func badRequest(message string) *Error { return &Error{Kind: KindBadRequest, Message: message} }
+func badRequest(message string) *Error { return &Error{Class: ClassBadRequest, Message: message} }
 
-func redirectRefused(message string) *Error { return &Error{Kind: KindRedirect, Message: message} }
+func redirectRefused(message string) *Error { return &Error{Class: ClassRedirect, Message: message} }

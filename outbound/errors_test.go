@@ -36,7 +36,7 @@ func TestConnectionErrors(t *testing.T) {
 			cfg := loopback()
 			cfg.Resolver = newResolver(func(string, int) []string { return nil })
 			_, err := newClient(t, cfg).Do(t.Context(), Request{URL: c.url})
-			e := wantKind(t, err, KindConnection)
+			e := wantKind(t, err, ClassConnection)
 			if !strings.Contains(e.Message, c.says) || e.Retryable() != c.retryable || e.Temporary() != c.retryable {
 				t.Errorf("%q, retryable %v (cause %v)", e.Message, e.Retryable(), errors.Unwrap(e))
 			}
@@ -50,7 +50,7 @@ func TestCertificateForAnotherName(t *testing.T) {
 	cfg := trusting(s)
 	cfg.Resolver = newResolver(func(string, int) []string { return []string{"127.0.0.1"} })
 	_, err := newClient(t, cfg).Do(t.Context(), Request{URL: "https://other.test" + portOf(s)})
-	if e := wantKind(t, err, KindConnection); !strings.Contains(e.Message, "for another name") || e.Retryable() {
+	if e := wantKind(t, err, ClassConnection); !strings.Contains(e.Message, "for another name") || e.Retryable() {
 		t.Errorf("%v", e)
 	}
 }
@@ -90,7 +90,7 @@ func TestMessagesLeakNothing(t *testing.T) {
 	c := newClient(t, cfg)
 	for _, host := range []string{"up.example", "in.example", "none.example"} {
 		_, err := c.Do(t.Context(), Request{URL: "http://" + host + portOf(gone) + "/path?key=s3cret"})
-		e := wantKind(t, err, KindConnection, KindBlocked)
+		e := wantKind(t, err, ClassConnection, ClassBlocked)
 		for _, leak := range []string{"127.0.0.1", "10.9.8.7", "s3cret", "/path", "dial", portOf(gone)} {
 			if strings.Contains(e.Error(), leak) {
 				t.Errorf("%s: %q contains %q", host, e, leak)

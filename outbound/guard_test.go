@@ -133,11 +133,11 @@ func TestEndpoints(t *testing.T) {
 	t.Run("only_for_providers", func(t *testing.T) {
 		// The connection of the request above is idle now and must not be lent.
 		_, err := c.Do(t.Context(), Request{URL: s.URL})
-		wantKind(t, err, KindBlocked)
+		wantKind(t, err, ClassBlocked)
 	})
 	t.Run("only_that_port", func(t *testing.T) {
 		_, err := c.Do(t.Context(), Request{URL: newServer(t, nil).URL, Provider: true})
-		wantKind(t, err, KindBlocked)
+		wantKind(t, err, ClassBlocked)
 	})
 	t.Run("no_redirects", func(t *testing.T) {
 		got := mustDo(t, c, Request{URL: s.URL + "/away", Provider: true, MaxRedirects: 3})
@@ -160,6 +160,6 @@ func TestEndpoints(t *testing.T) {
 		mustDo(t, c, req)
 		c.SetEndpoints(nil) // closes the idle connection too
 		_, err := c.Do(t.Context(), req)
-		wantKind(t, err, KindBlocked)
+		wantKind(t, err, ClassBlocked)
 	})
 }

@@ -25,7 +25,7 @@ func TestBodyLimit(t *testing.T) {
 			t.Errorf("%s: exactly the limit: %q, %v", path, got.Body, got.Truncated)
 		}
 		_, err := c.Do(t.Context(), Request{URL: s.URL + path, MaxBody: 9})
-		if e := wantKind(t, err, KindTooLarge); e.Retryable() || !strings.Contains(e.Message, "larger than 9 bytes") {
+		if e := wantKind(t, err, ClassTooLarge); e.Retryable() || !strings.Contains(e.Message, "larger than 9 bytes") {
 			t.Errorf("%s: %v", path, e)
 		}
 		got := mustDo(t, c, Request{URL: s.URL + path, MaxBody: 4, Truncate: true})
@@ -49,7 +49,7 @@ func TestDefaultBodyLimit(t *testing.T) {
 		}
 	})
 	_, err := newClient(t, loopback()).Do(t.Context(), Request{URL: s.URL})
-	if e := wantKind(t, err, KindTooLarge); !strings.Contains(e.Message, "10 MiB") {
+	if e := wantKind(t, err, ClassTooLarge); !strings.Contains(e.Message, "10 MiB") {
 		t.Error(e)
 	}
 }
@@ -89,7 +89,7 @@ func TestGzipBomb(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			_, err := c.Do(t.Context(), Request{URL: s.URL, MaxBody: limit, Header: header})
 			runtime.ReadMemStats(&after)
-			wantKind(t, err, KindTooLarge)
+			wantKind(t, err, ClassTooLarge)
 			if used := after.TotalAlloc - before.TotalAlloc; used > 8*limit {
 				t.Errorf("allocated %d bytes for a limit of %d", used, limit)
 			}
@@ -104,7 +104,7 @@ func TestGzipBomb(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		n, err := io.Copy(io.Discard, resp.Body)
-		wantKind(t, err, KindTooLarge)
+		wantKind(t, err, ClassTooLarge)
 		if n != limit {
 			t.Errorf("read %d bytes", n)
 		}
@@ -134,7 +134,7 @@ func TestGzip(t *testing.T) {
 	}
 	for _, path := range []string{"/cut", "/garbage"} {
 		_, err := c.Do(t.Context(), Request{URL: s.URL + path})
-		wantKind(t, err, KindConnection)
+		wantKind(t, err, ClassConnection)
 	}
 }
 
@@ -154,6 +154,6 @@ func TestHeaderLimit(t *testing.T) {
 	for _, base := range []string{newServer(t, handler).URL, secure.URL} {
 		mustDo(t, c, Request{URL: base})
 		_, err := c.Do(t.Context(), Request{URL: base + "/large"})
-		wantKind(t, err, KindTooLarge)
+		wantKind(t, err, ClassTooLarge)
 	}
 }

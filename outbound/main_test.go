@@ -103,18 +103,18 @@ func newCanary(t *testing.T) *canary {
 }
 
 // wantKind fails unless err is an *Error of one of the kinds.
-func wantKind(t *testing.T, err error, kinds ...Kind) *Error {
+func wantKind(t *testing.T, err error, kinds ...ErrorClass) *Error {
 	t.Helper()
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		t.Fatalf("got %v (%T), want an *Error of kind %v", err, err, kinds)
 	}
 	for _, k := range kinds {
-		if e.Kind == k {
+		if e.Class == k {
 			return e
 		}
 	}
-	t.Fatalf("got kind %s (%s), want %v", e.Kind, e.Message, kinds)
+	t.Fatalf("got kind %s (%s), want %v", e.Class, e.Message, kinds)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (h *hop) checkRedirect(req *http.Request, via []*http.Request) error {
 // redirectTarget keeps the one text for blocked addresses and words the rest
 // for somebody who did not write the URL.
 func redirectTarget(err error) error {
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == KindBlocked {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassBlocked {
 		return e
 	}
 	return redirectRefused("The server redirected to an address Sluice does not follow.")

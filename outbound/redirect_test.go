@@ -148,7 +148,7 @@ func TestRedirectCount(t *testing.T) {
 		resp, err := c.Do(t.Context(), Request{URL: s.URL + "/" + strconv.Itoa(x.redirects), MaxRedirects: x.limit})
 		switch {
 		case x.status == 0:
-			wantKind(t, err, KindRedirect)
+			wantKind(t, err, ClassRedirect)
 		case err != nil || resp.Status != x.status:
 			t.Errorf("%+v: got %v, %v", x, resp, err)
 		}
@@ -165,9 +165,9 @@ func TestRedirectFromHTTPS(t *testing.T) {
 	secure, plain := newTLSServer(t, rec.signpost), newServer(t, rec.signpost)
 	c := newClient(t, trusting(secure))
 	_, err := c.Do(t.Context(), Request{URL: via(secure.URL+"/1", plain.URL+"/end"), MaxRedirects: 3})
-	wantKind(t, err, KindRedirect)
+	wantKind(t, err, ClassRedirect)
 	_, err = c.Do(t.Context(), Request{URL: via(plain.URL+"/1", secure.URL+"/2", plain.URL+"/end"), MaxRedirects: 3})
-	wantKind(t, err, KindRedirect)
+	wantKind(t, err, ClassRedirect)
 	mustDo(t, c, Request{URL: via(plain.URL+"/1", secure.URL+"/end"), MaxRedirects: 3})
 	if len(rec.headers(t, secure.Listener.Addr().String()+"/end")) == 0 {
 		t.Error("http to https should be followed")
@@ -183,7 +183,7 @@ func TestRedirectTargets(t *testing.T) {
 		"http://example.com:0/", "http://%zz/", "mailto:a@example.com",
 	} {
 		_, err := c.Do(t.Context(), Request{URL: s.URL + "/?to=" + url.QueryEscape(to), MaxRedirects: 3})
-		if e := wantKind(t, err, KindRedirect); strings.Contains(e.Message, "://") {
+		if e := wantKind(t, err, ClassRedirect); strings.Contains(e.Message, "://") {
 			t.Errorf("%s: %s", to, e.Message)
 		}
 	}
@@ -223,7 +223,7 @@ func TestHTTPClientRedirects(t *testing.T) {
 	watch := newCanary(t)
 	client := newClient(t, loopback()).HTTPClient(ClientOptions{MaxRedirects: 3})
 	_, err := client.Get(s.URL + "/?to=" + url.QueryEscape("http://127.0.0.2:"+watch.port))
-	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != KindBlocked {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Class != ClassBlocked {
 		t.Errorf("got %v", err)
 	}
 }

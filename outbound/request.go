@@ -158,7 +158,7 @@ func readResponse(resp *http.Response, limit int64, truncate bool) (*Response, e
 	}
 	data, err := readAll(resp)
 	e, _ := errors.AsType[*Error](err)
-	cut := e != nil && e.Kind == KindTooLarge && truncate
+	cut := e != nil && e.Class == ClassTooLarge && truncate
 	if err != nil && !cut {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func TestBadRequests(t *testing.T) {
 	} {
 		req.URL = s.URL
 		_, err := c.Do(t.Context(), req)
-		wantKind(t, err, KindBadRequest)
+		wantKind(t, err, ClassBadRequest)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestBodyReader(t *testing.T) {
 	}
 	refused := &closing{Reader: bytes.NewReader(nil)}
 	_, err := c.Do(t.Context(), Request{Method: http.MethodPost, URL: "http://10.0.0.1/", BodyReader: refused})
-	wantKind(t, err, KindBlocked)
+	wantKind(t, err, ClassBlocked)
 	if !refused.closed.Load() {
 		t.Error("the body of a refused request was left open")
 	}
@@ -184,7 +184,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	header := http.Header{"Idempotency-Key": {"run_1:pay"}}
 	mustDo(t, c, Request{Method: http.MethodPost, URL: s.URL, Header: header, Body: []byte("{}")})
 	_, err := c.Do(t.Context(), Request{Method: http.MethodPost, URL: s.URL, Header: header, Body: []byte("{}")})
-	wantKind(t, err, KindConnection)
+	wantKind(t, err, ClassConnection)
 	if n := taken.Load(); n != 2 {
 		t.Errorf("two requests came %d times", n)
 	}

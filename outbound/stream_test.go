@@ -43,7 +43,7 @@ func TestStream(t *testing.T) {
 		})
 		got := mustStream(t, newClient(t, loopback()), Request{URL: s.URL, MaxBody: 10})
 		data, err := io.ReadAll(got.Body)
-		wantKind(t, err, KindTooLarge)
+		wantKind(t, err, ClassTooLarge)
 		if len(data) != 10 {
 			t.Errorf("read %d bytes", len(data))
 		}
@@ -52,15 +52,15 @@ func TestStream(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 11)) })
 		_, err := newClient(t, loopback()).Stream(t.Context(), Request{URL: s.URL, MaxBody: 10})
-		wantKind(t, err, KindTooLarge)
+		wantKind(t, err, ClassTooLarge)
 	})
 	t.Run("refuses what Do refuses", func(t *testing.T) {
 		t.Parallel()
 		c := newClient(t, Config{})
 		_, err := c.Stream(t.Context(), Request{URL: "http://127.0.0.1:1/"})
-		wantKind(t, err, KindBlocked)
+		wantKind(t, err, ClassBlocked)
 		_, err = c.Stream(t.Context(), Request{URL: "nowhere"})
-		wantKind(t, err, KindBadURL)
+		wantKind(t, err, ClassBadURL)
 	})
 	t.Run("is bounded in time while the body is read", func(t *testing.T) {
 		t.Parallel()
@@ -70,7 +70,7 @@ func TestStream(t *testing.T) {
 		})
 		got := mustStream(t, newClient(t, loopback()), Request{URL: s.URL, Timeout: 50 * time.Millisecond})
 		_, err := io.ReadAll(got.Body)
-		wantKind(t, err, KindTimeout)
+		wantKind(t, err, ClassTimeout)
 	})
 	t.Run("lets go of the server when it is closed", func(t *testing.T) {
 		t.Parallel()

@@ -21,12 +21,12 @@ func TestSlowFirstByte(t *testing.T) {
 	c := newClient(t, trusting(secure))
 	for _, base := range []string{newServer(t, silent).URL, secure.URL} {
 		_, err := c.Do(t.Context(), Request{URL: base, FirstByteTimeout: 20 * time.Millisecond})
-		e := wantKind(t, err, KindTimeout)
+		e := wantKind(t, err, ClassTimeout)
 		if !e.Retryable() || !e.Timeout() || !strings.HasSuffix(e.Message, "did not answer within 20ms.") {
 			t.Errorf("%v", e)
 		}
 		_, err = c.HTTPClient(ClientOptions{FirstByteTimeout: 20 * time.Millisecond}).Get(base)
-		wantKind(t, err, KindTimeout)
+		wantKind(t, err, ClassTimeout)
 	}
 }
 
@@ -71,10 +71,10 @@ func TestTotalTimeout(t *testing.T) {
 	for _, handler := range []http.HandlerFunc{drip, silent} {
 		s := newServer(t, handler)
 		_, err := c.Do(t.Context(), Request{URL: s.URL, Timeout: 20 * time.Millisecond})
-		if e := wantKind(t, err, KindTimeout); !errors.Is(e, context.DeadlineExceeded) {
+		if e := wantKind(t, err, ClassTimeout); !errors.Is(e, context.DeadlineExceeded) {
 			t.Errorf("cause %v", errors.Unwrap(e))
 		}
-		wantKind(t, readWithin(t, c.HTTPClient(ClientOptions{}), s.URL, 20*time.Millisecond), KindTimeout)
+		wantKind(t, readWithin(t, c.HTTPClient(ClientOptions{}), s.URL, 20*time.Millisecond), ClassTimeout)
 	}
 }
 
@@ -113,18 +113,18 @@ func TestCancel(t *testing.T) {
 	go func() { <-arrived; cancel() }()
 	c := newClient(t, loopback())
 	_, err := c.Do(ctx, Request{URL: s.URL})
-	if e := wantKind(t, err, KindCanceled); e.Retryable() || !errors.Is(e, context.Canceled) {
+	if e := wantKind(t, err, ClassCanceled); e.Retryable() || !errors.Is(e, context.Canceled) {
 		t.Errorf("%v", e)
 	}
 	_, err = c.Do(ctx, Request{URL: s.URL})
-	wantKind(t, err, KindCanceled)
+	wantKind(t, err, ClassCanceled)
 }
 
 func TestDialTimeout(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Resolver: silentResolver(), dialTimeout: 20 * time.Millisecond}
 	_, err := newClient(t, cfg).Do(t.Context(), Request{URL: "http://slow.example/"})
-	wantKind(t, err, KindTimeout)
+	wantKind(t, err, ClassTimeout)
 }
 
 func TestTLSTimeout(t *testing.T) {
@@ -137,5 +137,5 @@ func TestTLSTimeout(t *testing.T) {
 	cfg := loopback()
 	cfg.tlsTimeout = 20 * time.Millisecond
 	_, err = newClient(t, cfg).Do(t.Context(), Request{URL: "https://" + l.Addr().String()})
-	wantKind(t, err, KindTimeout)
+	wantKind(t, err, ClassTimeout)
 }

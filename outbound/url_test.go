@@ -40,27 +40,27 @@ func TestParseURL(t *testing.T) {
 func TestParseURLRefuses(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 64)
-	for raw, want := range map[string]Kind{
-		"http://example.com./":                              KindBadURL,
-		"http://" + long + ".example/":                      KindBadURL,
-		"http://" + strings.Repeat("a.", 127) + "aa/":       KindBadURL,
-		"http://example.com/" + strings.Repeat("a", maxURL): KindBadURL,
-		"http://example.com/a b":                            KindBadURL,
-		"http://example.com/\x80\n":                         KindBadURL,
-		"http://exa mple.com/":                              KindBadURL,
-		"http://user@example.com/":                          KindBadURL,
-		"http://ex%61mple.com/":                             KindBadURL,
-		"http://b%C3%BCcher.example/":                       KindBadURL,
-		"http://example.com:/":                              KindBadURL,
-		"http://ｅxample.com/":                               KindBadURL,
-		"http://example。com/":                               KindBadURL,
-		"http://2130706433/":                                KindBlocked,
-		"http://127.1/":                                     KindBlocked,
-		"http://8.8.8.8./":                                  KindBlocked,
-		"http://08.8.8.8/":                                  KindBlocked,
-		"http://[::ffff:8.8.8.8]/":                          KindBlocked,
-		"http://[fe80::1%25eth0]/":                          KindBlocked,
-		"http://１.1.1.1/":                                   KindBlocked,
+	for raw, want := range map[string]ErrorClass{
+		"http://example.com./":                              ClassBadURL,
+		"http://" + long + ".example/":                      ClassBadURL,
+		"http://" + strings.Repeat("a.", 127) + "aa/":       ClassBadURL,
+		"http://example.com/" + strings.Repeat("a", maxURL): ClassBadURL,
+		"http://example.com/a b":                            ClassBadURL,
+		"http://example.com/\x80\n":                         ClassBadURL,
+		"http://exa mple.com/":                              ClassBadURL,
+		"http://user@example.com/":                          ClassBadURL,
+		"http://ex%61mple.com/":                             ClassBadURL,
+		"http://b%C3%BCcher.example/":                       ClassBadURL,
+		"http://example.com:/":                              ClassBadURL,
+		"http://ｅxample.com/":                               ClassBadURL,
+		"http://example。com/":                               ClassBadURL,
+		"http://2130706433/":                                ClassBlocked,
+		"http://127.1/":                                     ClassBlocked,
+		"http://8.8.8.8./":                                  ClassBlocked,
+		"http://08.8.8.8/":                                  ClassBlocked,
+		"http://[::ffff:8.8.8.8]/":                          ClassBlocked,
+		"http://[fe80::1%25eth0]/":                          ClassBlocked,
+		"http://１.1.1.1/":                                   ClassBlocked,
 	} {
 		_, err := ParseURL(raw)
 		if err == nil {
@@ -99,7 +99,7 @@ func FuzzParseURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		u, err := ParseURL(raw)
 		if err != nil {
-			wantKind(t, err, KindBadURL, KindBlocked)
+			wantKind(t, err, ClassBadURL, ClassBlocked)
 			return
 		}
 		checkAccepted(t, raw, u)

@@ -56,7 +56,7 @@ func limit(resp *http.Response, bytes int64) {
 }
 
 func (s *session) tooLarge(limit int64) *Error {
-	return &Error{Kind: KindTooLarge, RequestID: s.requestID,
+	return &Error{Class: ClassTooLarge, RequestID: s.requestID,
 		Message: fmt.Sprintf("The answer of %s is larger than %d MiB, which is more than is read.", s.name, limit>>20)}
 }
 
@@ -79,7 +79,7 @@ func (s *session) decode(resp *http.Response, into any) error {
 
 // notUnderstood is for an answer with a good status and a wrong form.
 func (s *session) notUnderstood() *Error {
-	return &Error{Kind: KindBadAnswer, RequestID: s.requestID,
+	return &Error{Class: ClassBadAnswer, RequestID: s.requestID,
 		Message: s.name + " sent something that is not an answer in its format. Check the base URL."}
 }
 

@@ -108,7 +108,7 @@ func (c *conversation) promised() bool {
 }
 
 func (s *session) unfit(r *reply, wrong string) *Error {
-	e := &Error{Kind: KindBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + sentenceEnd(wrong)}
+	e := &Error{Class: ClassBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + sentenceEnd(wrong)}
 	if r.stop == stopLength {
 		e.Message = fmt.Sprintf("The model's answer was cut off after %d tokens, so it is not whole. Allow more tokens.", r.usage.OutputTokens)
 	}
@@ -135,7 +135,7 @@ func (s *session) unchecked(err error) error {
 	if !errors.Is(err, errEffort) {
 		return err // the context's
 	}
-	return &Error{Kind: KindBadAnswer, RequestID: s.requestID,
+	return &Error{Class: ClassBadAnswer, RequestID: s.requestID,
 		Message: "The model's answer cannot be checked by the schema, because comparing the two takes too long. Make the schema simpler, or ask for a shorter answer."}
 }
 

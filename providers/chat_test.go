@@ -151,19 +151,19 @@ func TestChatImages(t *testing.T) {
 		name, provider string
 		image          Media
 		want           []any
-		kind           Kind
+		class          ErrorClass
 	}{
 		{"goes as a link", "openai", linked, []any{text, part("https://example.com/cat.png")}, ""},
 		{"goes as data", "openai", inline, []any{text, part("data:image/png;base64,Y2F0")}, ""},
 		{"is data already", "gemini", Media{URL: "data:image/gif;base64,Y2F0"}, []any{text, part("data:image/gif;base64,Y2F0")}, ""},
 		{"goes as data to a local server", "ollama", inline, []any{text, part("data:image/png;base64,Y2F0")}, ""},
-		{"cannot be a link for a local server", "ollama", linked, nil, KindIncompatible},
+		{"cannot be a link for a local server", "ollama", linked, nil, ClassIncompatible},
 		{"is a link for Anthropic", "anthropic", linked, []any{source("type", "url", "url", "https://example.com/cat.png"), text}, ""},
 		{"is content for Anthropic", "anthropic", inline, []any{source("type", "base64", "media_type", "image/png", "data", "Y2F0"), text}, ""},
-		{"is too large", "openai", Media{Name: "huge.png", MIME: "image/png", Size: 21 << 20, Open: content("")}, nil, KindBadRequest},
-		{"is larger than it says", "openai", Media{Name: "huge.png", MIME: "image/png", Open: content(strings.Repeat("x", 20<<20+1))}, nil, KindBadRequest},
-		{"has no type", "openai", Media{Name: "cat", Open: content("cat")}, nil, KindBadRequest},
-		{"is nothing", "openai", Media{}, nil, KindBadRequest},
+		{"is too large", "openai", Media{Name: "huge.png", MIME: "image/png", Size: 21 << 20, Open: content("")}, nil, ClassBadRequest},
+		{"is larger than it says", "openai", Media{Name: "huge.png", MIME: "image/png", Open: content(strings.Repeat("x", 20<<20+1))}, nil, ClassBadRequest},
+		{"has no type", "openai", Media{Name: "cat", Open: content("cat")}, nil, ClassBadRequest},
+		{"is nothing", "openai", Media{}, nil, ClassBadRequest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -175,9 +175,9 @@ func TestChatImages(t *testing.T) {
 				stream(w, says("A cat")...)
 			})
 			_, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "What is it?", Images: []Media{c.image}}, nil)
-			if c.kind != "" {
-				if e := failure(t, err); e.Kind != c.kind || len(u.asked()) != 0 {
-					t.Errorf("got %s %q after %d calls", e.Kind, e.Message, len(u.asked()))
+			if c.class != "" {
+				if e := failure(t, err); e.Class != c.class || len(u.asked()) != 0 {
+					t.Errorf("got %s %q after %d calls", e.Class, e.Message, len(u.asked()))
 				}
 				return
 			}
@@ -240,7 +240,7 @@ func TestChatAdapts(t *testing.T) {
 		name, provider, param, message string
 		has                            func(call) bool // what the server refuses
 		calls                          int
-		kind                           Kind
+		class                          ErrorClass
 	}{
 		{"max_tokens", "openai_compatible", "max_tokens", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
 			func(c call) bool { return strings.Contains(string(c.body), `"max_tokens"`) }, 2, ""},
@@ -251,11 +251,11 @@ func TestChatAdapts(t *testing.T) {
 		{"stream_options", "openai_compatible", "stream_options", "include_usage: Extra inputs are not permitted",
 			func(c call) bool { return strings.Contains(string(c.body), `"stream_options"`) }, 2, ""},
 		{"both names of the limit", "openai", "", "max_tokens and max_completion_tokens are unknown parameters.",
-			func(c call) bool { return true }, 2, KindRejected},
+			func(c call) bool { return true }, 2, ClassRejected},
 		{"temperature", "openai", "temperature", "Unsupported value: 'temperature' does not support 0.5 with this model.",
-			func(c call) bool { return true }, 1, KindRejected},
+			func(c call) bool { return true }, 1, ClassRejected},
 		{"a value that is too large", "openai_compatible", "max_tokens", "max_tokens is too large: 9. This model supports at most 8 completion tokens.",
-			func(c call) bool { return true }, 1, KindRejected},
+			func(c call) bool { return true }, 1, ClassRejected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -272,12 +272,12 @@ func TestChatAdapts(t *testing.T) {
 			if len(calls) != c.calls {
 				t.Errorf("asked %d times, wanted %d", len(calls), c.calls)
 			}
-			if c.kind == "" && err != nil {
+			if c.class == "" && err != nil {
 				t.Fatal(err)
 			}
-			if c.kind != "" {
-				if e := failure(t, err); e.Kind != c.kind || !strings.Contains(e.Message, strings.TrimSuffix(c.message, ".")) {
-					t.Errorf("got %s %q", e.Kind, e.Message)
+			if c.class != "" {
+				if e := failure(t, err); e.Class != c.class || !strings.Contains(e.Message, strings.TrimSuffix(c.message, ".")) {
+					t.Errorf("got %s %q", e.Class, e.Message)
 				}
 			}
 			if len(calls) == 2 && calls[1].header.Get("Idempotency-Key") == calls[0].header.Get("Idempotency-Key") {
@@ -303,8 +303,8 @@ func TestChatRefusals(t *testing.T) {
 			t.Parallel()
 			u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, c.events...) })
 			_, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
-			if e := failure(t, err); e.Kind != KindRejected || e.Retryable || !strings.Contains(e.Message, c.says) {
-				t.Errorf("got %s %q", e.Kind, e.Message)
+			if e := failure(t, err); e.Class != ClassRejected || e.Retryable || !strings.Contains(e.Message, c.says) {
+				t.Errorf("got %s %q", e.Class, e.Message)
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func (c *Client) Test(ctx context.Context, ep Endpoint) error {
 		return s.knock(ctx)
 	}
 	_, err = c.Models(ctx, ep)
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == KindNotFound {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassNotFound {
 		return s.knock(ctx) // a server without a list
 	}
 	return err
@@ -53,7 +53,7 @@ func (s *session) knock(ctx context.Context) error {
 		_ = resp.Body.Close() // that it answered is the answer
 		return nil
 	}
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == KindRejected && (e.Status == 400 || e.Status == 422) {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassRejected && (e.Status == 400 || e.Status == 422) {
 		return nil
 	}
 	return err

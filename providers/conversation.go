@@ -105,7 +105,7 @@ func (s *session) linked(m Media) (picture, error) {
 		}
 		return picture{mime: mime, data: data}, nil
 	case !s.preset.ImageURLs:
-		return picture{}, &Error{Kind: KindIncompatible, Message: s.name + " takes pictures as files and not by URL. Fetch the picture first."}
+		return picture{}, &Error{Class: ClassIncompatible, Message: s.name + " takes pictures as files and not by URL. Fetch the picture first."}
 	}
 	return picture{url: m.URL}, nil
 }

@@ -69,7 +69,7 @@ func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
 		out[at] = d.Embedding
 	}
 	if len(answer.Data) != texts {
-		return nil, &Error{Kind: KindBadAnswer, RequestID: s.requestID,
+		return nil, &Error{Class: ClassBadAnswer, RequestID: s.requestID,
 			Message: s.name + " sent " + itoa(len(answer.Data)) + " vectors for " + itoa(texts) + " texts."}
 	}
 	return &EmbedResult{Vectors: out, Usage: answer.Usage.usage()}, nil

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Kind says what went wrong, in words a program can compare.
-type Kind string
+// ErrorClass is the machine-readable reason of an Error.
+type ErrorClass string
 
-// The kinds of failure.
+// The classes of errors.
 const (
-	KindAuth         Kind = "auth"         // the secret is missing, wrong or not allowed to do this
-	KindRateLimited  Kind = "rate_limited" // too many calls
-	KindRejected     Kind = "rejected"     // the provider refuses this request: wrong value, no money left, content policy
-	KindUnavailable  Kind = "unavailable"  // not reached, out of order, broken off
-	KindNotFound     Kind = "not_found"    // no such model
-	KindIncompatible Kind = "incompatible" // the model or provider cannot do this
-	KindBadAnswer    Kind = "bad_answer"   // the answer is not what was asked for
-	KindBlocked      Kind = "blocked"      // the address is private or reserved
-	KindTooLarge     Kind = "too_large"    // the answer exceeds its limit
-	KindBadRequest   Kind = "bad_request"  // the request makes no sense, so it was not sent
+	ClassAuth         ErrorClass = "auth"         // the secret is missing, wrong or not allowed to do this
+	ClassRateLimited  ErrorClass = "rate_limited" // too many calls
+	ClassRejected     ErrorClass = "rejected"     // the provider refuses this request: wrong value, no money left, content policy
+	ClassUnavailable  ErrorClass = "unavailable"  // not reached, out of order, broken off
+	ClassNotFound     ErrorClass = "not_found"    // no such model
+	ClassIncompatible ErrorClass = "incompatible" // the model or provider cannot do this
+	ClassBadAnswer    ErrorClass = "bad_answer"   // the answer is not what was asked for
+	ClassBlocked      ErrorClass = "blocked"      // the address is private or reserved
+	ClassTooLarge     ErrorClass = "too_large"    // the answer exceeds its limit
+	ClassBadRequest   ErrorClass = "bad_request"  // the request makes no sense, so it was not sent
 )
 
 // Error is the only type of error that this package and those below it return
@@ -27,7 +27,7 @@ const (
 // Message is one or two sentences for people: what happened, in the provider's
 // own words where it gave any, and what to do.
 type Error struct {
-	Kind      Kind
+	Class     ErrorClass
 	Message   string
 	Retryable bool          // the same request could succeed later
 	After     time.Duration // do not try again sooner; zero when unknown
@@ -45,5 +45,5 @@ func (e *Error) Error() string { return e.Message }
 func (e *Error) Sentence() string { return e.Message }
 
 func badRequest(format string, args ...any) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf(format, args...)}
+	return &Error{Class: ClassBadRequest, Message: fmt.Sprintf(format, args...)}
 }

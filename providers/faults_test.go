@@ -99,28 +99,28 @@ func TestFaults(t *testing.T) {
 		answer http.HandlerFunc
 		want   Error // Message: a part of it
 	}{
-		{"401", refuse(401, "invalid_api_key", "Incorrect API key provided"), Error{Kind: KindAuth, Message: "Incorrect API key provided ([secret], [secret])"}},
-		{"400 for the secret", refuse(400, "x", "Incorrect API key provided"), Error{Kind: KindAuth, Message: "does not accept the secret"}},
-		{"402", refuse(402, "x", "Pay first"), Error{Kind: KindRejected, Message: "no money left"}},
-		{"403", refuse(403, "x", "Not in your country"), Error{Kind: KindAuth, Message: "Not in your country"}},
-		{"404", refuse(404, "model_not_found", "The model does not exist"), Error{Kind: KindNotFound, Message: "The model does not exist"}},
-		{"422", refuse(422, "x", "n must be 1"), Error{Kind: KindRejected, Message: "n must be 1"}},
-		{"429", refuse(429, "rate_limit_exceeded", "Slow down"), Error{Kind: KindRateLimited, Retryable: true, Message: "Slow down"}},
-		{"429 with Retry-After", refuse(429, "x", "Slow down", "Retry-After", "7"), Error{Kind: KindRateLimited, Retryable: true, After: 7 * time.Second}},
-		{"429 with the wait in its words", refuse(429, "x", "Please try again in 1.2s."), Error{Kind: KindRateLimited, Retryable: true, After: 1200 * time.Millisecond}},
-		{"429 without money", refuse(429, "insufficient_quota", "You exceeded your current quota"), Error{Kind: KindRejected, Message: "You exceeded your current quota"}},
-		{"408", refuse(408, "x", "Too slow"), Error{Kind: KindRateLimited, Retryable: true}},
-		{"500", refuse(500, "x", "Oops"), Error{Kind: KindUnavailable, Retryable: true, Message: "Oops"}},
-		{"503 with Retry-After", refuse(503, "x", "Soon", "Retry-After", "9"), Error{Kind: KindUnavailable, Retryable: true, After: 9 * time.Second}},
-		{"529", refuse(529, "overloaded_error", "Overloaded"), Error{Kind: KindUnavailable, Retryable: true, Message: "529 Overloaded"}},
-		{"a redirect", refuse(307, "x", "x", "Location", "/elsewhere"), Error{Kind: KindRejected, Message: "redirected"}},
+		{"401", refuse(401, "invalid_api_key", "Incorrect API key provided"), Error{Class: ClassAuth, Message: "Incorrect API key provided ([secret], [secret])"}},
+		{"400 for the secret", refuse(400, "x", "Incorrect API key provided"), Error{Class: ClassAuth, Message: "does not accept the secret"}},
+		{"402", refuse(402, "x", "Pay first"), Error{Class: ClassRejected, Message: "no money left"}},
+		{"403", refuse(403, "x", "Not in your country"), Error{Class: ClassAuth, Message: "Not in your country"}},
+		{"404", refuse(404, "model_not_found", "The model does not exist"), Error{Class: ClassNotFound, Message: "The model does not exist"}},
+		{"422", refuse(422, "x", "n must be 1"), Error{Class: ClassRejected, Message: "n must be 1"}},
+		{"429", refuse(429, "rate_limit_exceeded", "Slow down"), Error{Class: ClassRateLimited, Retryable: true, Message: "Slow down"}},
+		{"429 with Retry-After", refuse(429, "x", "Slow down", "Retry-After", "7"), Error{Class: ClassRateLimited, Retryable: true, After: 7 * time.Second}},
+		{"429 with the wait in its words", refuse(429, "x", "Please try again in 1.2s."), Error{Class: ClassRateLimited, Retryable: true, After: 1200 * time.Millisecond}},
+		{"429 without money", refuse(429, "insufficient_quota", "You exceeded your current quota"), Error{Class: ClassRejected, Message: "You exceeded your current quota"}},
+		{"408", refuse(408, "x", "Too slow"), Error{Class: ClassRateLimited, Retryable: true}},
+		{"500", refuse(500, "x", "Oops"), Error{Class: ClassUnavailable, Retryable: true, Message: "Oops"}},
+		{"503 with Retry-After", refuse(503, "x", "Soon", "Retry-After", "9"), Error{Class: ClassUnavailable, Retryable: true, After: 9 * time.Second}},
+		{"529", refuse(529, "overloaded_error", "Overloaded"), Error{Class: ClassUnavailable, Retryable: true, Message: "529 Overloaded"}},
+		{"a redirect", refuse(307, "x", "x", "Location", "/elsewhere"), Error{Class: ClassRejected, Message: "redirected"}},
 	} {
 		for _, m := range methods {
 			t.Run(c.name+"/"+m.name, func(t *testing.T) {
 				t.Parallel()
 				u := setup(t, c.answer)
 				e := failure(t, m.run(brief(t), u.client, u.at(m.provider)))
-				if e.Kind != c.want.Kind || e.Retryable != c.want.Retryable || e.After != c.want.After || !strings.Contains(e.Message, c.want.Message) {
+				if e.Class != c.want.Class || e.Retryable != c.want.Retryable || e.After != c.want.After || !strings.Contains(e.Message, c.want.Message) {
 					t.Errorf("got %+v", e)
 				}
 				if e.RequestID != "req_42" {
@@ -129,7 +129,7 @@ func TestFaults(t *testing.T) {
 				if strings.Contains(e.Message, secret[:9]) || strings.Contains(e.Message, "****") {
 					t.Errorf("a part of the secret is in %q", e.Message)
 				}
-				if wanted := map[bool]int{true: 2, false: 1}[m.name == "Test" && e.Kind == KindNotFound]; len(u.asked()) != wanted {
+				if wanted := map[bool]int{true: 2, false: 1}[m.name == "Test" && e.Class == ClassNotFound]; len(u.asked()) != wanted {
 					t.Errorf("asked %d times", len(u.asked()))
 				}
 			})
@@ -145,7 +145,7 @@ func TestNoConnection(t *testing.T) {
 			u := setup(t, func(http.ResponseWriter, *http.Request) {})
 			u.Close()
 			e := failure(t, m.run(brief(t), u.client, u.at(m.provider)))
-			if e.Kind != KindUnavailable || !e.Retryable || !strings.Contains(e.Message, "refused") {
+			if e.Class != ClassUnavailable || !e.Retryable || !strings.Contains(e.Message, "refused") {
 				t.Errorf("got %+v", e)
 			}
 		})
@@ -181,7 +181,7 @@ func TestReset(t *testing.T) {
 			})
 			e := failure(t, m.run(brief(t), u.client, u.at(m.provider)))
 			chat := strings.HasPrefix(m.name, "Chat") // an answer that began is not paid for again unasked
-			if e.Kind != KindUnavailable || e.Retryable == chat {
+			if e.Class != ClassUnavailable || e.Retryable == chat {
 				t.Errorf("got %+v", e)
 			}
 			if chat && (!strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "Run it again if that is acceptable")) {
@@ -205,7 +205,7 @@ func TestStreamEndsEarly(t *testing.T) {
 						stream(w, text)
 					}
 				})
-				if e := failure(t, m.run(brief(t), u.client, u.at(m.provider))); e.Kind != KindUnavailable || e.Retryable == front {
+				if e := failure(t, m.run(brief(t), u.client, u.at(m.provider))); e.Class != ClassUnavailable || e.Retryable == front {
 					t.Errorf("got %+v", e)
 				}
 			})
@@ -222,28 +222,28 @@ func TestChatPaid(t *testing.T) {
 	for _, c := range []struct {
 		name, provider string
 		events         []string
-		kind           Kind
+		class          ErrorClass
 		retryable      bool
 		want           *Usage
 	}{
-		{"nothing came", "openai", nil, KindUnavailable, true, nil},
-		{"a text came", "openai", []string{delta("Hello")}, KindUnavailable, false, &Usage{}},
-		{"a text and figures came", "openai", []string{usage(7, 3), delta("Hello")}, KindUnavailable, false, &reading},
-		{"an error came behind a text", "openai", []string{delta("Hello"), data(`{"error":{"type":"server_error","message":"Oops"}}`)}, KindUnavailable, false, &Usage{}},
-		{"garbage came behind a text", "openai", []string{delta("Hello"), data("}{")}, KindBadAnswer, false, &Usage{}},
-		{"a filter stopped it", "openai", []string{delta("Hello"), finish("content_filter"), usage(7, 3), done}, KindRejected, false, &reading},
-		{"the model refused", "openai", []string{data(`{"choices":[{"index":0,"delta":{"refusal":"No."}}]}`), finish("stop"), usage(7, 3), done}, KindRejected, false, &reading},
-		{"Anthropic broke off", "anthropic", claude(claudeText("Hello")), KindUnavailable, false, &cut},
-		{"Anthropic broke off before a word", "anthropic", claude(), KindUnavailable, true, &cut},
-		{"Anthropic was busy before a word", "anthropic", []string{later}, KindRateLimited, true, nil},
-		{"Anthropic was busy behind a text", "anthropic", claude(claudeText("Hello"), later), KindRateLimited, false, &cut},
-		{"Anthropic refused", "anthropic", claude(claudeText("Well"), claudeEnd("refusal")), KindRejected, false, &Usage{InputTokens: 17, OutputTokens: 9}},
+		{"nothing came", "openai", nil, ClassUnavailable, true, nil},
+		{"a text came", "openai", []string{delta("Hello")}, ClassUnavailable, false, &Usage{}},
+		{"a text and figures came", "openai", []string{usage(7, 3), delta("Hello")}, ClassUnavailable, false, &reading},
+		{"an error came behind a text", "openai", []string{delta("Hello"), data(`{"error":{"type":"server_error","message":"Oops"}}`)}, ClassUnavailable, false, &Usage{}},
+		{"garbage came behind a text", "openai", []string{delta("Hello"), data("}{")}, ClassBadAnswer, false, &Usage{}},
+		{"a filter stopped it", "openai", []string{delta("Hello"), finish("content_filter"), usage(7, 3), done}, ClassRejected, false, &reading},
+		{"the model refused", "openai", []string{data(`{"choices":[{"index":0,"delta":{"refusal":"No."}}]}`), finish("stop"), usage(7, 3), done}, ClassRejected, false, &reading},
+		{"Anthropic broke off", "anthropic", claude(claudeText("Hello")), ClassUnavailable, false, &cut},
+		{"Anthropic broke off before a word", "anthropic", claude(), ClassUnavailable, true, &cut},
+		{"Anthropic was busy before a word", "anthropic", []string{later}, ClassRateLimited, true, nil},
+		{"Anthropic was busy behind a text", "anthropic", claude(claudeText("Hello"), later), ClassRateLimited, false, &cut},
+		{"Anthropic refused", "anthropic", claude(claudeText("Well"), claudeEnd("refusal")), ClassRejected, false, &Usage{InputTokens: 17, OutputTokens: 9}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, c.events...) })
 			r, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
-			if e := failure(t, err); e.Kind != c.kind || e.Retryable != c.retryable {
+			if e := failure(t, err); e.Class != c.class || e.Retryable != c.retryable {
 				t.Errorf("got %+v", e)
 			}
 			if (r == nil) != (c.want == nil) || r != nil && (r.Usage != *c.want || r.Text != "") {
@@ -296,7 +296,7 @@ func TestGarbage(t *testing.T) {
 				t.Parallel()
 				u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, events...) })
 				e := failure(t, m.run(brief(t), u.client, u.at(m.provider)))
-				if e.Kind != KindBadAnswer && e.Kind != KindUnavailable {
+				if e.Class != ClassBadAnswer && e.Class != ClassUnavailable {
 					t.Errorf("got %+v", e)
 				}
 			})
@@ -310,7 +310,7 @@ func TestGarbage(t *testing.T) {
 				_, _ = io.WriteString(w, "<html>Welcome</html>")
 			})
 			e := failure(t, m.run(brief(t), u.client, u.at(m.provider)))
-			if e.Kind != KindBadAnswer && e.Kind != KindUnavailable || strings.Contains(e.Message, "html") {
+			if e.Class != ClassBadAnswer && e.Class != ClassUnavailable || strings.Contains(e.Message, "html") {
 				t.Errorf("got %+v", e)
 			}
 		})
@@ -324,17 +324,17 @@ func TestErrorInStream(t *testing.T) {
 		want                  Error
 	}{
 		{"OpenRouter", "openrouter", data(`{"id":"g","error":{"code":502,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"The GPU burns\"}}","provider_name":"X"}},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`),
-			Error{Kind: KindUnavailable, Retryable: true, Message: "The GPU burns"}},
-		{"OpenAI", "openai", data(`{"error":{"type":"server_error","code":null,"message":"The server had an error"}}`), Error{Kind: KindUnavailable, Retryable: true, Message: "The server had an error"}},
-		{"Groq without money", "groq", data(`{"error":{"code":"insufficient_quota","message":"Empty"}}`), Error{Kind: KindRejected, Message: "no money left"}},
-		{"Anthropic overloaded", "anthropic", event("error", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), Error{Kind: KindUnavailable, Retryable: true, Message: "529 Overloaded"}},
-		{"Anthropic limited", "anthropic", event("error", `{"type":"error","error":{"type":"rate_limit_error","message":"Later"}}`), Error{Kind: KindRateLimited, Retryable: true, Message: "Later"}},
+			Error{Class: ClassUnavailable, Retryable: true, Message: "The GPU burns"}},
+		{"OpenAI", "openai", data(`{"error":{"type":"server_error","code":null,"message":"The server had an error"}}`), Error{Class: ClassUnavailable, Retryable: true, Message: "The server had an error"}},
+		{"Groq without money", "groq", data(`{"error":{"code":"insufficient_quota","message":"Empty"}}`), Error{Class: ClassRejected, Message: "no money left"}},
+		{"Anthropic overloaded", "anthropic", event("error", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), Error{Class: ClassUnavailable, Retryable: true, Message: "529 Overloaded"}},
+		{"Anthropic limited", "anthropic", event("error", `{"type":"error","error":{"type":"rate_limit_error","message":"Later"}}`), Error{Class: ClassRateLimited, Retryable: true, Message: "Later"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, c.event) })
 			_, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
-			if e := failure(t, err); e.Kind != c.want.Kind || e.Retryable != c.want.Retryable || !strings.Contains(e.Message, c.want.Message) {
+			if e := failure(t, err); e.Class != c.want.Class || e.Retryable != c.want.Retryable || !strings.Contains(e.Message, c.want.Message) {
 				t.Errorf("got %+v", e)
 			}
 		})

@@ -32,18 +32,18 @@ func TestChatSchema(t *testing.T) {
 		name, provider, schema string
 		answers                []string
 		want                   any
-		kind                   Kind
+		class                  ErrorClass
 		wrong                  string // in the message, or in the second turn
 	}{
 		{"is promised by strict mode", "openai", city, []string{good}, bern, "", ""},
-		{"is not repaired where it was promised", "openai", city, []string{`{"people":1}`}, nil, KindBadAnswer, "needs \"city\""},
+		{"is not repaired where it was promised", "openai", city, []string{`{"people":1}`}, nil, ClassBadAnswer, "needs \"city\""},
 		{"is asked for without strict mode", "openai", roomy, []string{good}, bern, "", ""},
 		{"is repaired where it was not promised", "openai", roomy, []string{`{"city":"Bern","people":0}`, good}, bern, "", "at /people: must be at least"},
 		{"is in the prompt of JSON mode", "deepseek", roomy, []string{good}, bern, "", ""},
 		{"may come in a fence", "openai_compatible", roomy, []string{"Here it is:\n```json\n" + good + "\n```\nAnything else?"}, bern, "", ""},
 		{"may come after thoughts", "openai_compatible", roomy, []string{"<think>{Bern?}</think>\n" + good}, bern, "", ""},
 		{"is repaired when it is no JSON", "openai_compatible", roomy, []string{"Bern!", good}, bern, "", "it is not JSON"},
-		{"fails when the repair does", "deepseek", roomy, []string{"Bern!", `{"city":7}`}, nil, KindBadAnswer, "at /city: wanted string, got number"},
+		{"fails when the repair does", "deepseek", roomy, []string{"Bern!", `{"city":7}`}, nil, ClassBadAnswer, "at /city: wanted string, got number"},
 		{"may be something other than an object", "openai", `{"type":"array","items":{"type":"integer"}}`, []string{"[1,2]"}, []any{json.Number("1"), json.Number("2")}, "", ""},
 		{"refers within itself", "deepseek", `{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"$defs":{"n":{"type":"number"}}}`, []string{`{"a":1.5}`}, map[string]any{"a": json.Number("1.5")}, "", ""},
 	} {
@@ -56,9 +56,9 @@ func TestChatSchema(t *testing.T) {
 			if len(calls) != len(c.answers) {
 				t.Errorf("asked %d times, wanted %d", len(calls), len(c.answers))
 			}
-			if c.kind != "" {
-				if e := failure(t, err); e.Kind != c.kind || e.Retryable || !strings.Contains(e.Message, c.wrong) {
-					t.Errorf("got %s %q", e.Kind, e.Message)
+			if c.class != "" {
+				if e := failure(t, err); e.Class != c.class || e.Retryable || !strings.Contains(e.Message, c.wrong) {
+					t.Errorf("got %s %q", e.Class, e.Message)
 				}
 				return
 			}
@@ -125,8 +125,8 @@ func TestChatSchemaCutOff(t *testing.T) {
 		stream(w, delta(`{"city":"Be`), finish("length"), usage(5, 8), done)
 	})
 	_, err := u.client.Chat(brief(t), u.at("deepseek"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, roomy)}, nil)
-	if e := failure(t, err); e.Kind != KindBadAnswer || !strings.Contains(e.Message, "cut off after 8 tokens") || len(u.asked()) != 1 {
-		t.Errorf("got %s %q after %d calls", e.Kind, e.Message, len(u.asked()))
+	if e := failure(t, err); e.Class != ClassBadAnswer || !strings.Contains(e.Message, "cut off after 8 tokens") || len(u.asked()) != 1 {
+		t.Errorf("got %s %q after %d calls", e.Class, e.Message, len(u.asked()))
 	}
 }
 
@@ -142,8 +142,8 @@ func TestSchemaRefused(t *testing.T) {
 			t.Parallel()
 			u := setup(t, func(http.ResponseWriter, *http.Request) {})
 			_, err := u.client.Chat(brief(t), u.at("openai"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, c.schema)}, nil)
-			if e := failure(t, err); e.Kind != KindBadRequest || !strings.Contains(e.Message, c.says) || len(u.asked()) != 0 {
-				t.Errorf("got %s %q", e.Kind, e.Message)
+			if e := failure(t, err); e.Class != ClassBadRequest || !strings.Contains(e.Message, c.says) || len(u.asked()) != 0 {
+				t.Errorf("got %s %q", e.Class, e.Message)
 			}
 		})
 	}

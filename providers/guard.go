@@ -27,13 +27,13 @@ func (g guarded) HTTPClient(trusted bool) *http.Client {
 	})
 }
 
-// outboundKinds are those that mean something other than "not reached".
-var outboundKinds = map[outbound.Kind]Kind{
-	outbound.KindBlocked:    KindBlocked,
-	outbound.KindTooLarge:   KindTooLarge,
-	outbound.KindBadURL:     KindBadRequest,
-	outbound.KindBadRequest: KindBadRequest,
-	outbound.KindRedirect:   KindRejected,
+// outboundClasses are those that mean something other than "not reached".
+var outboundClasses = map[outbound.ErrorClass]ErrorClass{
+	outbound.ClassBlocked:    ClassBlocked,
+	outbound.ClassTooLarge:   ClassTooLarge,
+	outbound.ClassBadURL:     ClassBadRequest,
+	outbound.ClassBadRequest: ClassBadRequest,
+	outbound.ClassRedirect:   ClassRejected,
 }
 
 // fromOutbound words a failure on the way. Anything that is not outbound's own
@@ -41,12 +41,12 @@ var outboundKinds = map[outbound.Kind]Kind{
 func fromOutbound(err error) *Error {
 	e, ok := errors.AsType[*outbound.Error](err)
 	if !ok {
-		return &Error{Kind: KindUnavailable, Message: transportSentence(err), Retryable: true}
+		return &Error{Class: ClassUnavailable, Message: transportSentence(err), Retryable: true}
 	}
-	if kind, ok := outboundKinds[e.Kind]; ok {
-		return &Error{Kind: kind, Message: e.Message}
+	if class, ok := outboundClasses[e.Class]; ok {
+		return &Error{Class: class, Message: e.Message}
 	}
-	return &Error{Kind: KindUnavailable, Message: e.Message, Retryable: e.Retryable()}
+	return &Error{Class: ClassUnavailable, Message: e.Message, Retryable: e.Retryable()}
 }
 
 func transportSentence(err error) string {

@@ -42,7 +42,7 @@ func TestGuarded(t *testing.T) {
 			for _, trusted := range []bool{true, false} {
 				at := u.at("openai_compatible")
 				at.Trusted = trusted
-				if e := failure(t, m.run(brief(t), c, at)); e.Kind != KindBlocked || e.Retryable || strings.Contains(e.Message, "127.0.0.1") {
+				if e := failure(t, m.run(brief(t), c, at)); e.Class != ClassBlocked || e.Retryable || strings.Contains(e.Message, "127.0.0.1") {
 					t.Errorf("%s: got %+v", m.name, e)
 				}
 			}
@@ -57,7 +57,7 @@ func TestGuarded(t *testing.T) {
 		}
 		at.Trusted = false
 		_, err := c.Models(brief(t), at)
-		if e := failure(t, err); e.Kind != KindBlocked {
+		if e := failure(t, err); e.Class != ClassBlocked {
 			t.Errorf("got %+v", e)
 		}
 	})
@@ -65,7 +65,7 @@ func TestGuarded(t *testing.T) {
 		t.Parallel()
 		c := newGuarded(t, outbound.Config{AllowEndpoints: []netip.AddrPort{addr}})
 		_, err := c.Chat(brief(t), u.at("ollama"), ChatRequest{Model: "m", Prompt: "?"}, nil)
-		if e := failure(t, err); e.Kind != KindUnavailable || e.Retryable || !strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "broke off the connection") {
+		if e := failure(t, err); e.Class != ClassUnavailable || e.Retryable || !strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "broke off the connection") {
 			t.Errorf("got %+v", e)
 		}
 	})
@@ -73,7 +73,7 @@ func TestGuarded(t *testing.T) {
 		t.Parallel()
 		c := newGuarded(t, outbound.Config{AllowEndpoints: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}})
 		_, err := c.Models(brief(t), Endpoint{Provider: "ollama", BaseURL: "http://127.0.0.1:1", Trusted: true})
-		if e := failure(t, err); e.Kind != KindUnavailable || !strings.Contains(e.Message, "Is it running?") {
+		if e := failure(t, err); e.Class != ClassUnavailable || !strings.Contains(e.Message, "Is it running?") {
 			t.Errorf("got %+v", e)
 		}
 	})

@@ -160,7 +160,7 @@ func (s *session) fetch(ctx context.Context, link string) (Blob, error) {
 	}
 	if resp.StatusCode != http.StatusOK {
 		_ = resp.Body.Close()
-		return Blob{}, &Error{Kind: KindUnavailable, Status: resp.StatusCode, RequestID: s.requestID,
+		return Blob{}, &Error{Class: ClassUnavailable, Status: resp.StatusCode, RequestID: s.requestID,
 			Message: "A picture of " + s.name + " could not be fetched (" + statusText(resp.StatusCode) + ")."}
 	}
 	body := &answerBody{ReadCloser: resp.Body, ctx: ctx, session: s, limit: s.pictures, left: s.pictures}

@@ -49,7 +49,7 @@ func TestRedirectsGetNoSecret(t *testing.T) {
 		for _, m := range methods {
 			other := setup(t, func(http.ResponseWriter, *http.Request) {})
 			u := setup(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/v1/take", status) })
-			if e := failure(t, m.run(brief(t), u.client, u.at(m.provider))); e.Kind != KindRejected {
+			if e := failure(t, m.run(brief(t), u.client, u.at(m.provider))); e.Class != ClassRejected {
 				t.Errorf("%s: got %+v", m.name, e)
 			}
 			if len(other.asked()) != 0 {

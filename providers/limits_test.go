@@ -107,7 +107,7 @@ func TestSpeechIsBounded(t *testing.T) {
 	t.Parallel()
 	b := &answerBody{ReadCloser: io.NopCloser(zeros{}), ctx: t.Context(), session: &session{name: "X"}, limit: maxStream, left: maxStream}
 	n, err := io.Copy(io.Discard, b)
-	if e := failure(t, err); e.Kind != KindTooLarge || n != maxStream || !strings.Contains(e.Message, "512 MiB") {
+	if e := failure(t, err); e.Class != ClassTooLarge || n != maxStream || !strings.Contains(e.Message, "512 MiB") {
 		t.Errorf("got %d bytes and %+v", n, e)
 	}
 }

@@ -22,7 +22,7 @@ var (
 // rejects a request has generated nothing, so nothing is billed twice.
 func (m *manner) adapt(err error, talk *conversation) bool {
 	e, ok := err.(*Error)
-	if !ok || e.Kind != KindRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+	if !ok || e.Class != ClassRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
 	}
 	unknown := refusesParameter.MatchString(e.about)

@@ -44,8 +44,8 @@ func TestEmbedRefuses(t *testing.T) {
 	} {
 		u := setup(t, func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, answer) })
 		_, err := u.client.Embed(brief(t), u.at("openai"), EmbedRequest{Model: "e", Texts: []string{"a", "b"}})
-		if e := failure(t, err); e.Kind != KindBadAnswer {
-			t.Errorf("%s: got %s %q", name, e.Kind, e.Message)
+		if e := failure(t, err); e.Class != ClassBadAnswer {
+			t.Errorf("%s: got %s %q", name, e.Class, e.Message)
 		}
 	}
 }
@@ -274,8 +274,8 @@ func TestUploadCannotBeRead(t *testing.T) {
 	} {
 		_, err := u.client.Transcribe(brief(t), u.at("openai"), TranscribeRequest{Model: "w", Audio: m})
 		e := failure(t, err)
-		if name != "wrong sizes" && e.Kind != KindBadRequest {
-			t.Errorf("%s: got %s %q", name, e.Kind, e.Message)
+		if name != "wrong sizes" && e.Class != ClassBadRequest {
+			t.Errorf("%s: got %s %q", name, e.Class, e.Message)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (c *ModelCache) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
 // not the context of the waiting caller that ended.
 func (c *ModelCache) shared(err error) error {
 	if err == context.DeadlineExceeded {
-		return &Error{Kind: KindUnavailable, Retryable: true, Message: "The list of models did not come within " + modelsTimeout.String() + "."}
+		return &Error{Class: ClassUnavailable, Retryable: true, Message: "The list of models did not come within " + modelsTimeout.String() + "."}
 	}
 	return err
 }

@@ -20,7 +20,7 @@ func (c *Client) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
 		return nil, err
 	}
 	if !s.preset.Models {
-		return nil, &Error{Kind: KindIncompatible, Message: s.name + " has no list of models. Type the name of one."}
+		return nil, &Error{Class: ClassIncompatible, Message: s.name + " has no list of models. Type the name of one."}
 	}
 	if s.preset.Wire == WireAnthropic {
 		return s.pagedModels(ctx)

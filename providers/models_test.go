@@ -198,7 +198,7 @@ func TestTest(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if !c.ok {
-				if e := failure(t, err); e.Kind != KindAuth {
+				if e := failure(t, err); e.Class != ClassAuth {
 					t.Errorf("got %+v", e)
 				}
 			}

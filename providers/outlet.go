@@ -56,7 +56,7 @@ const runAgain = " The call may have cost money, so it is not retried automatica
 // for a second time, which is for a person to decide.
 func (o *outlet) broken(err error) error {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || !o.began() || e.Kind != KindUnavailable && !e.Retryable {
+	if !ok || !o.began() || e.Class != ClassUnavailable && !e.Retryable {
 		return err
 	}
 	b := *e

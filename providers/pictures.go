@@ -53,7 +53,7 @@ func (s *session) splitImages(body io.Reader) (*imageAnswer, pictureFiles, error
 }
 
 func (s *session) notKept() *Error {
-	return &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
+	return &Error{Class: ClassUnavailable, Retryable: true, RequestID: s.requestID,
 		Message: "The picture could not be kept: the disk for temporary files does not take it."}
 }
 

@@ -85,24 +85,24 @@ func TestParseModel(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		at   Endpoint
-		kind Kind
-		says string
+		name  string
+		at    Endpoint
+		class ErrorClass
+		says  string
 	}{
-		{"unknown provider", Endpoint{Provider: "nobody"}, KindBadRequest, `no provider named "nobody"`},
-		{"no base URL", Endpoint{Provider: "openai_compatible"}, KindBadRequest, "needs a base URL"},
-		{"no URL", Endpoint{Provider: "openai_compatible", BaseURL: "gopher://x"}, KindBadRequest, "http:// or https://"},
-		{"an address in disguise", Endpoint{Provider: "openai_compatible", BaseURL: "http://0x7f000001/v1"}, KindBlocked, "private"},
-		{"a secret of two lines", Endpoint{Provider: "openai", Secret: "sk-1\nX-Evil: 1"}, KindAuth, "Copy it again"},
-		{"a secret for another host", Endpoint{Provider: "openai", Secret: secret, BaseURL: "https://evil.example/v1"}, KindBadRequest, "is not sent to evil.example"},
-		{"a platform for models", Endpoint{Provider: "replicate", Secret: secret}, KindIncompatible, "no chat models"},
+		{"unknown provider", Endpoint{Provider: "nobody"}, ClassBadRequest, `no provider named "nobody"`},
+		{"no base URL", Endpoint{Provider: "openai_compatible"}, ClassBadRequest, "needs a base URL"},
+		{"no URL", Endpoint{Provider: "openai_compatible", BaseURL: "gopher://x"}, ClassBadRequest, "http:// or https://"},
+		{"an address in disguise", Endpoint{Provider: "openai_compatible", BaseURL: "http://0x7f000001/v1"}, ClassBlocked, "private"},
+		{"a secret of two lines", Endpoint{Provider: "openai", Secret: "sk-1\nX-Evil: 1"}, ClassAuth, "Copy it again"},
+		{"a secret for another host", Endpoint{Provider: "openai", Secret: secret, BaseURL: "https://evil.example/v1"}, ClassBadRequest, "is not sent to evil.example"},
+		{"a platform for models", Endpoint{Provider: "replicate", Secret: secret}, ClassIncompatible, "no chat models"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := NewClient(newDoer(t)).Chat(brief(t), c.at, ChatRequest{Model: "m", Prompt: "?"}, nil)
-			if e := failure(t, err); e.Kind != c.kind || !strings.Contains(e.Message, c.says) {
-				t.Errorf("got %s %q", e.Kind, e.Message)
+			if e := failure(t, err); e.Class != c.class || !strings.Contains(e.Message, c.says) {
+				t.Errorf("got %s %q", e.Class, e.Message)
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestCannot(t *testing.T) {
 	_, transcribe := c.Transcribe(brief(t), at, TranscribeRequest{Model: "m", Audio: tune})
 	_, models := c.Models(brief(t), Endpoint{Provider: "perplexity", Secret: secret})
 	for name, err := range map[string]error{"embed": embed, "image": image, "edit": edit, "speech": speech, "transcribe": transcribe, "models": models} {
-		if e := failure(t, err); e.Kind != KindIncompatible {
+		if e := failure(t, err); e.Class != ClassIncompatible {
 			t.Errorf("%s: got %+v", name, e)
 		}
 	}

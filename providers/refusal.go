@@ -34,43 +34,43 @@ func (s *session) judge(status int, said refusal) *Error {
 	name := s.name
 	switch {
 	case status == http.StatusPaymentRequired || said.noMoney():
-		e.Kind = KindRejected
+		e.Class = ClassRejected
 		e.Message = join(name+" says that there is no money left or no plan that covers this", sentence) + " Add credit at the provider."
 	case said.code == codePolicy:
-		e.Kind = KindRejected
+		e.Class = ClassRejected
 		e.Message = join(name+" refused the request by its content policy", sentence)
 	case status == http.StatusUnauthorized && s.secret == "":
-		e.Kind = KindAuth
+		e.Class = ClassAuth
 		e.Message = join(name+" wants a secret and none was given", sentence)
 	case status == http.StatusUnauthorized || status == http.StatusBadRequest && said.badKey():
-		e.Kind = KindAuth
+		e.Class = ClassAuth
 		e.Message = join(name+" does not accept the secret", sentence) + " Check the credential."
 	case status == http.StatusForbidden:
-		e.Kind = KindAuth
+		e.Class = ClassAuth
 		e.Message = join(name+" does not let this secret do that", sentence)
 	case status == http.StatusNotFound && said.plain:
-		e.Kind = KindNotFound
+		e.Class = ClassNotFound
 		e.Message = name + " has nothing at this address. Check the base URL, which usually ends with /v1."
 	case status == http.StatusNotFound || said.noModel():
-		e.Kind = KindNotFound
+		e.Class = ClassNotFound
 		e.Message = join(name+" does not have that", sentence) + " Check the name of the model and the base URL."
 	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout:
-		e.Kind, e.Retryable, e.After = KindRateLimited, true, said.after
+		e.Class, e.Retryable, e.After = ClassRateLimited, true, said.after
 		e.Message = join(name+" asks to slow down", sentence)
 	case status == http.StatusConflict || status == http.StatusTooEarly:
-		e.Kind, e.Retryable, e.After = KindUnavailable, true, said.after
+		e.Class, e.Retryable, e.After = ClassUnavailable, true, said.after
 		e.Message = join(name+" is still busy with this", sentence)
 	case status == http.StatusNotImplemented:
-		e.Kind = KindIncompatible
+		e.Class = ClassIncompatible
 		e.Message = join(name+" cannot do this", sentence)
 	case status >= 500:
-		e.Kind, e.Retryable, e.After = KindUnavailable, true, said.after
+		e.Class, e.Retryable, e.After = ClassUnavailable, true, said.after
 		e.Message = join(name+" is out of order or overloaded ("+statusText(status)+")", sentence)
 	case status < 400:
-		e.Kind = KindRejected
+		e.Class = ClassRejected
 		e.Message = name + " redirected to another address, which is not followed because the request carries a secret. Check the base URL."
 	default:
-		e.Kind = KindRejected
+		e.Class = ClassRejected
 		e.Message = join(name+" refused the request ("+statusText(status)+")", sentence)
 	}
 	return e
@@ -105,7 +105,7 @@ func statusText(status int) string {
 
 // forModel adds the name of the model to an error that it was not found.
 func (s *session) forModel(err error, model string) error {
-	if e, ok := err.(*Error); ok && e.Kind == KindNotFound && model != "" {
+	if e, ok := err.(*Error); ok && e.Class == ClassNotFound && model != "" {
 		named := *e
 		named.Message = strings.Replace(e.Message, " does not have that", " has no model "+redact(model, s.secret), 1)
 		named.Message = strings.Replace(named.Message, " Check the name of the model and the base URL.", " Look at its list, or check the name.", 1)

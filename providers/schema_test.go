@@ -103,7 +103,7 @@ func TestChatSchemaEffort(t *testing.T) {
 			t.Parallel()
 			u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, says(c.answer)...) })
 			r, err := u.client.Chat(brief(t), u.at("openai_compatible"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, c.schema)}, nil)
-			if e := failure(t, err); e.Kind != KindBadAnswer || e.Retryable || !strings.Contains(e.Message, "cannot be checked") {
+			if e := failure(t, err); e.Class != ClassBadAnswer || e.Retryable || !strings.Contains(e.Message, "cannot be checked") {
 				t.Errorf("got %+v", e)
 			}
 			if r == nil || r.Usage.InputTokens != 7 || len(u.asked()) != 1 {
@@ -117,7 +117,7 @@ func TestChatSchemaEffort(t *testing.T) {
 			stream(w, says("["+strings.Repeat("1e999999,", 2000)+"1]")...)
 		})
 		_, err := u.client.Chat(brief(t), u.at("openai_compatible"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, `{"items":{"type":"integer"}}`)}, nil)
-		if e := failure(t, err); e.Kind != KindBadAnswer || !strings.Contains(e.Message, "1,000 digits") || len(u.asked()) != 2 {
+		if e := failure(t, err); e.Class != ClassBadAnswer || !strings.Contains(e.Message, "1,000 digits") || len(u.asked()) != 2 {
 			t.Errorf("got %+v after %d calls", e, len(u.asked()))
 		}
 	})

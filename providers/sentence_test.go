@@ -94,7 +94,7 @@ func TestNotFoundDoubtsTheBaseURL(t *testing.T) {
 	t.Parallel()
 	u := setup(t, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
 	_, err := u.client.Chat(brief(t), u.at("openai_compatible"), ChatRequest{Model: "gpt-y", Prompt: "?"}, nil)
-	if e := failure(t, err); e.Kind != KindNotFound || e.Message != "127.0.0.1 has nothing at this address. Check the base URL, which usually ends with /v1." {
+	if e := failure(t, err); e.Class != ClassNotFound || e.Message != "127.0.0.1 has nothing at this address. Check the base URL, which usually ends with /v1." {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -42,7 +42,7 @@ func (c *Client) open(ep Endpoint) (*session, error) {
 		return nil, err
 	}
 	if !httpguts.ValidHeaderFieldValue(ep.Secret) {
-		return nil, &Error{Kind: KindAuth, Message: "The secret for " + preset.Title + " has characters that no secret has, such as a line break. Copy it again."}
+		return nil, &Error{Class: ClassAuth, Message: "The secret for " + preset.Title + " has characters that no secret has, such as a line break. Copy it again."}
 	}
 	if ep.Secret != "" && !ep.Trusted && len(preset.Hosts) > 0 && !slices.Contains(preset.Hosts, strings.ToLower(base.Hostname())) {
 		return nil, badRequest("A secret of %s is not sent to %s. Use an OpenAI-compatible provider for another address.", preset.Title, base.Hostname())
@@ -68,7 +68,7 @@ func baseURL(p Preset, raw string) (*url.URL, error) {
 	}
 	u, err := outbound.ParseURL(raw)
 	if err != nil {
-		return nil, &Error{Kind: fromOutbound(err).Kind, Message: "The base URL of " + p.Title + " cannot be used. " + err.Error()}
+		return nil, &Error{Class: fromOutbound(err).Class, Message: "The base URL of " + p.Title + " cannot be used. " + err.Error()}
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	if p.Local && u.Path == "" {
@@ -83,7 +83,7 @@ func (s *session) wanted(can bool, what string) error {
 	if can {
 		return nil
 	}
-	return &Error{Kind: KindIncompatible, Message: s.name + " " + what + ". Choose another provider for this."}
+	return &Error{Class: ClassIncompatible, Message: s.name + " " + what + ". Choose another provider for this."}
 }
 
 // Do sends a request with the headers that are ours to send and no others, and
@@ -181,7 +181,7 @@ func (s *session) failed(ctx context.Context, err error) error {
 // unreached says of a failure that not even the front of an answer came.
 func (s *session) unreached(err error) error {
 	e, ok := err.(*Error)
-	if !ok || e.Kind != KindUnavailable {
+	if !ok || e.Class != ClassUnavailable {
 		return err
 	}
 	e.Message = s.name + " did not answer: " + e.Message

@@ -15,7 +15,7 @@ func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
 	case r.stop == "content_filter":
 		return r, s.rejected("The content filter of " + s.name + " stopped the answer.")
 	case !whole && r.text == "":
-		return r, &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
+		return r, &Error{Class: ClassUnavailable, Retryable: true, RequestID: s.requestID,
 			Message: s.name + " did not answer with a stream of text. Check the base URL if this happens again."}
 	case !whole:
 		return r, s.streamFailed(nil)
@@ -26,7 +26,7 @@ func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
 }
 
 func (s *session) rejected(sentence string) *Error {
-	return &Error{Kind: KindRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
+	return &Error{Class: ClassRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
 }
 
 // streamFailed words the end of a stream that came too early. Bodies return
@@ -35,7 +35,7 @@ func (s *session) streamFailed(err error) error {
 	if err != nil {
 		return err
 	}
-	return &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
+	return &Error{Class: ClassUnavailable, Retryable: true, RequestID: s.requestID,
 		Message: s.name + " ended the stream before the answer was complete."}
 }
 

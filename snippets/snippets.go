@@ -67,7 +67,6 @@ type language struct {
 	text     func(string) string                    // a string literal
 	body     func(inputs []field, depth int) string // a request's body, as an expression on a line indented by depth
 	named    map[string]func(string) string         // what else its template calls
-	finish   func(code string) (string, error)
 }
 
 // all lists the languages in the order they are shown.
@@ -115,12 +114,5 @@ func Render(lang string, m Manner, c Call) (string, error) {
 	}
 	var b strings.Builder
 	r.execute(&b, string(m), programOf(m, c))
-	code := strings.Trim(b.String(), "\n") + "\n"
-	if r.finish != nil {
-		var err error
-		if code, err = r.finish(code); err != nil {
-			return "", fmt.Errorf("write the %s snippet for %s: %w", m, lang, err)
-		}
-	}
-	return code, nil
+	return strings.Trim(b.String(), "\n") + "\n", nil
 }

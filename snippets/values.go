@@ -32,7 +32,8 @@ type notation struct {
 	key              func(string) string
 	null, yes, no    string
 	indent           string
-	trailing         bool // a comma after the last member
+	trailing         bool           // a comma after the last member
+	align            func([]member) // pads the keys of members on lines of their own; nil for no padding
 	text             func(string) string
 	number           func(json.Number) string
 	upload           func(name string) string
@@ -42,9 +43,9 @@ type notation struct {
 // body writes the fields of a request, one a line; depth is how far the line
 // that holds it is indented.
 func (n *notation) body(fields []field, depth int) string {
-	names, members := make([]string, len(fields)), make([]string, len(fields))
+	names, members := make([]string, len(fields)), make([]member, len(fields))
 	for i, f := range fields {
-		names[i], members[i] = f.Name, n.key(f.Name)+n.value(f.Value, depth+1)
+		names[i], members[i] = f.Name, member{n.key(f.Name), n.value(f.Value, depth+1)}
 	}
 	return n.before(names) + n.lines(n.object, n.noObject, members, depth, true)
 }
@@ -66,16 +67,16 @@ func (n *notation) value(v any, depth int) string {
 	case attachment:
 		return n.upload(string(v))
 	case []any:
-		items := make([]string, len(v))
+		items := make([]member, len(v))
 		for i, item := range v {
-			items[i] = n.value(item, depth+1)
+			items[i].value = n.value(item, depth+1)
 		}
 		return n.lines(n.list, n.noList, items, depth, false)
 	case map[string]any:
-		var members []string
+		var members []member
 		names := slices.Sorted(maps.Keys(v))
 		for _, name := range names {
-			members = append(members, n.key(name)+n.value(v[name], depth+1))
+			members = append(members, member{n.key(name), n.value(v[name], depth+1)})
 		}
 		return n.before(names) + n.lines(n.object, n.noObject, members, depth, false)
 	}
@@ -89,20 +90,35 @@ func (n *notation) before(names []string) string {
 	return n.cast(names)
 }
 
-// lines writes what a list or an object holds: on one line if it is short.
-func (n *notation) lines(around [2]string, empty string, parts []string, depth int, spread bool) string {
-	if len(parts) == 0 {
+// member is one item of a list, whose key is empty, or of an object.
+type member struct{ key, value string }
+
+// lines writes a list or an object, on one line if it is short and spread is
+// false.
+func (n *notation) lines(around [2]string, empty string, members []member, depth int, spread bool) string {
+	if len(members) == 0 {
 		return empty
 	}
-	if one := strings.Join(parts, ", "); !spread && len(one) <= narrow && !strings.Contains(one, "\n") {
+	if one := join(members, ", "); !spread && len(one) <= narrow && !strings.Contains(one, "\n") {
 		return around[0] + one + around[1]
+	}
+	if n.align != nil {
+		n.align(members)
 	}
 	pad, last := "\n"+strings.Repeat(n.indent, depth+1), ""
 	if n.trailing {
 		last = ","
 	}
 	end := last + "\n" + strings.Repeat(n.indent, depth) + strings.TrimLeft(around[1], " ")
-	return strings.TrimRight(around[0], " ") + pad + strings.Join(parts, ","+pad) + end
+	return strings.TrimRight(around[0], " ") + pad + join(members, ","+pad) + end
+}
+
+func join(members []member, separator string) string {
+	parts := make([]string, len(members))
+	for i, m := range members {
+		parts[i] = m.key + m.value
+	}
+	return strings.Join(parts, separator)
 }
 
 // holds reports whether every number in a body keeps its value in a language

@@ -1,9 +1,12 @@
 package static_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -75,12 +78,25 @@ var buildOnce = sync.OnceValue(func() fstest.MapFS {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := fs.ReadFile(dist, path)
-		files[path] = &fstest.MapFile{Data: text}
+		content, err := fs.ReadFile(dist, path)
+		if name, isPacked := strings.CutSuffix(path, ".gz"); isPacked && err == nil {
+			path = name
+			content, err = unpack(content)
+		}
+		files[path] = &fstest.MapFile{Data: content}
 		return err
 	}))
 	return files
 })
+
+// unpack decompresses an asset.
+func unpack(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
 
 // browser starts one Chromium for all tabs of a test, or skips the test.
 func browser(t *testing.T) context.Context {

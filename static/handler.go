@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -25,11 +27,10 @@ var types = map[string]string{
 
 // asset is a file with its response headers.
 type asset struct {
-	kind, etag string
-	plain      []byte
-	// packed compresses the file at the first request: doing so for all of dist
-	// takes about 50 ms, which would delay the start.
-	packed func() []byte
+	mediaType, etag string
+	packed          []byte // gzip, as embedded
+	// plain decompresses the file for the first client that does not accept gzip.
+	plain func() []byte
 	// lasting reports that the name changes with the contents, so that browsers
 	// never have to ask again.
 	lasting bool
@@ -56,17 +57,18 @@ func Handler() http.Handler {
 
 func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Type", a.kind)
+	h.Set("Content-Type", a.mediaType)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache")
 	if a.lasting {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	body, etag := a.plain, a.etag
+	body, etag := a.packed, a.etag+"-gzip"
 	if TakesGzip(r.Header.Get("Accept-Encoding")) {
-		body, etag = a.packed(), a.etag+"-gzip"
 		h.Set("Content-Encoding", "gzip")
+	} else {
+		body, etag = a.plain(), a.etag
 	}
 	h.Set("ETag", `"`+etag+`"`)
 	// The zero time omits Last-Modified: embedded files have no date, and the ETag
@@ -83,27 +85,33 @@ func load() map[string]*asset {
 	}
 	entries, _ := fs.ReadDir(dist, "dist")
 	for _, e := range entries {
-		kind := types[path.Ext(e.Name())]
-		text, err := fs.ReadFile(dist, "dist/"+e.Name())
-		if err != nil || kind == "" {
+		name, isPacked := strings.CutSuffix(e.Name(), ".gz")
+		mediaType := types[path.Ext(name)]
+		packed, err := fs.ReadFile(dist, "dist/"+e.Name())
+		if err != nil || !isPacked || mediaType == "" {
 			continue
 		}
-		sum := sha256.Sum256(text)
-		lasts, named := hashed[e.Name()]
-		assets[e.Name()] = &asset{
-			kind: kind, etag: hex.EncodeToString(sum[:8]), plain: text, lasting: lasts || !named,
-			packed: sync.OnceValue(func() []byte { return pack(text) }),
+		sum := sha256.Sum256(packed)
+		lasts, named := hashed[name]
+		assets[name] = &asset{
+			mediaType: mediaType, etag: hex.EncodeToString(sum[:8]), packed: packed, lasting: lasts || !named,
+			plain: sync.OnceValue(func() []byte { return unpack(packed) }),
 		}
 	}
 	return assets
 }
 
-func pack(text []byte) []byte {
-	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // fails only for an unknown level
-	_, _ = w.Write(text)
-	_ = w.Close()
-	return out.Bytes()
+// unpack decompresses an embedded file.
+func unpack(packed []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(fmt.Sprintf("static: an embedded file: %v", err)) // a broken build; it cannot happen at run time
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		panic(fmt.Sprintf("static: an embedded file: %v", err))
+	}
+	return plain
 }
 
 // TakesGzip reports whether an Accept-Encoding header accepts gzip. A weight of

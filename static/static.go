@@ -1,8 +1,8 @@
 // Package static owns the scripts, styles and icons of the dashboard. They are
-// built from src into dist by the command in build, committed, and embedded. The
-// name of each file contains a hash of its contents, so Handler lets browsers
-// cache it for a year; pages get the current name from URL. The package does not
-// know pages, sessions or flows.
+// built from src into dist by the command in build, compressed, committed, and
+// embedded. The name of each file contains a hash of its contents, so Handler
+// lets browsers cache it for a year; pages get the current name from URL. The
+// package does not know pages, sessions or flows.
 package static
 
 import (

@@ -138,8 +138,7 @@ func eager(t *testing.T, file string, seen map[string]bool) int {
 		return 0
 	}
 	seen[file] = true
-	text := body(t, get(t, Prefix+file))
-	size := len(pack(text))
+	text, size := body(t, get(t, Prefix+file)), len(body(t, get(t, Prefix+file, "Accept-Encoding", "gzip")))
 	if strings.HasSuffix(file, ".js") {
 		for _, m := range imported.FindAllSubmatch(text, -1) {
 			size += eager(t, string(m[1]), seen)

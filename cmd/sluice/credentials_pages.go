@@ -89,7 +89,7 @@ func (p *pageProviders) Test(ctx context.Context, ws flow.WorkspaceID, name stri
 	}
 	result, err := p.upstreams.test(ctx, access)
 	if e, ok := errors.AsType[*providers.Error](err); ok {
-		return "", flow.Errorf(cmp.Or(resolveCodes[e.Kind], flow.CodeProviderUnavailable), "%s", e.Message)
+		return "", flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "", flow.Errorf(flow.CodeProviderUnavailable, "It did not answer in time. Test it again later.")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/nodes"
+	"sluice/nodes/reference"
 )
 
 // kindsCmd lists the node kinds. The JSON output is the same declaration from which
@@ -15,9 +16,9 @@ type kindsCmd struct {
 // Run prints the declarations of all node kinds. They are part of the program, so this
 // needs no database.
 func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	list := nodes.Describe(nodes.New(nodes.Deps{}))
+	list := reference.Describe(nodes.New(nodes.Deps{}))
 	if c.JSON {
 		return printJSON(s.out, list)
 	}
-	return table(s.out, "", list, func(k *nodes.KindDescription) string { return k.Kind + "\t" + k.Group + "\t" + k.Summary })
+	return table(s.out, "", list, func(k *reference.KindDescription) string { return k.Kind + "\t" + k.Group + "\t" + k.Summary })
 }

@@ -264,7 +264,7 @@ func (m *pageModels) resolve(ctx context.Context, ws flow.WorkspaceID, model str
 	}
 	found, err := m.directory.Resolve(ctx, secret, model)
 	if e, ok := errors.AsType[*providers.Error](err); ok {
-		return nil, flow.Errorf(cmp.Or(resolveCodes[e.Kind], flow.CodeProviderUnavailable), "%s", e.Message)
+		return nil, flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
 	if err != nil && ctx.Err() == nil { // not the name of a model
 		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s", editorview.Sentence(err.Error()))
@@ -274,11 +274,11 @@ func (m *pageModels) resolve(ctx context.Context, ws flow.WorkspaceID, model str
 
 // resolveCodes maps the errors of the hosting platform that another model or a
 // credential fixes. All others mean that the platform is unavailable.
-var resolveCodes = map[providers.Kind]flow.Code{
-	providers.KindAuth:         flow.CodeProviderAuth,
-	providers.KindNotFound:     flow.CodeModelIncompatible,
-	providers.KindIncompatible: flow.CodeModelIncompatible,
-	providers.KindBadRequest:   flow.CodeModelIncompatible,
+var resolveCodes = map[providers.ErrorClass]flow.Code{
+	providers.ClassAuth:         flow.CodeProviderAuth,
+	providers.ClassNotFound:     flow.CodeModelIncompatible,
+	providers.ClassIncompatible: flow.CodeModelIncompatible,
+	providers.ClassBadRequest:   flow.CodeModelIncompatible,
 }
 
 // PinModel returns a copy of a node's config that uses a model. The version and the

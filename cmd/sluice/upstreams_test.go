@@ -42,7 +42,7 @@ func TestHostElsewhere(t *testing.T) {
 		t.Errorf("a file of its own: %q, %v", content, err)
 	}
 	_, err = u.host.Fetch(t.Context(), hostedtest.Secret, private.URL+"/out.png")
-	if e, ok := errors.AsType[*providers.Error](err); !ok || e.Kind != providers.KindBlocked {
+	if e, ok := errors.AsType[*providers.Error](err); !ok || e.Class != providers.ClassBlocked {
 		t.Errorf("a file elsewhere: %v", err)
 	}
 	if _, err := u.host.Fetch(t.Context(), hostedtest.Secret, platform.URL+"/files/led"); err == nil {

@@ -96,10 +96,10 @@ func checkShipped(t *testing.T, id string, m *hosted.Model, l hosted.Listing) {
 			t.Errorf("%s: %s has no fitting field", id, field.Name)
 		}
 	}
-	file := f.Output.Kind == hosted.OutputFile || f.Output.Kind == hosted.OutputFiles
+	file := f.Output.Type == hosted.OutputFile || f.Output.Type == hosted.OutputFiles
 	media := l.Output == "image" || l.Output == "video" || l.Output == "audio" || l.Output == "file"
-	text := f.Output.Kind == hosted.OutputText
+	text := f.Output.Type == hosted.OutputText
 	if file && !media || text != (l.Output == "text") {
-		t.Errorf("%s is listed with the output %s but has %s", id, l.Output, f.Output.Kind)
+		t.Errorf("%s is listed with the output %s but has %s", id, l.Output, f.Output.Type)
 	}
 }

@@ -182,20 +182,20 @@ func shown(v any) string {
 }
 
 func (c *Changes) compareOutput(a, b Output) {
-	if a.Kind != b.Kind {
-		c.note(Change{Output: true, Breaking: true, Sentence: fmt.Sprintf("The output was %s and is now %s.", outputWord[a.Kind], outputWord[b.Kind])})
+	if a.Type != b.Type {
+		c.note(Change{Output: true, Breaking: true, Sentence: fmt.Sprintf("The output was %s and is now %s.", outputWord[a.Type], outputWord[b.Type])})
 		return
 	}
 	if a.Joined != b.Joined {
 		c.note(Change{Output: true, Sentence: "The output comes in another number of pieces."})
 	}
-	before, after := propertyKinds(a), propertyKinds(b)
+	before, after := propertyTypes(a), propertyTypes(b)
 	for _, p := range a.Properties {
-		if kind, ok := after[p.Name]; !ok {
+		if t, ok := after[p.Name]; !ok {
 			c.note(Change{Field: p.Name, Output: true, Breaking: true, Sentence: "Output " + p.Name + " is gone."})
-		} else if kind != p.Kind {
+		} else if t != p.Type {
 			c.note(Change{Field: p.Name, Output: true, Breaking: true,
-				Sentence: fmt.Sprintf("Output %s was %s and is now %s.", p.Name, outputWord[p.Kind], outputWord[kind])})
+				Sentence: fmt.Sprintf("Output %s was %s and is now %s.", p.Name, outputWord[p.Type], outputWord[t])})
 		}
 	}
 	for _, p := range b.Properties {
@@ -205,15 +205,15 @@ func (c *Changes) compareOutput(a, b Output) {
 	}
 }
 
-func propertyKinds(o Output) map[string]OutputKind {
-	out := make(map[string]OutputKind, len(o.Properties))
+func propertyTypes(o Output) map[string]OutputType {
+	out := make(map[string]OutputType, len(o.Properties))
 	for _, p := range o.Properties {
-		out[p.Name] = p.Kind
+		out[p.Name] = p.Type
 	}
 	return out
 }
 
-var outputWord = map[OutputKind]string{
+var outputWord = map[OutputType]string{
 	OutputText: "a text", OutputFile: "a file", OutputFiles: "a list of files", OutputList: "a list",
 	OutputNumber: "a number", OutputSwitch: "true or false", OutputObject: "an object", OutputJSON: "any JSON",
 }

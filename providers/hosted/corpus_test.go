@@ -28,7 +28,7 @@ type public struct {
 type tally struct {
 	models, properties, defaults, keptDefaults int
 	widgets                                    map[hosted.Widget]int
-	outputs                                    map[hosted.OutputKind]int
+	outputs                                    map[hosted.OutputType]int
 	unfit                                      []string
 }
 
@@ -45,7 +45,7 @@ func TestCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	n := tally{widgets: map[hosted.Widget]int{}, outputs: map[hosted.OutputKind]int{}}
+	n := tally{widgets: map[hosted.Widget]int{}, outputs: map[hosted.OutputType]int{}}
 	d := json.NewDecoder(file)
 	d.UseNumber()
 	if _, err := d.Token(); err != nil {
@@ -86,7 +86,7 @@ func (n *tally) take(t *testing.T, p *public) {
 	if form.Incompatible != "" {
 		t.Errorf("%s: %s", id, form.Incompatible)
 	}
-	n.outputs[form.Output.Kind]++
+	n.outputs[form.Output.Type]++
 	props, _ := m.Input["properties"].(map[string]any)
 	if len(props) != len(form.Fields) {
 		t.Errorf("%s: %d fields for %d inputs", id, len(form.Fields), len(props))

@@ -116,7 +116,7 @@ func (d *Directory) Resolve(ctx context.Context, secret, text string) (*Model, e
 		if ships {
 			return shipped, nil
 		}
-		return nil, &providers.Error{Kind: providers.KindAuth,
+		return nil, &providers.Error{Class: providers.ClassAuth,
 			Message: "What " + ref.Path() + " takes is read from Replicate, and that needs a credential. " + howToAdd}
 	}
 	m, err := get(ctx, d.shelf, keyOf(secret, "model", ref.String()), modelAge, func(ctx context.Context) (*Model, error) {

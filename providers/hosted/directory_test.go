@@ -112,11 +112,11 @@ func TestDirectory(t *testing.T) {
 		}
 		clock.move(25 * time.Hour)
 		found, err = d.Search(t.Context(), hostedtest.Secret, "flux")
-		if wantError(t, err, providers.KindUnavailable); !has(found, "black-forest-labs/flux-dev") {
+		if wantError(t, err, providers.ClassUnavailable); !has(found, "black-forest-labs/flux-dev") {
 			t.Error("the shipped models are missing")
 		}
 		_, err = d.Search(t.Context(), hostedtest.Secret, "writes")
-		wantError(t, err, providers.KindUnavailable)
+		wantError(t, err, providers.ClassUnavailable)
 	})
 	t.Run("keeps nothing of one secret for another", func(t *testing.T) {
 		t.Parallel()
@@ -125,7 +125,7 @@ func TestDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := d.Search(t.Context(), "another", "writes")
-		wantError(t, err, providers.KindAuth)
+		wantError(t, err, providers.ClassAuth)
 	})
 	t.Run("asks once for many", func(t *testing.T) {
 		t.Parallel()
@@ -175,7 +175,7 @@ func TestResolve(t *testing.T) {
 		d, _, _ := directory(t)
 		for _, text := range []string{"google/veo-3", "acme/echo"} {
 			_, err := d.Resolve(t.Context(), "", text)
-			if e := wantError(t, err, providers.KindAuth); !strings.Contains(e.Message, "sluice credential add --name replicate --provider replicate") {
+			if e := wantError(t, err, providers.ClassAuth); !strings.Contains(e.Message, "sluice credential add --name replicate --provider replicate") {
 				t.Error(e.Message)
 			}
 		}
@@ -204,16 +204,16 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		_, err := d.Resolve(t.Context(), hostedtest.Secret, "acme/echo")
-		wantError(t, err, providers.KindUnavailable)
+		wantError(t, err, providers.ClassUnavailable)
 	})
 	t.Run("passes on what the platform refuses", func(t *testing.T) {
 		t.Parallel()
 		d, _, _ := directory(t)
 		_, err := d.Resolve(t.Context(), hostedtest.Secret, "acme/nothing")
-		wantError(t, err, providers.KindNotFound)
+		wantError(t, err, providers.ClassNotFound)
 		_, err = d.Resolve(t.Context(), "wrong", "openai/whisper")
-		wantError(t, err, providers.KindAuth)
+		wantError(t, err, providers.ClassAuth)
 		_, err = d.Resolve(t.Context(), "", "nonsense")
-		wantError(t, err, providers.KindBadRequest)
+		wantError(t, err, providers.ClassBadRequest)
 	})
 }

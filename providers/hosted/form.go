@@ -35,24 +35,24 @@ type Field struct {
 	Schema      map[string]any // resolved, without $ref where that can be
 }
 
-// OutputKind is what a model puts out.
-type OutputKind string
+// OutputType is the type of a model's output.
+type OutputType string
 
-// The kinds of output.
+// The types of output.
 const (
-	OutputText   OutputKind = "text"  // one text, or pieces that make one (streamed)
-	OutputFile   OutputKind = "file"  // a URL of a file
-	OutputFiles  OutputKind = "files" // a list of URLs
-	OutputList   OutputKind = "list"  // a list of anything else
-	OutputNumber OutputKind = "number"
-	OutputSwitch OutputKind = "boolean"
-	OutputObject OutputKind = "object" // with Properties
-	OutputJSON   OutputKind = "json"   // anything else
+	OutputText   OutputType = "text"  // one text, or pieces that make one (streamed)
+	OutputFile   OutputType = "file"  // a URL of a file
+	OutputFiles  OutputType = "files" // a list of URLs
+	OutputList   OutputType = "list"  // a list of anything else
+	OutputNumber OutputType = "number"
+	OutputSwitch OutputType = "boolean"
+	OutputObject OutputType = "object" // with Properties
+	OutputJSON   OutputType = "json"   // anything else
 )
 
 // Output is the output of a model.
 type Output struct {
-	Kind       OutputKind
+	Type       OutputType
 	Joined     bool       // pieces of text to be put together
 	Properties []Property // of an object, in order
 }
@@ -60,7 +60,7 @@ type Output struct {
 // Property is one property of an object output.
 type Property struct {
 	Name string
-	Kind OutputKind
+	Type OutputType
 }
 
 // Form is a model's schema made ready to be shown and checked.

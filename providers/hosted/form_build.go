@@ -107,8 +107,8 @@ func wholeField(w Widget, s map[string]any) bool {
 // write file names of their own machine and values that their schema refuses.
 func defaultOf(w Widget, s map[string]any) any {
 	v := s["default"]
-	if kind, ok := s["type"].(string); ok {
-		v = asType(v, kind)
+	if name, ok := s["type"].(string); ok {
+		v = asType(v, name)
 	}
 	if address, ok := v.(string); w == WidgetFile && ok && !IsAddress(address) || w == WidgetSecret {
 		return nil
@@ -221,12 +221,12 @@ func scalars(list []any) bool {
 
 // asType gives a value the type that a schema states, where it is that value in
 // other words: "32" for 32, "True" for true. Everything else stays.
-func asType(v any, kind string) any {
+func asType(v any, name string) any {
 	text, isText := v.(string)
-	switch kind {
+	switch name {
 	case "integer", "number":
 		f, err := strconv.ParseFloat(text, 64)
-		if isText && err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && (kind == "number" || f == math.Trunc(f)) && json.Valid([]byte(text)) {
+		if isText && err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && (name == "number" || f == math.Trunc(f)) && json.Valid([]byte(text)) {
 			return json.Number(text)
 		}
 	case "boolean":

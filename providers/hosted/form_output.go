@@ -10,17 +10,17 @@ import (
 // is no obstacle: the output is taken as JSON, whatever it is.
 func outputOf(m *Model, r *resolver) Output {
 	s := r.resolve(m.Output)
-	o := Output{Kind: outputKind(s)}
+	o := Output{Type: outputType(s)}
 	switch {
-	case o.Kind == OutputText:
+	case o.Type == OutputText:
 		o.Joined = s["type"] == "array"
-	case o.Kind == OutputObject:
+	case o.Type == OutputObject:
 		o.Properties = properties(s)
 	}
 	return o
 }
 
-func outputKind(s map[string]any) OutputKind {
+func outputType(s map[string]any) OutputType {
 	switch s["type"] {
 	case "string":
 		if s["format"] == "uri" {
@@ -32,7 +32,7 @@ func outputKind(s map[string]any) OutputKind {
 	case "boolean":
 		return OutputSwitch
 	case "array":
-		return listKind(s)
+		return listType(s)
 	}
 	if props, _ := s["properties"].(map[string]any); len(props) > 0 {
 		return OutputObject
@@ -40,7 +40,7 @@ func outputKind(s map[string]any) OutputKind {
 	return OutputJSON
 }
 
-func listKind(s map[string]any) OutputKind {
+func listType(s map[string]any) OutputType {
 	items, _ := s["items"].(map[string]any)
 	switch {
 	case items["type"] == "string" && items["format"] == "uri":
@@ -63,7 +63,7 @@ func properties(s map[string]any) []Property {
 	out := make([]Property, 0, len(sorted))
 	for _, name := range sorted {
 		p, _ := props[name].(map[string]any)
-		out = append(out, Property{Name: name, Kind: outputKind(p)})
+		out = append(out, Property{Name: name, Type: outputType(p)})
 	}
 	return out
 }

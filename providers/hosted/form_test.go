@@ -261,15 +261,15 @@ func parts(v any) int {
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	for output, want := range map[string]hosted.Output{
-		`{"type":"string"}`:                                         {Kind: hosted.OutputText},
-		`{"type":"string","format":"uri"}`:                          {Kind: hosted.OutputFile},
-		`{"type":"array","items":{"type":"string","format":"uri"}}`: {Kind: hosted.OutputFiles},
-		`{"type":"array","items":{"type":"string"}}`:                {Kind: hosted.OutputList},
-		`{"type":"array","items":{"type":"string"},"x-cog-array-type":"iterator","x-cog-array-display":"concatenate"}`: {Kind: hosted.OutputText, Joined: true},
-		`{"type":"integer"}`: {Kind: hosted.OutputNumber}, `{"type":"boolean"}`: {Kind: hosted.OutputSwitch},
-		`{}`: {Kind: hosted.OutputJSON}, `{"type":"object"}`: {Kind: hosted.OutputJSON}, `{"anyOf":[{"type":"string"},{"type":"object"}]}`: {Kind: hosted.OutputJSON},
-		`{"$ref":"#/components/schemas/Out"}`: {Kind: hosted.OutputObject, Properties: []hosted.Property{
-			{Name: "text", Kind: hosted.OutputText}, {Name: "images", Kind: hosted.OutputFiles}, {Name: "audio", Kind: hosted.OutputFile}}},
+		`{"type":"string"}`:                                         {Type: hosted.OutputText},
+		`{"type":"string","format":"uri"}`:                          {Type: hosted.OutputFile},
+		`{"type":"array","items":{"type":"string","format":"uri"}}`: {Type: hosted.OutputFiles},
+		`{"type":"array","items":{"type":"string"}}`:                {Type: hosted.OutputList},
+		`{"type":"array","items":{"type":"string"},"x-cog-array-type":"iterator","x-cog-array-display":"concatenate"}`: {Type: hosted.OutputText, Joined: true},
+		`{"type":"integer"}`: {Type: hosted.OutputNumber}, `{"type":"boolean"}`: {Type: hosted.OutputSwitch},
+		`{}`: {Type: hosted.OutputJSON}, `{"type":"object"}`: {Type: hosted.OutputJSON}, `{"anyOf":[{"type":"string"},{"type":"object"}]}`: {Type: hosted.OutputJSON},
+		`{"$ref":"#/components/schemas/Out"}`: {Type: hosted.OutputObject, Properties: []hosted.Property{
+			{Name: "text", Type: hosted.OutputText}, {Name: "images", Type: hosted.OutputFiles}, {Name: "audio", Type: hosted.OutputFile}}},
 	} {
 		m := modelOf(t, `{"Input":{"type":"object"},"Output":`+output+`,"Out":{"type":"object","properties":{
 			"audio":{"type":"string","format":"uri"},"text":{"type":"string","x-order":0},"images":{"type":"array","items":{"type":"string","format":"uri"},"x-order":1}}}}`)

@@ -48,12 +48,12 @@ func newClient(t *testing.T, url string, maxFile int64) (*hosted.Replicate, *[]t
 	return client, &waits
 }
 
-// wantError fails unless err is a *providers.Error of the kind.
-func wantError(t *testing.T, err error, kind providers.Kind) *providers.Error {
+// wantError fails unless err is a *providers.Error of the class.
+func wantError(t *testing.T, err error, class providers.ErrorClass) *providers.Error {
 	t.Helper()
 	e, ok := errors.AsType[*providers.Error](err)
-	if !ok || e.Kind != kind {
-		t.Fatalf("got %v (%T), wanted an error of kind %s", err, err, kind)
+	if !ok || e.Class != class {
+		t.Fatalf("got %v (%T), wanted an error of class %s", err, err, class)
 	}
 	return e
 }

@@ -66,7 +66,7 @@ func refPath(text string) (string, error) {
 }
 
 func badRef(what string) error {
-	return &providers.Error{Kind: providers.KindBadRequest, Message: what +
+	return &providers.Error{Class: providers.ClassBadRequest, Message: what +
 		" Write owner/name, such as black-forest-labs/flux-schnell, or owner/name:version, or paste the address of the model's page."}
 }
 

@@ -73,7 +73,7 @@ func decodeError(ctx context.Context, err error, body *capped) error {
 		return ctx.Err()
 	}
 	if body.over {
-		return &providers.Error{Kind: providers.KindTooLarge, Message: "The answer of Replicate is larger than Sluice reads."}
+		return &providers.Error{Class: providers.ClassTooLarge, Message: "The answer of Replicate is larger than Sluice reads."}
 	}
 	if body.err != nil && !errors.Is(body.err, io.EOF) {
 		return transportError(ctx, body.err)
@@ -108,7 +108,7 @@ func repeatable(method string, e *providers.Error) bool {
 	if method == http.MethodGet {
 		return e.Retryable
 	}
-	return e.Kind == providers.KindRateLimited
+	return e.Class == providers.ClassRateLimited
 }
 
 // backoff is how long to wait after a try: what the platform says, else 0.5 s,
@@ -141,7 +141,7 @@ func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret st
 func (p *Replicate) newRequest(ctx context.Context, secret string, c call) (*http.Request, *providers.Error) {
 	u, err := url.Parse(c.url)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, &providers.Error{Kind: providers.KindBadRequest, Message: "The address is not one that can be called."}
+		return nil, &providers.Error{Class: providers.ClassBadRequest, Message: "The address is not one that can be called."}
 	}
 	req := (&http.Request{Method: c.method, URL: u, Host: u.Host, Header: http.Header{}}).WithContext(ctx)
 	for name, values := range c.header {
@@ -154,7 +154,7 @@ func (p *Replicate) newRequest(ctx context.Context, secret string, c call) (*htt
 	if c.body != nil {
 		content, err := c.body()
 		if err != nil {
-			return nil, &providers.Error{Kind: providers.KindBadRequest, Message: "The file to upload cannot be read."}
+			return nil, &providers.Error{Class: providers.ClassBadRequest, Message: "The file to upload cannot be read."}
 		}
 		req.Body, req.GetBody, req.ContentLength = content, c.body, c.length
 	}
@@ -165,7 +165,7 @@ func (p *Replicate) newRequest(ctx context.Context, secret string, c call) (*htt
 func jsonBody(v any) (func() (io.ReadCloser, error), int64, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil, 0, &providers.Error{Kind: providers.KindBadRequest, Message: "An input holds a value that JSON cannot carry."}
+		return nil, 0, &providers.Error{Class: providers.ClassBadRequest, Message: "An input holds a value that JSON cannot carry."}
 	}
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, int64(len(data)), nil
 }

@@ -23,7 +23,7 @@ const maxSentence = 500
 const howToAdd = "Add one with sluice credential add --name replicate --provider replicate, or set REPLICATE_API_TOKEN."
 
 func needsCredential() *providers.Error {
-	return &providers.Error{Kind: providers.KindAuth, Message: "Replicate needs a credential. " + howToAdd}
+	return &providers.Error{Class: providers.ClassAuth, Message: "Replicate needs a credential. " + howToAdd}
 }
 
 // passing reports whether an error says nothing about what was asked for: the
@@ -34,11 +34,11 @@ func passing(err error) bool {
 }
 
 func unavailable(message string) *providers.Error {
-	return &providers.Error{Kind: providers.KindUnavailable, Message: message, Retryable: true}
+	return &providers.Error{Class: providers.ClassUnavailable, Message: message, Retryable: true}
 }
 
 func badAnswer(message string) *providers.Error {
-	return &providers.Error{Kind: providers.KindBadAnswer, Message: message}
+	return &providers.Error{Class: providers.ClassBadAnswer, Message: message}
 }
 
 // transportError words a failure below HTTP. The end of the context stays the
@@ -60,14 +60,14 @@ func asProviderError(err error) *providers.Error {
 	if !ok {
 		return unavailable("The connection to Replicate broke off.")
 	}
-	out := &providers.Error{Kind: providers.KindUnavailable, Message: e.Message, Retryable: e.Retryable()}
-	switch e.Kind {
-	case outbound.KindBlocked:
-		out.Kind = providers.KindBlocked
-	case outbound.KindTooLarge:
-		out.Kind = providers.KindTooLarge
-	case outbound.KindBadURL, outbound.KindBadRequest:
-		out.Kind = providers.KindBadRequest
+	out := &providers.Error{Class: providers.ClassUnavailable, Message: e.Message, Retryable: e.Retryable()}
+	switch e.Class {
+	case outbound.ClassBlocked:
+		out.Class = providers.ClassBlocked
+	case outbound.ClassTooLarge:
+		out.Class = providers.ClassTooLarge
+	case outbound.ClassBadURL, outbound.ClassBadRequest:
+		out.Class = providers.ClassBadRequest
 	}
 	return out
 }
@@ -79,21 +79,21 @@ func (p *Replicate) refusal(resp *http.Response, body []byte, secret, subject st
 	e := &providers.Error{Status: resp.StatusCode, RequestID: requestID(resp.Header)}
 	switch status := resp.StatusCode; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		e.Kind, e.Message = providers.KindAuth, "Replicate refused the credential."+said+" Check the token at replicate.com/account/api-tokens."
+		e.Class, e.Message = providers.ClassAuth, "Replicate refused the credential."+said+" Check the token at replicate.com/account/api-tokens."
 	case status == http.StatusPaymentRequired:
-		e.Kind, e.Message = providers.KindRejected, "Replicate needs billing."+said+" Set it up or add credit at replicate.com/account/billing."
+		e.Class, e.Message = providers.ClassRejected, "Replicate needs billing."+said+" Set it up or add credit at replicate.com/account/billing."
 	case status == http.StatusNotFound:
-		e.Kind, e.Message = providers.KindNotFound, "Replicate does not know "+subject+", or the credential may not see it."+said
+		e.Class, e.Message = providers.ClassNotFound, "Replicate does not know "+subject+", or the credential may not see it."+said
 	case status == http.StatusTooManyRequests:
-		e.Kind, e.Retryable, e.Message = providers.KindRateLimited, true, "Replicate takes no more calls at the moment."+said
+		e.Class, e.Retryable, e.Message = providers.ClassRateLimited, true, "Replicate takes no more calls at the moment."+said
 		e.After = retryAfter(resp.Header, string(body), p.now())
 	case status >= 500:
-		e.Kind, e.Retryable, e.Message = providers.KindUnavailable, true, "Replicate is out of order ("+strconv.Itoa(status)+")."+said
+		e.Class, e.Retryable, e.Message = providers.ClassUnavailable, true, "Replicate is out of order ("+strconv.Itoa(status)+")."+said
 		e.After = retryAfter(resp.Header, "", p.now())
 	case status >= 400:
-		e.Kind, e.Message = providers.KindRejected, "Replicate refused the request."+said
+		e.Class, e.Message = providers.ClassRejected, "Replicate refused the request."+said
 	default: // a redirect that the client did not follow
-		e.Kind, e.Message = providers.KindBadAnswer, "Replicate answered with an unexpected status ("+strconv.Itoa(status)+")."
+		e.Class, e.Message = providers.ClassBadAnswer, "Replicate answered with an unexpected status ("+strconv.Itoa(status)+")."
 	}
 	return e
 }

@@ -59,7 +59,7 @@ func (p *Replicate) PutFile(ctx context.Context, secret string, f Upload) (strin
 
 func uploadError(err error) error {
 	if e, ok := errors.AsType[*providers.Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
-		return &providers.Error{Kind: providers.KindRejected, Status: e.Status, RequestID: e.RequestID,
+		return &providers.Error{Class: providers.ClassRejected, Status: e.Status, RequestID: e.RequestID,
 			Message: "The file is larger than Replicate takes. Put it where the platform can read it and give its URL instead."}
 	}
 	return err
@@ -70,12 +70,12 @@ func uploadError(err error) error {
 func inlineFile(f Upload) (text string, ok bool, err error) {
 	content, err := f.Open()
 	if err != nil {
-		return "", false, &providers.Error{Kind: providers.KindBadRequest, Message: "The file to upload cannot be read."}
+		return "", false, &providers.Error{Class: providers.ClassBadRequest, Message: "The file to upload cannot be read."}
 	}
 	defer content.Close() //nolint:errcheck // only read
 	data, err := io.ReadAll(io.LimitReader(content, maxInline+1))
 	if err != nil {
-		return "", false, &providers.Error{Kind: providers.KindBadRequest, Message: "The file to upload cannot be read."}
+		return "", false, &providers.Error{Class: providers.ClassBadRequest, Message: "The file to upload cannot be read."}
 	}
 	if len(data) > maxInline {
 		return "", false, nil
@@ -144,7 +144,7 @@ func fetchError(err error) error {
 	if !ok || e.Status != http.StatusNotFound && e.Status != http.StatusGone && e.Status != http.StatusForbidden {
 		return err
 	}
-	return &providers.Error{Kind: providers.KindUnavailable, Status: e.Status, RequestID: e.RequestID,
+	return &providers.Error{Class: providers.ClassUnavailable, Status: e.Status, RequestID: e.RequestID,
 		Message: "The file that the model put out is gone. Replicate removes what models put out after an hour."}
 }
 

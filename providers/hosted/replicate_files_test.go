@@ -68,7 +68,7 @@ func TestPutFile(t *testing.T) {
 		for _, size := range []int64{1, 1 << 20} {
 			_, err := client.PutFile(t.Context(), hostedtest.Secret, hosted.Upload{Size: size,
 				Open: func() (io.ReadCloser, error) { return nil, errors.New("/secret/path is gone") }})
-			if e := wantError(t, err, providers.KindBadRequest); strings.Contains(e.Message, "/secret") {
+			if e := wantError(t, err, providers.ClassBadRequest); strings.Contains(e.Message, "/secret") {
 				t.Error(e.Message)
 			}
 		}
@@ -78,7 +78,7 @@ func TestPutFile(t *testing.T) {
 		fake, client, _ := setup(t)
 		fake.Fail(respond(413, nil, "<html>"))
 		_, err := client.PutFile(t.Context(), hostedtest.Secret, upload("f", "", big))
-		if e := wantError(t, err, providers.KindRejected); !strings.Contains(e.Message, "larger than Replicate takes") {
+		if e := wantError(t, err, providers.ClassRejected); !strings.Contains(e.Message, "larger than Replicate takes") {
 			t.Error(e.Message)
 		}
 	})
@@ -154,7 +154,7 @@ func TestFetch(t *testing.T) {
 		}
 		for _, url := range []string{"data:image/png;base64,%%%", "data:image/png"} {
 			_, err := client.Fetch(t.Context(), "", url)
-			wantError(t, err, providers.KindBadAnswer)
+			wantError(t, err, providers.ClassBadAnswer)
 		}
 	})
 	t.Run("says that a file is gone", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestFetch(t *testing.T) {
 		fake, client, _ := setup(t)
 		url := fake.Deliver("a", "text/plain", nil)
 		_, err := client.Fetch(t.Context(), hostedtest.Secret, url+"/none")
-		if e := wantError(t, err, providers.KindUnavailable); e.Retryable || !strings.Contains(e.Message, "after an hour") {
+		if e := wantError(t, err, providers.ClassUnavailable); e.Retryable || !strings.Contains(e.Message, "after an hour") {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -179,7 +179,7 @@ func TestFetch(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, err := io.Copy(io.Discard, d.Body)
-		wantError(t, err, providers.KindTooLarge)
+		wantError(t, err, providers.ClassTooLarge)
 		if n > 1<<20 || d.Body.Close() != nil {
 			t.Errorf("%d bytes", n)
 		}
@@ -193,7 +193,7 @@ func TestFetch(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = io.ReadAll(d.Body)
-		wantError(t, err, providers.KindUnavailable)
+		wantError(t, err, providers.ClassUnavailable)
 		_ = d.Body.Close()
 	})
 	t.Run("names files so that they do no harm", func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestFetch(t *testing.T) {
 		_, client, _ := setup(t)
 		for _, url := range []string{"file:///etc/passwd", "ftp://example.com/x", "x", "://"} {
 			_, err := client.Fetch(t.Context(), hostedtest.Secret, url)
-			wantError(t, err, providers.KindBadRequest)
+			wantError(t, err, providers.ClassBadRequest)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func (p *Replicate) Describe(ctx context.Context, secret string, ref Ref) (*Mode
 		}
 	}
 	if version == nil || version.ID == "" {
-		return nil, &providers.Error{Kind: providers.KindIncompatible,
+		return nil, &providers.Error{Class: providers.ClassIncompatible,
 			Message: "The model " + ref.Path() + " has no version that can be used yet."}
 	}
 	return w.model(ref, version), nil
@@ -215,7 +215,7 @@ var mediaOf = map[string]string{
 // listedOutput is what a model puts out in one word. A schema says only that it
 // is a file; the model's example shows which.
 func listedOutput(o Output, example any) string {
-	switch o.Kind {
+	switch o.Type {
 	case OutputText:
 		return "text"
 	case OutputFile, OutputFiles:

@@ -41,7 +41,7 @@ func TestDescribe(t *testing.T) {
 		if _, kept := m.All["ValidationError"]; kept || len(m.All) != 3 {
 			t.Errorf("kept %d schemas", len(m.All))
 		}
-		if f := hosted.NewForm(m); f.Fields[0].Widget != hosted.WidgetSelect || f.Output.Kind != hosted.OutputFile {
+		if f := hosted.NewForm(m); f.Fields[0].Widget != hosted.WidgetSelect || f.Output.Type != hosted.OutputFile {
 			t.Errorf("got %+v", f)
 		}
 	})
@@ -53,11 +53,11 @@ func TestDescribe(t *testing.T) {
 	})
 	t.Run("says what it does not know", func(t *testing.T) {
 		_, err := client.Describe(t.Context(), hostedtest.Secret, hosted.Ref{Owner: "acme", Name: "nothing"})
-		if e := wantError(t, err, providers.KindNotFound); !strings.Contains(e.Message, "the model acme/nothing") {
+		if e := wantError(t, err, providers.ClassNotFound); !strings.Contains(e.Message, "the model acme/nothing") {
 			t.Error(e.Message)
 		}
 		_, err = client.Describe(t.Context(), hostedtest.Secret, hosted.Ref{Owner: "acme", Name: "draw", Version: strings.Repeat("0", 64)})
-		if e := wantError(t, err, providers.KindNotFound); !strings.Contains(e.Message, "this version of the model acme/draw") {
+		if e := wantError(t, err, providers.ClassNotFound); !strings.Contains(e.Message, "this version of the model acme/draw") {
 			t.Error(e.Message)
 		}
 	})
@@ -79,7 +79,7 @@ func TestDescribeWithoutVersion(t *testing.T) {
 	}
 	fake.Fail(respond(200, nil, `{"owner":"acme","name":"new","latest_version":null}`))
 	_, err := client.Describe(t.Context(), hostedtest.Secret, hosted.Ref{Owner: "acme", Name: "new"})
-	wantError(t, err, providers.KindIncompatible)
+	wantError(t, err, providers.ClassIncompatible)
 }
 
 func TestCollections(t *testing.T) {
@@ -142,7 +142,7 @@ func TestParseRef(t *testing.T) {
 		"https://example.com/acme/draw", "https://replicate.com/acme", "https://replicate.com.evil.example/a/b", "../x", strings.Repeat("a", 999),
 	}) {
 		_, err := hosted.ParseRef(text)
-		if e := wantError(t, err, providers.KindBadRequest); !strings.Contains(e.Message, "owner/name") {
+		if e := wantError(t, err, providers.ClassBadRequest); !strings.Contains(e.Message, "owner/name") {
 			t.Errorf("%q: %s", text, e.Message)
 		}
 	}

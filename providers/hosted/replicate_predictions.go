@@ -80,7 +80,7 @@ func (p *Replicate) Cancel(ctx context.Context, secret, id string) error {
 	err := p.ask(ctx, secret, call{
 		method: http.MethodPost, url: p.url("predictions", id, "cancel"), subject: "the prediction " + id,
 	}, nil)
-	if e, ok := errors.AsType[*providers.Error](err); ok && e.Kind == providers.KindRejected {
+	if e, ok := errors.AsType[*providers.Error](err); ok && e.Class == providers.ClassRejected {
 		if now, pollErr := p.Poll(ctx, secret, id); pollErr == nil && now.State.Ended() {
 			return nil
 		}
@@ -89,7 +89,7 @@ func (p *Replicate) Cancel(ctx context.Context, secret, id string) error {
 }
 
 func errNoPrediction() error {
-	return &providers.Error{Kind: providers.KindBadRequest, Message: "The prediction has no ID."}
+	return &providers.Error{Class: providers.ClassBadRequest, Message: "The prediction has no ID."}
 }
 
 func (p *Replicate) prediction(ctx context.Context, secret string, c call) (*Prediction, error) {

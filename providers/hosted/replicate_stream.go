@@ -65,7 +65,7 @@ func streamError(ctx context.Context, err error, body *capped) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, bufio.ErrTooLong) || body.over:
-		return &providers.Error{Kind: providers.KindTooLarge, Message: "Replicate's stream holds more than Sluice reads."}
+		return &providers.Error{Class: providers.ClassTooLarge, Message: "Replicate's stream holds more than Sluice reads."}
 	case errors.Is(err, io.EOF):
 		return unavailable("Replicate's stream broke off before the model was done.")
 	}

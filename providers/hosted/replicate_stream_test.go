@@ -89,7 +89,7 @@ func TestStream(t *testing.T) {
 		fake, client, _ := setup(t)
 		fake.Fail(raw("event: output\r\ndata: whole\r\n\r\n", "event: output\ndata: not whole"))
 		got, err := streamed(t, fake, client, some)
-		if e := wantError(t, err, providers.KindUnavailable); !e.Retryable || !slices.Equal(got, []string{"whole"}) {
+		if e := wantError(t, err, providers.ClassUnavailable); !e.Retryable || !slices.Equal(got, []string{"whole"}) {
 			t.Errorf("%q, %v", got, e)
 		}
 	})
@@ -98,7 +98,7 @@ func TestStream(t *testing.T) {
 		fake, client, _ := setup(t)
 		fake.Fail(raw(": hi\n\nevent: logs\ndata: step 1\n\ndata: no name\n\nevent: error\ndata: {\"detail\":\"CUDA error\"}\n\n"))
 		got, err := streamed(t, fake, client, some)
-		if e := wantError(t, err, providers.KindBadAnswer); !strings.Contains(e.Message, "CUDA error") || len(got) != 0 {
+		if e := wantError(t, err, providers.ClassBadAnswer); !strings.Contains(e.Message, "CUDA error") || len(got) != 0 {
 			t.Errorf("%q, %v", got, e)
 		}
 	})
@@ -111,7 +111,7 @@ func TestStream(t *testing.T) {
 			}
 		}})
 		_, err := streamed(t, fake, client, some)
-		wantError(t, err, providers.KindTooLarge)
+		wantError(t, err, providers.ClassTooLarge)
 	})
 	t.Run("reads no stream without end", func(t *testing.T) {
 		t.Parallel()
@@ -122,7 +122,7 @@ func TestStream(t *testing.T) {
 			}
 		}})
 		_, err := streamed(t, fake, client, some)
-		wantError(t, err, providers.KindTooLarge)
+		wantError(t, err, providers.ClassTooLarge)
 	})
 	t.Run("ends with its context", func(t *testing.T) {
 		t.Parallel()
@@ -145,7 +145,7 @@ func TestStream(t *testing.T) {
 		fake, client, _ := setup(t)
 		other := fake.Deliver("stream.txt", "text/event-stream", []byte("event: done\ndata: {}\n\n"))
 		err := client.Stream(t.Context(), hostedtest.Secret, other, func(string) {})
-		if wantError(t, err, providers.KindBadAnswer); fake.Leaks() != 0 {
+		if wantError(t, err, providers.ClassBadAnswer); fake.Leaks() != 0 {
 			t.Errorf("%d leaks", fake.Leaks())
 		}
 		own := strings.TrimSuffix(fake.URL, "/v1") + "/stream/1"

@@ -194,35 +194,35 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		fault     hostedtest.Fault
-		kind      providers.Kind
+		class     providers.ErrorClass
 		says      string
 		retryable bool
 		after     time.Duration
 		starts    int // how often a start is sent
 		reads     int
 	}{
-		{"401", problem(401, "Unauthenticated", "You did not pass a valid authentication token"), providers.KindAuth,
+		{"401", problem(401, "Unauthenticated", "You did not pass a valid authentication token"), providers.ClassAuth,
 			"Replicate refused the credential. You did not pass a valid authentication token.", false, 0, 1, 1},
-		{"402", problem(402, "Insufficient credit", "You have insufficient credit to run this model."), providers.KindRejected,
+		{"402", problem(402, "Insufficient credit", "You have insufficient credit to run this model."), providers.ClassRejected,
 			"Replicate needs billing. You have insufficient credit to run this model.", false, 0, 1, 1},
-		{"404", problem(404, "Not found", "The requested resource could not be found."), providers.KindNotFound,
+		{"404", problem(404, "Not found", "The requested resource could not be found."), providers.ClassNotFound,
 			"Replicate does not know the ", false, 0, 1, 1},
-		{"422", problem(422, "Input validation failed", "- input.width: Must be less than or equal to 1440\n"), providers.KindRejected,
+		{"422", problem(422, "Input validation failed", "- input.width: Must be less than or equal to 1440\n"), providers.ClassRejected,
 			"Replicate refused the request. - input.width: Must be less than or equal to 1440.", false, 0, 1, 1},
 		{"429 with Retry-After", respond(429, http.Header{"Retry-After": {"2"}}, `{"detail":"Request was throttled.","status":429}`),
-			providers.KindRateLimited, "Request was throttled.", true, 2 * time.Second, 3, 3},
+			providers.ClassRateLimited, "Request was throttled.", true, 2 * time.Second, 3, 3},
 		{"429 with the time in words", respond(429, nil, `{"detail":"Request was throttled. Your rate limit resets in ~9s.","status":429}`),
-			providers.KindRateLimited, "resets in ~9s.", true, 9 * time.Second, 3, 3},
-		{"429 with a long time", respond(429, http.Header{"Retry-After": {"60"}}, `{}`), providers.KindRateLimited,
+			providers.ClassRateLimited, "resets in ~9s.", true, 9 * time.Second, 3, 3},
+		{"429 with a long time", respond(429, http.Header{"Retry-After": {"60"}}, `{}`), providers.ClassRateLimited,
 			"Replicate takes no more calls at the moment.", true, time.Minute, 1, 1},
-		{"429 without any time", respond(429, nil, ``), providers.KindRateLimited, "Replicate takes no more calls", true, 0, 3, 3},
-		{"500", respond(500, http.Header{"X-Request-Id": {"req-1"}}, `<html>`), providers.KindUnavailable, "Replicate is out of order (500).", true, 0, 1, 3},
-		{"502 with words", problem(502, "Bad gateway", "Upstream failed"), providers.KindUnavailable, "Upstream failed.", true, 0, 1, 3},
-		{"a redirect", respond(302, http.Header{"Location": {"https://example.com/"}}, ``), providers.KindBadAnswer, "unexpected status (302)", false, 0, 1, 1},
-		{"no JSON", respond(200, nil, `hello`), providers.KindBadAnswer, "not the JSON it documents", false, 0, 1, 1},
-		{"no ID", respond(200, nil, `{"status":"starting"}`), providers.KindBadAnswer, "without the ID", false, 0, 1, 1},
+		{"429 without any time", respond(429, nil, ``), providers.ClassRateLimited, "Replicate takes no more calls", true, 0, 3, 3},
+		{"500", respond(500, http.Header{"X-Request-Id": {"req-1"}}, `<html>`), providers.ClassUnavailable, "Replicate is out of order (500).", true, 0, 1, 3},
+		{"502 with words", problem(502, "Bad gateway", "Upstream failed"), providers.ClassUnavailable, "Upstream failed.", true, 0, 1, 3},
+		{"a redirect", respond(302, http.Header{"Location": {"https://example.com/"}}, ``), providers.ClassBadAnswer, "unexpected status (302)", false, 0, 1, 1},
+		{"no JSON", respond(200, nil, `hello`), providers.ClassBadAnswer, "not the JSON it documents", false, 0, 1, 1},
+		{"no ID", respond(200, nil, `{"status":"starting"}`), providers.ClassBadAnswer, "without the ID", false, 0, 1, 1},
 		{"reset in the middle", hostedtest.Fault{Status: 200, Header: http.Header{"Content-Length": {"1000"}}, Body: `{"id":"x","sta`, Break: true},
-			providers.KindUnavailable, "broke off", true, 0, 1, 1},
+			providers.ClassUnavailable, "broke off", true, 0, 1, 1},
 	} {
 		for _, call := range []struct {
 			name string
@@ -244,7 +244,7 @@ func TestFaults(t *testing.T) {
 				fault := c.fault
 				fault.Times = 10
 				fake.Fail(fault)
-				e := wantError(t, call.do(client, t.Context()), c.kind)
+				e := wantError(t, call.do(client, t.Context()), c.class)
 				if !strings.Contains(e.Message, c.says) || e.Retryable != c.retryable || e.After != c.after {
 					t.Errorf("got %q, retryable %v after %v", e.Message, e.Retryable, e.After)
 				}
@@ -297,7 +297,7 @@ func TestReplicate(t *testing.T) {
 		t.Parallel()
 		fake, client, _ := setup(t)
 		_, err := client.Start(t.Context(), "", hello())
-		if e := wantError(t, err, providers.KindAuth); !strings.Contains(e.Message, "REPLICATE_API_TOKEN") || len(fake.Requests()) != 0 {
+		if e := wantError(t, err, providers.ClassAuth); !strings.Contains(e.Message, "REPLICATE_API_TOKEN") || len(fake.Requests()) != 0 {
 			t.Errorf("%q after %d requests", e.Message, len(fake.Requests()))
 		}
 	})
@@ -308,7 +308,7 @@ func TestReplicate(t *testing.T) {
 			t.Errorf("%q, %v", name, err)
 		}
 		_, err := client.Account(t.Context(), "wrong")
-		wantError(t, err, providers.KindAuth)
+		wantError(t, err, providers.ClassAuth)
 	})
 	t.Run("reads no answer of any size", func(t *testing.T) {
 		t.Parallel()
@@ -324,7 +324,7 @@ func TestReplicate(t *testing.T) {
 			}
 		}})
 		_, err := client.Poll(t.Context(), hostedtest.Secret, "someid")
-		wantError(t, err, providers.KindTooLarge)
+		wantError(t, err, providers.ClassTooLarge)
 		if n := sent.Load(); n > 64<<20 {
 			t.Errorf("%d bytes went out before it hung up", n)
 		}
@@ -343,7 +343,7 @@ func TestReplicate(t *testing.T) {
 			}
 		}})
 		_, err := client.Poll(t.Context(), hostedtest.Secret, "someid")
-		if e := wantError(t, err, providers.KindUnavailable); !e.Retryable || !strings.Contains(e.Message, "in time") {
+		if e := wantError(t, err, providers.ClassUnavailable); !e.Retryable || !strings.Contains(e.Message, "in time") {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -379,7 +379,7 @@ func TestReplicate(t *testing.T) {
 		t.Parallel()
 		_, client, _ := setup(t)
 		_, err := client.Fetch(t.Context(), hostedtest.Secret, "http://169.254.169.254/latest/meta-data")
-		wantError(t, err, providers.KindBlocked)
+		wantError(t, err, providers.ClassBlocked)
 	})
 	t.Run("escapes what it puts into addresses", func(t *testing.T) {
 		t.Parallel()

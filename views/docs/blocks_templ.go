@@ -66,7 +66,7 @@ func docBlock(b docs.Block) templ.Component {
 			templ_7745c5c3_Var2 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		switch b.Kind {
+		switch b.Type {
 		case docs.Heading:
 			templ_7745c5c3_Err = docHeading(b).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -525,7 +525,7 @@ func docItems(b docs.Block) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, sub := range item {
-				if sub.Kind == docs.Paragraph && len(item) == 1 {
+				if sub.Type == docs.Paragraph && len(item) == 1 {
 					templ_7745c5c3_Err = docSpans(sub.Spans).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -27,31 +27,31 @@ func docsSamples(theme layout.Theme) map[string]templ.Component {
 	}
 }
 
-func wording(text string) []docs.Span { return []docs.Span{{Kind: docs.Plain, Text: text}} }
+func wording(text string) []docs.Span { return []docs.Span{{Type: docs.Plain, Text: text}} }
 
 // sampleDocs has a block of each kind.
 func sampleDocs() DocsPage {
 	keys, hooks, errors := &docs.Page{Name: "keys", Title: "Keys"}, &docs.Page{Name: "webhooks", Title: "Webhooks"}, &docs.Page{Name: "errors", Title: "Errors"}
 	mixed := []docs.Span{
-		{Kind: docs.Plain, Text: "Send "}, {Kind: docs.Mono, Text: "a < b"}, {Kind: docs.Plain, Text: ", "}, {Kind: docs.Strong, Spans: wording("always")}, {Kind: docs.Plain, Text: " "},
-		{Kind: docs.Emphasis, Spans: wording("signed")}, {Kind: docs.Plain, Text: "; see "}, {Kind: docs.Link, Href: "/docs/keys#roll", Spans: wording("keys")}, {Kind: docs.Plain, Text: "."},
+		{Type: docs.Plain, Text: "Send "}, {Type: docs.Mono, Text: "a < b"}, {Type: docs.Plain, Text: ", "}, {Type: docs.Strong, Spans: wording("always")}, {Type: docs.Plain, Text: " "},
+		{Type: docs.Emphasis, Spans: wording("signed")}, {Type: docs.Plain, Text: "; see "}, {Type: docs.Link, Href: "/docs/keys#roll", Spans: wording("keys")}, {Type: docs.Plain, Text: "."},
 	}
 	hooks.Lede = wording("Be called when there is something to know.")
 	hooks.Blocks = []docs.Block{
-		{Kind: docs.Heading, Level: 2, ID: "verify", Spans: wording("Verify the signature")},
-		{Kind: docs.Paragraph, Spans: mixed},
-		{Kind: docs.Endpoint, Spans: wording("POST /v1/deliveries/{delivery_id}/redeliver"), Method: "POST", Address: "/v1/deliveries/{delivery_id}/redeliver"},
-		{Kind: docs.Codes, Blocks: []docs.Block{
-			{Kind: docs.Code, Language: "python", Code: "# first\nx = 1", Tokens: []docs.Token{{Class: "c", Text: "# first"}, {Text: "\nx = "}, {Class: "m", Text: "1"}}},
-			{Kind: docs.Code, Language: "go", Code: "x := 1"},
+		{Type: docs.Heading, Level: 2, ID: "verify", Spans: wording("Verify the signature")},
+		{Type: docs.Paragraph, Spans: mixed},
+		{Type: docs.Endpoint, Spans: wording("POST /v1/deliveries/{delivery_id}/redeliver"), Method: "POST", Address: "/v1/deliveries/{delivery_id}/redeliver"},
+		{Type: docs.Codes, Blocks: []docs.Block{
+			{Type: docs.Code, Language: "python", Code: "# first\nx = 1", Tokens: []docs.Token{{Class: "c", Text: "# first"}, {Text: "\nx = "}, {Class: "m", Text: "1"}}},
+			{Type: docs.Code, Language: "go", Code: "x := 1"},
 		}},
-		{Kind: docs.Heading, Level: 3, ID: "retries", Spans: []docs.Span{{Kind: docs.Mono, Text: "retries"}}},
-		{Kind: docs.List, Items: [][]docs.Block{{{Kind: docs.Paragraph, Spans: wording("one")}}, {{Kind: docs.Paragraph, Spans: wording("two")}, {Kind: docs.Code, Language: "sh", Code: "ls"}}}},
-		{Kind: docs.List, Ordered: true, Items: [][]docs.Block{{{Kind: docs.Paragraph, Spans: wording("first")}}}},
-		{Kind: docs.Table, Head: []docs.Cell{wording("Attempt"), wording("After")}, Rows: [][]docs.Cell{{wording("1"), mixed}, {wording("2"), nil}}},
-		{Kind: docs.Note, Tone: "warning", Blocks: []docs.Block{{Kind: docs.Paragraph, Spans: wording("Keep the secret.")}}},
-		{Kind: docs.Heading, Level: 4, ID: "more", Spans: wording("More")},
-		{Kind: docs.Heading, Level: 2, ID: "redeliver", Spans: wording("Redeliver")},
+		{Type: docs.Heading, Level: 3, ID: "retries", Spans: []docs.Span{{Type: docs.Mono, Text: "retries"}}},
+		{Type: docs.List, Items: [][]docs.Block{{{Type: docs.Paragraph, Spans: wording("one")}}, {{Type: docs.Paragraph, Spans: wording("two")}, {Type: docs.Code, Language: "sh", Code: "ls"}}}},
+		{Type: docs.List, Ordered: true, Items: [][]docs.Block{{{Type: docs.Paragraph, Spans: wording("first")}}}},
+		{Type: docs.Table, Head: []docs.Cell{wording("Attempt"), wording("After")}, Rows: [][]docs.Cell{{wording("1"), mixed}, {wording("2"), nil}}},
+		{Type: docs.Note, Tone: "warning", Blocks: []docs.Block{{Type: docs.Paragraph, Spans: wording("Keep the secret.")}}},
+		{Type: docs.Heading, Level: 4, ID: "more", Spans: wording("More")},
+		{Type: docs.Heading, Level: 2, ID: "redeliver", Spans: wording("Redeliver")},
 	}
 	return DocsPage{
 		Sections: []docs.Section{{Title: "Call", Pages: []*docs.Page{keys, hooks, errors}}},

@@ -25,7 +25,7 @@ func docSpans(spans []docs.Span) templ.Component {
 
 func writeSpans(b *strings.Builder, spans []docs.Span) {
 	for _, s := range spans {
-		switch s.Kind {
+		switch s.Type {
 		case docs.Plain:
 			b.WriteString(templ.EscapeString(s.Text))
 		case docs.Mono:

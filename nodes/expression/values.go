@@ -1,0 +1,87 @@
+package expression
+
+import (
+	"encoding/json"
+	"math"
+
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"sluice/flow"
+)
+
+// toCEL converts a value to CEL's types, once and completely. If CEL converted
+// nested values itself, it would convert and measure them again at every use.
+func toCEL(value any) (ref.Val, error) {
+	c := converter{items: maxItems, text: maxText}
+	v := c.convert(value)
+	if c.items < 0 || c.text < 0 {
+		return nil, flow.Errorf(flow.CodeInputInvalid,
+			"The value is too large for an expression: wanted at most %d items and %d MiB of text. Give it only the part it needs.",
+			maxItems, maxText>>20)
+	}
+	return v, nil
+}
+
+// converter holds the remaining budget: items of lists and objects, and bytes
+// of text. A negative number means that the value is too large.
+type converter struct{ items, text int }
+
+func (c *converter) convert(v any) ref.Val {
+	c.items--
+	if c.items < 0 || c.text < 0 {
+		return types.NullValue
+	}
+	switch v := v.(type) {
+	case string:
+		c.text -= len(v)
+		return types.String(v)
+	case bool:
+		return types.Bool(v)
+	case []any:
+		return c.list(v)
+	case map[string]any:
+		return c.object(v)
+	}
+	if f, ok := flow.Float(v); ok {
+		return celNumber(v, f)
+	}
+	return types.NullValue
+}
+
+func (c *converter) list(from []any) traits.Lister {
+	list := make([]ref.Val, 0, min(len(from), maxItems))
+	for _, item := range from {
+		if c.items < 0 {
+			break
+		}
+		list = append(list, c.convert(item))
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, list)
+}
+
+func (c *converter) object(from map[string]any) traits.Mapper {
+	m := make(map[ref.Val]ref.Val, min(len(from), maxItems))
+	for name, item := range from {
+		if c.items < 0 {
+			break
+		}
+		m[c.convert(name)] = c.convert(item)
+	}
+	return types.NewRefValMap(types.DefaultTypeAdapter, m)
+}
+
+// celNumber returns an int for whole numbers of 64 bits, otherwise a double. In
+// CEL, whole numbers index lists, and both types compare with each other.
+func celNumber(v any, f float64) ref.Val {
+	if n, ok := v.(json.Number); ok {
+		if i, err := n.Int64(); err == nil {
+			return types.Int(i)
+		}
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		return types.Int(int64(f))
+	}
+	return types.Double(f)
+}

@@ -1,0 +1,51 @@
+package snippets
+
+import (
+	"encoding/json"
+	"go/format"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestGoIsFormatted compares snippets with what gofmt makes of them.
+func TestGoIsFormatted(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	for i := range 1000 {
+		c := ticket()
+		if i%2 == 0 {
+			c = photo()
+		}
+		for range random.IntN(8) {
+			value := map[string]any{}
+			for range random.IntN(5) {
+				value[keyOfAnyLength(random)] = anyValue(random, 3)
+			}
+			c.Inputs = append(c.Inputs, Input{Name: keyOfAnyLength(random), Value: anyValue(random, 4)}, Input{Name: keyOfAnyLength(random), Value: value},
+				Input{Name: keyOfAnyLength(random), Value: []json.Number{"1E+5", "-0", "1e400", "0.10"}[random.IntN(4)]})
+		}
+		code, err := Render("go", Manners()[i%len(Manners())], c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := format.Source([]byte(code))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, code)
+		}
+		if code != string(want) {
+			got, formatted := strings.Split(code, "\n"), strings.Split(string(want), "\n")
+			for i := range min(len(got), len(formatted)) {
+				if got[i] != formatted[i] {
+					t.Fatalf("line %d is %q, gofmt writes %q, in\n%s", i+1, got[i], formatted[i], want)
+				}
+			}
+			t.Fatalf("not formatted:\n%s", code)
+		}
+	}
+}
+
+// keyOfAnyLength is short, or long enough to end a column.
+func keyOfAnyLength(r *rand.Rand) string {
+	return strings.Repeat("k", []int{0, 3, 20, 45, 120}[r.IntN(5)]) + anyText(r)
+}

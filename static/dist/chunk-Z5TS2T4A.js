@@ -1,1 +1,0 @@
-async function n(t,e={}){try{return await fetch(t,{...e,headers:{"HX-Request":"true","HX-Request-Type":"partial",...e.headers}})}catch{return}}function r(t){let e=t.headers.get("HX-Redirect");return e&&location.assign(e),!!e}function s(t){try{return JSON.parse(t.headers.get("HX-Trigger")??"").toast?.text||void 0}catch{return}}export{n as a,r as b,s as c};
