@@ -30,7 +30,7 @@ func TestCondition(t *testing.T) {
 	t.Run("is checked, with the column", func(t *testing.T) {
 		t.Parallel()
 		for source, want := range map[string]string{
-			"":            "missing",
+			"":            "is required",
 			"value > ":    "at column 9",
 			"vlue > 10":   "at column 1",
 			"size(value)": "must give true or false",

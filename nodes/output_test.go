@@ -22,7 +22,7 @@ func TestOutput(t *testing.T) {
 			}
 		}
 		if problems := (use{kind: "output", config: map[string]any{"name": "answer"}}).problems(t); len(problems) != 1 {
-			t.Errorf("nothing feeds it: got %v", problems)
+			t.Errorf("without a connection: got %v", problems)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestTemplate(t *testing.T) {
 	})
 	t.Run("is checked", func(t *testing.T) {
 		t.Parallel()
-		for template, want := range map[string]string{"": "missing", "{{a b}}": "is not a place", "{{a}}": "nothing feeds {{a}}"} {
+		for template, want := range map[string]string{"": "is required", "{{a b}}": "is not a place", "{{a}}": "{{a}} isn't connected"} {
 			problems := use{kind: "template", config: map[string]any{"template": template}}.problems(t)
 			if len(problems) != 1 || !strings.Contains(problems[0].Detail, want) {
 				t.Errorf("%q: got %v", template, problems)

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// Token is a piece of code and how it is coloured: Class is chroma's short
+// Token is a piece of code and how it is colored: Class is chroma's short
 // name ("c" comment, "k" keyword, "s" string, "m" number, "nf" function, "nt"
 // name of a member) or "" for what is left as it is.
 type Token struct{ Class, Text string }
@@ -19,7 +19,7 @@ type Token struct{ Class, Text string }
 //go:embed lexers/*.xml
 var lexerFiles embed.FS
 
-// lexerNames says which definition colours a language.
+// lexerNames says which definition colors a language.
 var lexerNames = map[string]string{
 	"curl": "bash", "sh": "bash", "shell": "bash", "bash": "bash", "json": "json", "python": "python", "javascript": "javascript", "js": "javascript",
 	"typescript": "typescript", "ts": "typescript", "php": "php", "ruby": "ruby", "java": "java", "csharp": "csharp", "go": "go",
@@ -54,7 +54,7 @@ func goRules() chroma.Rules {
 // faster than the length; long code would take minutes.
 const maxHighlight = 64 << 10
 
-// Highlight cuts code into coloured pieces, which together are the code. It
+// Highlight cuts code into colored pieces, which together are the code. It
 // knows the languages of Languages, json, sh, bash and http; anything else, and
 // what is longer than maxHighlight, is one piece without a color.
 func Highlight(lang, code string) []Token {
@@ -76,7 +76,7 @@ func Highlight(lang, code string) []Token {
 	return whole(merge(tokens), code)
 }
 
-// class is the short name of the few groups that have a colour.
+// class is the short name of the few groups that have a color.
 func class(t chroma.TokenType) string {
 	switch {
 	case t.InCategory(chroma.Comment):
@@ -95,7 +95,7 @@ func class(t chroma.TokenType) string {
 	return ""
 }
 
-// merge joins neighbours of the same colour.
+// merge joins neighbours of the same color.
 func merge(tokens []Token) (merged []Token) {
 	for _, t := range tokens {
 		last := len(merged) - 1
@@ -128,7 +128,7 @@ func whole(tokens []Token, code string) []Token {
 	return tokens
 }
 
-// highlightHTTP colours the first line and the names of headers of a message,
+// highlightHTTP colors the first line and the names of headers of a message,
 // and its body as JSON.
 func highlightHTTP(code string) []Token {
 	head, body, _ := strings.Cut(code, "\n\n")

@@ -1,6 +1,6 @@
 // Package snippets writes the programs that call a flow, for people to copy:
 // in nine languages, from one model of the call. It owns what such a program
-// does, how each language writes it and its values, and how code is coloured.
+// does, how each language writes it and its values, and how code is colored.
 // It knows flows by their inputs and outputs alone, and nothing of stores,
 // requests or pages.
 package snippets

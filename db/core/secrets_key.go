@@ -54,7 +54,7 @@ func (s *DB) makeKey(path string) (*keyset.Handle, error) {
 		return s.MasterKey(false)
 	}
 	if err == nil {
-		s.Config.Log.Warn("A MASTER KEY WAS MADE. Back it up, apart from the database: without it no stored secret can ever be read again.", "file", path)
+		s.Config.Log.Warn("Created a master key. Back it up separately from the database: without it, stored secrets cannot be decrypted.", "file", path)
 	}
 	return handle, err
 }

@@ -153,7 +153,7 @@ func (p *Tab) Theme(name string) {
 	p.t.Helper()
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}
 	Call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
-	p.Until("document.getAnimations().every((a) => !(a instanceof CSSTransition))") // a colour on its way has no contrast of its own
+	p.Until("document.getAnimations().every((a) => !(a instanceof CSSTransition))") // a color on its way has no contrast of its own
 }
 
 // Offline disconnects the tab from the network, or reconnects it.

@@ -60,7 +60,7 @@ func subset(d *flow.Document, kept map[string]bool) *flow.Document {
 }
 
 // Covers reports whether all that another document runs is in this one, equal to
-// the letter: what it ran can be shown on this one. Places, names and colours
+// the letter: what it ran can be shown on this one. Places, names and colors
 // on the canvas do not count.
 func Covers(d *flow.Document, part *flow.Document) bool {
 	for i := range part.Nodes {

@@ -18,6 +18,7 @@ func Validate(d *flow.Document, kinds *flow.Registry) []flow.Problem {
 	}
 	v.ids()
 	v.ports()
+	v.names()
 	v.edges()
 	for i := range d.Nodes {
 		v.node(i)
@@ -33,6 +34,7 @@ type validator struct {
 	kinds    *flow.Registry
 	nodes    map[string]int             // ID to place
 	shaped   []*flow.Kind               // by place; nil for unknown kinds
+	titles   []string                   // by place, as people call the nodes; unique
 	in, out  []map[string]flow.Port     // by place
 	fed      map[string]map[string]bool // node ID to the ports that an edge arrives at
 	problems []flow.Problem
@@ -106,6 +108,21 @@ func (v *validator) ports() {
 	}
 }
 
+// names finds what people call the nodes. Nodes with the same title get their ID as well.
+func (v *validator) names() {
+	v.titles = make([]string, len(v.d.Nodes))
+	count := map[string]int{}
+	for i := range v.d.Nodes {
+		v.titles[i] = flow.NodeTitle(&v.d.Nodes[i], v.shaped[i])
+		count[v.titles[i]]++
+	}
+	for i, title := range v.titles {
+		if count[title] > 1 {
+			v.titles[i] = fmt.Sprintf("%s (%s)", title, v.d.Nodes[i].ID)
+		}
+	}
+}
+
 func (v *validator) edges() {
 	v.fed = map[string]map[string]bool{}
 	for i, e := range v.d.Edges {
@@ -115,7 +132,7 @@ func (v *validator) edges() {
 			v.feed(i, e, to)
 		}
 		if okFrom && okTo && !convertible(from.Type, to.Type) {
-			v.add(flow.Pointer("edges", i), "wrong_type", "", "%s gives %s, %s takes %s", e.From, from.Type, e.To, to.Type)
+			v.mismatch(i, from.Type, to.Type)
 		}
 	}
 }
@@ -173,6 +190,26 @@ func convertible(from, to flow.Type) bool {
 	return from == flow.TypeText && scalar(to) || scalar(from) && to == flow.TypeText
 }
 
+// typeWords names a value of each type that can fail to fit.
+var typeWords = map[flow.Type]string{flow.TypeText: "text", flow.TypeNumber: "a number", flow.TypeBoolean: "true or false", flow.TypeFile: "a file", flow.TypeList: "a list"}
+
+// mismatch reports an edge between ports of types that cannot be converted. For a file and a
+// text it names the kind of node that converts them.
+func (v *validator) mismatch(i int, from, to flow.Type) {
+	e := v.d.Edges[i]
+	source, _ := e.Source()
+	target, _ := e.Target()
+	advice := "Remove this connection."
+	switch {
+	case from == flow.TypeFile && to == flow.TypeText:
+		advice = "Add a Document node?"
+	case from == flow.TypeText && to == flow.TypeFile:
+		advice = "Add a File node?"
+	}
+	v.add(flow.Pointer("edges", i), "wrong_type", "", "type mismatch: %s outputs %s, %s needs %s. %s",
+		v.titles[v.nodes[source]], typeWords[from], v.titles[v.nodes[target]], typeWords[to], advice)
+}
+
 // interfaceNames reports input and output names that are used twice, output
 // names that are not names, and chosen outputs that do not exist.
 func (v *validator) interfaceNames() {
@@ -216,12 +253,17 @@ func (v *validator) chosenOutputs(i int, outputs map[string]string) {
 
 func (v *validator) cycles() {
 	for _, group := range cycles(dependents(v.d, v.kinds)) {
-		ids := make([]string, len(group))
+		slices.SortFunc(group, func(a, b int) int { return strings.Compare(v.d.Nodes[a].ID, v.d.Nodes[b].ID) })
+		titles := make([]string, len(group))
 		for i, place := range group {
-			ids[i] = v.d.Nodes[place].ID
+			titles[i] = v.titles[place]
 		}
-		slices.Sort(ids)
-		v.add("/edges", "cycle", ids[0], "these nodes depend on each other in a circle: %s", strings.Join(ids, ", "))
+		first := v.d.Nodes[group[0]].ID
+		if len(group) == 1 {
+			v.add("/edges", "cycle", first, "%s depends on itself. Remove the connection that makes the loop.", titles[0])
+			continue
+		}
+		v.add("/edges", "cycle", first, "these nodes form a loop: %s. Remove one of the connections between them.", strings.Join(titles, ", "))
 	}
 }
 

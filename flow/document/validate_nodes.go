@@ -1,6 +1,10 @@
 package document
 
-import "sluice/flow"
+import (
+	"cmp"
+
+	"sluice/flow"
+)
 
 func (v *validator) node(i int) {
 	n, k := &v.d.Nodes[i], v.shaped[i]
@@ -111,17 +115,19 @@ func (v *validator) required(n *flow.Node, k *flow.Kind, at string) {
 		}
 		switch {
 		case p.Template:
-			v.add(at, "required", n.ID, "nothing feeds {{%s}} of %s; connect an edge to %s.%s, or write \\{{ for the two characters themselves", p.Name, n.ID, n.ID, p.Name)
+			v.add(at, "required", n.ID, "{{%s}} isn't connected. Choose a source.", p.Name)
 		case k.Field(p.Name) != nil:
-			v.add(at+flow.Pointer(p.Name), "required", n.ID, "%q of %s is missing; type it or connect an edge to %s.%s", p.Name, n.ID, n.ID, p.Name)
+			v.add(at+flow.Pointer(p.Name), "required", n.ID, "%s is required. Enter it or connect an input.", cmp.Or(p.Title, p.Name))
+		case k.Role == flow.RoleOutput:
+			v.add(at, "required", n.ID, "connect a value to this output.")
 		default:
-			v.add(at, "required", n.ID, "nothing feeds %s.%s; connect an edge to it", n.ID, p.Name)
+			v.add(at, "required", n.ID, "connect a value to %s.", cmp.Or(p.Title, p.Name))
 		}
 	}
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if f.Typed && f.Required && !n.HasValue(f) && f.Default == nil && k.Role != flow.RoleInput {
-			v.add(at+flow.Pointer(f.Name), "required", n.ID, "%q of %s is missing", f.Name, n.ID)
+			v.add(at+flow.Pointer(f.Name), "required", n.ID, "%s is required.", cmp.Or(f.Title, f.Name))
 		}
 	}
 }

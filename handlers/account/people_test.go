@@ -75,7 +75,7 @@ func TestSetUp(t *testing.T) {
 	}
 	t.Run("works once", func(t *testing.T) {
 		findMember := h.Anonymous()
-		findMember.Get("/setup?token=right").Is(http.StatusNotFound).Has("done its work", "/sign-in")
+		findMember.Get("/setup?token=right").Is(http.StatusNotFound).Has("already used", "/sign-in")
 		findMember.Post("/setup", form).Is(http.StatusNotFound)
 		findMember.Get("/setup").Is(http.StatusNotFound)
 	})

@@ -38,7 +38,7 @@ func TestDeliveries(t *testing.T) {
 	mark := markOf.FindStringSubmatch(b.Get("/deliveries").Body)[1]
 	b.Fragment().Get("/deliveries?mark=" + mark).Is(http.StatusNoContent)
 	b.Fragment().Get("/deliveries?mark=old").Is(http.StatusOK).Has(id).Lacks("<html")
-	b.Get("/deliveries/endpoints").Is(http.StatusOK).Has(host, "100 %")
+	b.Get("/deliveries/endpoints").Is(http.StatusOK).Has(host, "100%")
 
 	page := b.Get("/deliveries/"+id).Is(http.StatusOK).Has("Delivered.", "Webhook-Signature", "v1,", "Webhook-Timestamp", "204 No Content", "&#34;answer&#34;: &#34;Hello&#34;").Lacks("Resend", "whsec_")
 	run := regexp.MustCompile(`/runs/(run_[0-9a-z]+)\?step=hook`).FindStringSubmatch(page.Body)

@@ -24,7 +24,7 @@ func TestUsage(t *testing.T) {
 		has   []string
 		lacks []string
 	}{
-		"a month":          {"", []string{"<b>2</b>", "no earlier data", "Echo &lt;b&gt;", "2 runs", "100 %", today, `value="30" selected`}, nil},
+		"a month":          {"", []string{"<b>2</b>", "no earlier data", "Echo &lt;b&gt;", "2 runs", "100%", today, `value="30" selected`}, nil},
 		"a week":           {"range=7", []string{"<b>2</b>", `value="7" selected`}, nil},
 		"one flow":         {"flow=" + id, []string{"<b>2</b>"}, nil},
 		"another flow":     {"flow=flow_01jd6v0q8zzzzzzzzzzzzzzzzz", []string{"<b>0</b>", "Nothing in these days."}, []string{"<b>2</b>"}},

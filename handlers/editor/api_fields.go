@@ -56,7 +56,7 @@ func (t *fieldTable) title(node, name string) string {
 	if n == nil {
 		return ""
 	}
-	if title := editorview.NodeTitle(n, t.kinds.For(n)); !strings.EqualFold(title, name) {
+	if title := flow.NodeTitle(n, t.kinds.For(n)); !strings.EqualFold(title, name) {
 		return title
 	}
 	return ""
@@ -153,7 +153,7 @@ func portType(ports []flow.Port, name string) string {
 func (t *fieldTable) webhooks() {
 	for i := range t.Nodes {
 		if n := &t.Nodes[i]; t.sendsWebhook(n) {
-			f := webhookLine(n, n.ID, editorview.NodeTitle(n, t.kinds.For(n)))
+			f := webhookLine(n, n.ID, flow.NodeTitle(n, t.kinds.For(n)))
 			f.Change = t.webhookChange(n)
 			t.add(f)
 		}
@@ -164,7 +164,7 @@ func (t *fieldTable) webhooks() {
 	for i := range t.live.Nodes {
 		n := &t.live.Nodes[i]
 		if now := t.Node(n.ID); t.sendsWebhook(n) && (now == nil || !t.sendsWebhook(now)) {
-			f := webhookLine(n, "", editorview.NodeTitle(n, t.kinds.For(n)))
+			f := webhookLine(n, "", flow.NodeTitle(n, t.kinds.For(n)))
 			f.Change = document.ChangeRemoved
 			t.add(f)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	editorview "sluice/views/editor"
 )
 
 // completion is a value that a template can use.
@@ -137,7 +136,7 @@ func (l *completions) dependents() map[string]bool {
 
 // add adds the completion for an output port.
 func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[string]string) {
-	out := completion{From: n.ID + "." + p.Name, Title: editorview.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
+	out := completion{From: n.ID + "." + p.Name, Title: flow.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
 	if name, connected := fed[out.From]; connected {
 		out.Name = name
 	} else {

@@ -135,7 +135,7 @@ func TestProblems(t *testing.T) {
 	broken := strings.Replace(webtest.SampleFlow, `{"from": "reply.text", "to": "answer.value"}`, `{"from": "ticket.value", "to": "answer.value"}`, 1)
 	broken = strings.Replace(broken, `"Hello, {{team}}."`, `"Hello, {{team}}, {{who}}."`, 1)
 	setDraft(h, id, broken)
-	b.Get("/flows/"+id+"/problems").Is(http.StatusOK).Has(`data-jump="reply"`, "Nothing feeds {{who}} of reply")
+	b.Get("/flows/"+id+"/problems").Is(http.StatusOK).Has(`data-jump="reply"`, "{{who}} isn&#39;t connected")
 }
 
 func TestFace(t *testing.T) {

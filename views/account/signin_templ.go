@@ -236,7 +236,7 @@ func SetUpDone(p layout.Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<h1>This link has done its work</h1><p>Sluice is set up. Who has an account signs in; who has none asks an owner for an invitation.</p></div><div class=\"bar\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<h1>This link was already used</h1><p>Sluice is set up. Sign in, or ask an owner for an invitation.</p></div><div class=\"bar\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

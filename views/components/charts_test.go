@@ -12,7 +12,7 @@ func TestNumbers(t *testing.T) {
 		Took(14 * time.Millisecond): "14 ms", Took(1900 * time.Millisecond): "1.9 s", Took(83 * time.Second): "83 s",
 		Took(200 * time.Second): "3 min 20 s", Took(90 * time.Minute): "1 h 30 min",
 		Money(0): "$0", Money(58): "<$0.0001", Money(1200): "$0.0012", Money(3_402_000): "$3.40",
-		Percent(1): "100 %", Percent(.9999): "99.9 %", Percent(.997): "99.7 %", Percent(.5): "50 %", Percent(0): "0 %",
+		Percent(1): "100%", Percent(.9999): "99.9%", Percent(.997): "99.7%", Percent(.5): "50%", Percent(0): "0%",
 	} {
 		if got != want {
 			t.Errorf("got %q, wanted %q", got, want)

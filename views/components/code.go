@@ -20,7 +20,7 @@ func CodePieces[T ~struct{ Class, Text string }](tokens []T) []CodePiece {
 	return list
 }
 
-// Highlighted is code in colours. Nothing stands between the pieces that is not
+// Highlighted is code in colors. Nothing stands between the pieces that is not
 // in the code.
 func Highlighted(code []CodePiece) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {

@@ -371,7 +371,7 @@ func Note(tone Tone, title, text string) templ.Component {
 	})
 }
 
-// Tag is a word in a small coloured box.
+// Tag is a word in a small colored box.
 func Tag(tone Tone, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -432,7 +432,7 @@ func Tag(tone Tone, label string) templ.Component {
 	})
 }
 
-// State is the state of a run, step or delivery: icon, word and colour.
+// State is the state of a run, step or delivery: icon, word and color.
 func State(state string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1067,7 +1067,7 @@ func CopyButton(label, text string) templ.Component {
 }
 
 // Code shows text in fixed width, with a button that copies it. The children
-// are the coloured text; without them it is plain.
+// are the colored text; without them it is plain.
 func Code(label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

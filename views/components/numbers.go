@@ -48,21 +48,21 @@ func Money(micros int64) string {
 	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
 }
 
-// Percent writes a share from 0 to 1. Only all is 100 %.
+// Percent writes a share from 0 to 1. Only 1 is shown as 100%.
 func Percent(share float64) string {
 	p := share * 100
 	switch {
 	case share >= 1:
-		return "100 %"
+		return "100%"
 	case p > 99.9:
-		return "99.9 %"
+		return "99.9%"
 	case p == math.Trunc(p):
-		return fmt.Sprintf("%.0f %%", p)
+		return fmt.Sprintf("%.0f%%", p)
 	}
-	return fmt.Sprintf("%.1f %%", p)
+	return fmt.Sprintf("%.1f%%", p)
 }
 
-// some counts things: no nodes, 1 node, 12 nodes.
+// Quantity counts things: no nodes, 1 node, 12 nodes.
 func Quantity(n int, thing string) string {
 	switch n {
 	case 0:

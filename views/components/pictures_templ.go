@@ -8,7 +8,7 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// FlowPicture draws a flow with what happened to each of its nodes, by colour,
+// FlowPicture draws a flow with what happened to each of its nodes, by color,
 // sign and word. It scrolls within itself where it does not fit.
 func FlowPicture(p Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

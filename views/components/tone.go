@@ -1,6 +1,6 @@
 package components
 
-// Tone is what a colour means.
+// Tone is what a color means.
 type Tone string
 
 // The tones. ToneNone is for what is neither good nor bad.
@@ -13,7 +13,7 @@ const (
 	ToneAccent Tone = "accent"
 )
 
-// icon is the sign of a tone, for those who do not see colours.
+// icon is the sign of a tone, for those who do not see colors.
 func (t Tone) Icon() string {
 	switch t {
 	case ToneOK:

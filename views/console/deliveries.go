@@ -161,7 +161,7 @@ func (e EndpointView) rate() string {
 	if e.Attempts == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%d %%", e.Succeeded*100/e.Attempts)
+	return fmt.Sprintf("%d%%", e.Succeeded*100/e.Attempts)
 }
 
 func (e EndpointView) words() string {

@@ -38,7 +38,7 @@ type UsageDay struct {
 	UsageSum
 }
 
-// UsageSum is what was used. Percentiles are within 9 %.
+// UsageSum is what was used. Percentiles are within 9%.
 type UsageSum struct {
 	Runs, Succeeded, Failed, Canceled int64
 	Median, P95                       time.Duration
@@ -132,15 +132,15 @@ func change(now, before int64) string {
 		return fmt.Sprintf("%.0f times as much", float64(now)/float64(before))
 	}
 	if percent < 0 {
-		return fmt.Sprintf("%.0f %% less than before", -percent)
+		return fmt.Sprintf("%.0f%% less than before", -percent)
 	}
-	return fmt.Sprintf("%.0f %% more than before", percent)
+	return fmt.Sprintf("%.0f%% more than before", percent)
 }
 
 // usageChart is one picture with its number.
 type usageChart struct {
 	title, value, change string
-	// legend names the colours: class and word.
+	// legend names the colors: class and word.
 	legend [][2]string
 	bars   []components.Rect
 	lines  []usageLine
@@ -199,7 +199,7 @@ func (p UsagePage) costChart() usageChart {
 }
 
 func (p UsagePage) successChart() usageChart {
-	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, top: "100 %", days: len(p.Days)}
+	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, top: "100%", days: len(p.Days)}
 	c.lines = []usageLine{{p.line(func(d UsageDay) (float64, bool) { return d.success() }), ""}}
 	c.words = c.says()
 	return c

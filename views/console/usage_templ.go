@@ -410,7 +410,7 @@ func UsageNumbers(u UsagePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</details><p class=\"muted\">Days in UTC. A run counts on the day it ended. Latency includes waiting; ±9 %.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</details><p class=\"muted\">Days in UTC. A run counts on the day it ended. Latency includes waiting; ±9%.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

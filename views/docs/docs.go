@@ -53,7 +53,7 @@ func docsFoundText(d DocsPage) string {
 
 func docDepth(b docs.Block) string { return fmt.Sprintf("depth-%d", b.Level) }
 
-// docTone is the colour of a note by the word it begins with.
+// docTone is the color of a note by the word it begins with.
 func docTone(b docs.Block) components.Tone {
 	switch b.Tone {
 	case "tip":

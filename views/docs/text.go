@@ -46,7 +46,7 @@ func writeAround(b *strings.Builder, element, attributes string, spans []docs.Sp
 	b.WriteString("</" + element + ">")
 }
 
-// docTokens is a sample in colours.
+// docTokens is a sample in colors.
 func docTokens(sample docs.Block) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder

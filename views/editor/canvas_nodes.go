@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ import (
 // NodeFace is one node as the canvas shows it.
 type NodeFace struct {
 	ID, Kind, KindTitle, Icon string
-	// Group is the word of the kind's group, which decides the colour.
+	// Group is the word of the kind's group, which decides the color.
 	Group, Title string
 	X, Y         float64
 	// Disabled nodes are skipped by runs; pinned ones give sample outputs.
@@ -81,7 +80,7 @@ func FactsOf(d *flow.Document, problems []flow.Problem) NodeFacts {
 
 // FaceOf makes the face of a node; the kind is nil when nobody knows it.
 func FaceOf(n *flow.Node, k *flow.Kind, facts NodeFacts) NodeFace {
-	face := NodeFace{ID: n.ID, Kind: n.Kind, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Title: NodeTitle(n, k), Disabled: n.Disabled, Pinned: facts.Pinned[n.ID]}
+	face := NodeFace{ID: n.ID, Kind: n.Kind, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Title: flow.NodeTitle(n, k), Disabled: n.Disabled, Pinned: facts.Pinned[n.ID]}
 	if n.Position != nil {
 		face.X, face.Y = n.Position.X, n.Position.Y
 	}
@@ -112,29 +111,6 @@ const (
 	hintRunes = 24
 	noteRunes = 400
 )
-
-var numbered = regexp.MustCompile(`^(.+)_(\d+)$`)
-
-// NodeTitle is what a person calls a node: its label, the name that the API
-// knows it by, or the kind when the ID says no more than that.
-func NodeTitle(n *flow.Node, k *flow.Kind) string {
-	if n.Label != "" {
-		return n.Label
-	}
-	if k == nil {
-		return n.ID
-	}
-	if name, ok := n.Config["name"].(string); ok && name != "" && (k.Role == flow.RoleInput || k.Role == flow.RoleOutput) {
-		return name
-	}
-	if n.ID == n.Kind {
-		return k.Title
-	}
-	if m := numbered.FindStringSubmatch(n.ID); m != nil && m[1] == n.Kind {
-		return k.Title + " " + m[2]
-	}
-	return n.ID
-}
 
 // ports puts inputs and outputs side by side, with the line of the config where
 // it needs no row of its own.

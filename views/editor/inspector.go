@@ -112,7 +112,7 @@ type PaneFacts struct {
 func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodePane {
 	b := &paneBuilder{d: d, n: n, k: k, facts: facts, problems: problemsOf(d, n, facts.Problems)}
 	p := NodePane{
-		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
+		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: flow.NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
 		Kind: k.Name, KindTitle: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Short: k.Summary, Doc: k.Doc, Runs: k.Role != flow.RoleCanvas,
 	}
 	for _, f := range document.FormFields(n, k) {
@@ -203,7 +203,7 @@ func (b *paneBuilder) feeds(port string) (list []Feed) {
 		if e.To != b.n.ID+"."+port || source == nil {
 			continue
 		}
-		list = append(list, Feed{Edge: e, Node: from, Title: NodeTitle(source, b.facts.Kinds.Find(source.Kind)), Port: out})
+		list = append(list, Feed{Edge: e, Node: from, Title: flow.NodeTitle(source, b.facts.Kinds.Find(source.Kind)), Port: out})
 	}
 	return list
 }
@@ -245,17 +245,17 @@ func decimal(f float64) string {
 // path is where the pane's form goes.
 func (p *NodePane) path() string { return "/flows/" + p.FlowID + "/node/" + p.ID }
 
-// colours are what a node may be marked with.
-var colours = []components.Option{{Value: "", Label: "None"}, {Value: "red", Label: "Red"}, {Value: "orange", Label: "Orange"}, {Value: "green", Label: "Green"}, {Value: "blue", Label: "Blue"}, {Value: "purple", Label: "Purple"}, {Value: "grey", Label: "Grey"}}
+// colors are what a node may be marked with.
+var colors = []components.Option{{Value: "", Label: "None"}, {Value: "red", Label: "Red"}, {Value: "orange", Label: "Orange"}, {Value: "green", Label: "Green"}, {Value: "blue", Label: "Blue"}, {Value: "purple", Label: "Purple"}, {Value: "grey", Label: "Grey"}}
 
-// marks are the colours, with one from elsewhere that the node has.
+// marks are the colors, with one from elsewhere that the node has.
 func (p *NodePane) marks() []components.Option {
-	for _, c := range colours {
+	for _, c := range colors {
 		if c.Value == p.Color {
-			return colours
+			return colors
 		}
 	}
-	return append(slices.Clone(colours), components.Option{Value: p.Color, Label: p.Color})
+	return append(slices.Clone(colors), components.Option{Value: p.Color, Label: p.Color})
 }
 
 // docPart is a piece of a kind's help: words, or code.

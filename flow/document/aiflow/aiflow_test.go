@@ -263,7 +263,7 @@ func TestEdges(t *testing.T) {
 		{"no such place", source + `{"name": "b", "processorType": "url_input", "inputs": [{"inputNode": "a"}, {"inputNode": "a"}]}`, "text.text>web_page.url", "no place 2"},
 		{"no such node", `{"name": "b", "processorType": "url_input", "inputs": [{"inputNode": "gone"}]}`, "", "no node “gone”"},
 		{"a place that is taken", source + `{"name": "b", "processorType": "url_input", "inputs": [{"inputNode": "a", "inputName": "url"}, {"inputNode": "a", "inputName": "url"}]}`, "text.text>web_page.url", "has an edge already"},
-		{"types that do not fit", `{"name": "a", "processorType": "file"}, {"name": "b", "processorType": "llm-prompt", "inputs": [{"inputNode": "a"}]}`, "", "gives file"},
+		{"types that do not fit", `{"name": "a", "processorType": "file"}, {"name": "b", "processorType": "llm-prompt", "inputs": [{"inputNode": "a"}]}`, "", "type mismatch"},
 		{"through two nodes", source + `{"name": "t", "processorType": "transition", "inputs": [{"inputNode": "a"}]}, {"name": "u", "processorType": "display", "inputs": [{"inputNode": "t"}]}, {"name": "b", "processorType": "llm-prompt", "inputs": [{"inputNode": "u"}]}`, "text.text>chat.system", ""},
 		{"in a circle", `{"name": "t", "processorType": "transition", "inputs": [{"inputNode": "u"}]}, {"name": "u", "processorType": "transition", "inputs": [{"inputNode": "t"}]}`, "", "in a circle"},
 		{"to a result that is shown", source + `{"name": "b", "processorType": "display", "inputs": [{"inputNode": "a"}]}`, "text.text>output.value", ""},
