@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -145,11 +146,12 @@ type Problem struct {
 	Node    string `json:"node,omitempty"` // the node it belongs to, when there is one
 }
 
-// String is the problem as one line of a terminal.
+// String returns the problem as one line for terminals and logs, with the ID of the node that the
+// pointer names by its position only: "/nodes/3/config (reply): …".
 func (p Problem) String() string {
-	at := p.Pointer
-	if at == "" {
-		at = "/"
+	at := cmp.Or(p.Pointer, "/")
+	if p.Node != "" {
+		at += " (" + p.Node + ")"
 	}
 	return at + ": " + p.Detail
 }

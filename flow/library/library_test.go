@@ -163,7 +163,7 @@ func TestLibraryRefusesWithAllProblems(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Code != flow.CodeDocumentInvalid || len(refused.Fields) != 4 || len(s.flows) != 0 {
 		t.Fatalf("%v", err)
 	}
-	if text := err.Error(); !strings.Contains(text, "has 4 problems:\n") || !strings.Contains(text, `/nodes/0/kind: there is no kind "cal"; did you mean "call"?`) {
+	if text := err.Error(); !strings.Contains(text, "has 4 problems:\n") || !strings.Contains(text, `/nodes/0/kind (a): there is no kind "cal"; did you mean "call"?`) {
 		t.Error(text)
 	}
 }
