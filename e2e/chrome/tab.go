@@ -212,6 +212,9 @@ func (p *Tab) Drag(from, to Point) {
 		mouse(input.DispatchMouseEventTypeMouseMoved, Point{from.X + (to.X-from.X)*part, from.Y + (to.Y-from.Y)*part}, 1)
 	}
 	mouse(input.DispatchMouseEventTypeMouseReleased, to, 0)
+	// d3-drag ignores clicks until a timer of 0 ms after the release has fired; a test is
+	// fast enough to click before it.
+	p.Eval("new Promise((done) => setTimeout(done))")
 }
 
 // Tap touches an element with a finger.
