@@ -1,50 +1,63 @@
 package pdfium_test
 
 import (
-	"context"
 	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"sluice/documents/pdfium"
 )
 
-func TestTry(t *testing.T) {
-	ctx := context.Background()
-	dir := "/tmp/pdfgo/cache2"
-	for range 2 {
-		begun := time.Now()
-		e, err := pdfium.New(ctx, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Log("engine", time.Since(begun))
-		data, err := os.ReadFile(os.Getenv("PDF"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		begun = time.Now()
-		d, err := e.Open(ctx, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := d.Pages(ctx)
-		t.Log(n, err)
-		for i := range min(n, 3) {
-			begun := time.Now()
-			p, err := d.Page(ctx, i)
+// cacheDir holds the compiled module for all tests of this package.
+var cacheDir = sync.OnceValues(func() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "sluice-test", "pdfium"), nil
+})
+
+func newEngine(t *testing.T) *pdfium.Engine {
+	t.Helper()
+	dir, err := cacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := pdfium.New(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close(t.Context()) })
+	return e
+}
+
+// TestText reads samples in which text is easily lost.
+func TestText(t *testing.T) {
+	t.Parallel()
+	dir := samples(t)
+	for _, test := range []struct {
+		name, file string
+		want       []string
+	}{
+		{"filled form", "pkg/samples/form/multifill/csv/person_19.pdf", []string{
+			"First Name: Dmitry\nLast Name: Muratov", "is dob verified?: checked", "Gender: male", "Status: alive", "License: CC BY-SA 3.0 de"}},
+		{"text box without an appearance", "pkg/samples/annotations/FreeTextAnnotation.pdf", []string{"Mac Preview shows \"Contents\"\nline 2\nline 3"}},
+		{"letters placed one by one", "pkg/testdata/TheGoProgrammingLanguageCh1.pdf", []string{"7.6. Sorting with sort.Interface 186", "8.6. Example: Concurrent Web Crawler 239"}},
+		{"Japanese form", "pkg/samples/form/demo/japanese.pdf", []string{"苗字: ドウ", "街: 東京"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			text, err := readFile(t.Context(), newEngine(t), filepath.Join(dir, test.file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := p.Text(ctx)
-			t.Logf("%d %v %.300q %s", i, err, s, time.Since(begun))
-			begun = time.Now()
-			pic, err := p.Picture(ctx, 1500)
-			t.Log(err, pic.Bounds(), time.Since(begun))
-			p.Close(ctx)
-		}
-		title, err := d.Title(ctx)
-		t.Log(title, err, time.Since(begun))
-		e.Close(ctx)
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("the text has no %q:\n%s", want, text)
+				}
+			}
+		})
 	}
 }
