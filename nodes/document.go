@@ -1,30 +1,42 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
+	"sluice/documents"
 	"sluice/flow"
 )
 
-const (
-	// maxDocument is how large a document may be, in bytes.
-	maxDocument = 64 << 20
-	// mostPages is the highest max_pages.
-	mostPages = 2000
-)
+// mostPages is the highest max_pages.
+const mostPages = 2000
 
-// The document kind turns a file into text. It is read in a child process (see
-// document_child.go); the formats are in document_read.go and its neighbours.
+// Documents reads documents and web pages; *documents.Reader implements it.
+// Errors for the person who gave the document are *documents.Error.
+type Documents interface {
+	Read(ctx context.Context, group string, r documents.Request, content io.Reader, keep func(documents.Image) error) (*documents.Document, error)
+}
+
+// The document kind turns a file into text, tables and images. Package documents
+// reads it, in a child process.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "document", Title: "Document", Group: groupSources, Icon: "file-text", Class: flow.Outside,
 		Summary: "Reads the text of a PDF, Word, Excel or other document.",
-		Doc: "Gives the text of a file: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), HTML, Markdown, CSV and " +
-			"plain text. What the content is decides, not its name. Table cells are separated by tabs; HTML becomes Markdown; text in an " +
-			"older encoding becomes UTF-8. Lead `text` to `find_answer`, `summarize` or a chat model.\n\n" +
-			"A PDF must have text inside: one that was scanned is a picture of text, which takes a hosted OCR model. A file may have 64 MiB. " +
-			"`truncated` tells when something was left out: pages beyond `max_pages`, text beyond 16 MiB, or a page that is damaged.",
+		Doc: "Outputs the text of a file: PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), HTML, Markdown, CSV and " +
+			"plain text. The content decides, not the name of the file. Connect `text` to `find_answer`, `summarize` or a chat model.\n\n" +
+			"- **PDF**: the text of each page in reading order, followed by filled-in form fields as `name: value`. A scanned page has no text, " +
+			"and the text says so; turn on `images` and connect them to a model with vision. Passwords are not supported.\n" +
+			"- **Excel**: each sheet as a heading and lines with tabs between cells, as a person sees them: dates, percent and currencies " +
+			"formatted, formulas as their last saved result. `tables` has the rows as JSON, named by the first row. Charts and images are left out.\n" +
+			"- **Word and OpenDocument**: paragraphs, tables, text boxes, footnotes, endnotes and comments. Deleted text, headers and footers are left out.\n" +
+			"- **PowerPoint**: the text of each slide and its speaker notes.\n" +
+			"- **HTML** becomes Markdown. Text in an older encoding becomes UTF-8.\n\n" +
+			"A file can be up to 64 MiB. `truncated` is true when something was left out: pages beyond `max_pages`, text beyond 16 MiB, tables beyond " +
+			"4 MiB, images beyond 100, or a damaged page.",
 		Fields: []flow.Field{
 			{Name: "file", Title: "File", Type: flow.FieldFile, Value: flow.TypeAny, Required: true, Secrets: flow.SecretsInURL,
 				Accept: []string{".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".html", ".htm", ".md", ".csv", ".tsv", ".txt"},
@@ -33,49 +45,84 @@ var _ = register(func(d Deps) flow.Kind {
 				Help: "Pages, slides or sheets to read, such as 1-5 or 2,4-6. Default: all."},
 			{Name: "max_pages", Title: "Max pages", Type: flow.FieldInteger, Typed: true, More: true, Default: 200, Min: ptr(1), Max: ptr(mostPages),
 				Help: "Maximum number of pages to read. If there are more, only the first ones are read and truncated is true."},
+			{Name: "images", Title: "Page images", Type: flow.FieldBoolean, Typed: true, More: true, Default: false,
+				Help: "Also output each page of a PDF as a PNG image, for models with vision. At most 100 pages."},
 		},
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text, pages separated by an empty line."},
 			{Name: "pages", Title: "Pages", Type: flow.TypeNumber, Help: "How many pages, slides or sheets the whole document has; 1 for other formats."},
 			{Name: "title", Title: "Title", Type: flow.TypeText, Help: "The title in the document's metadata; empty if it has none."},
 			{Name: "format", Title: "Format", Type: flow.TypeText, Help: "One of pdf, docx, xlsx, pptx, odt, html, markdown, csv or text."},
-			{Name: "truncated", Title: "Truncated", Type: flow.TypeBoolean, Help: "Whether the text is incomplete."},
+			{Name: "truncated", Title: "Truncated", Type: flow.TypeBoolean, Help: "Whether something was left out."},
+			{Name: "images", Title: "Page images", Type: flow.TypeList, Help: "A PNG file for each page of a PDF, if Page images is on; 1568 pixels on the longer side."},
+			{Name: "tables", Title: "Tables", Type: flow.TypeList, Help: "The sheets of a workbook, each with name and rows; a row is an object that maps column names to cell text."},
 		},
 		Example: flow.Example{Config: map[string]any{"file": "https://example.com/terms.html"}},
 		Sends:   &flow.Destination{Field: "file", Hosts: flow.URLHost("file")},
 		Check:   checkDocument,
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readDocument(ctx, d.HTTP, in) },
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readDocument(ctx, d, in) },
 	}
 })
 
 func checkDocument(n *flow.Node) []flow.Problem {
 	var problems []flow.Problem
 	if pages, ok := n.Config["pages"].(string); ok {
-		if _, err := parsePages(pages); err != nil {
+		if err := documents.CheckPages(pages); err != nil {
 			problems = append(problems, flow.Problem{Pointer: "/pages", Code: "invalid", Detail: err.Error()})
 		}
 	}
 	return append(problems, checkURL(n, "file")...)
 }
 
-func readDocument(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+func readDocument(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	most, err := wholeNumber(in, "max_pages", 1, mostPages)
 	if err != nil {
 		return flow.Out{}, err
 	}
-	s, err := openDocument(ctx, client, in)
+	s, err := openDocument(ctx, d.HTTP, in)
 	if err != nil {
 		return flow.Out{}, err
 	}
 	defer s.close()
-	what := reading{Name: s.name, MIME: s.mime, URL: s.url, Pages: in.Text("pages"), MaxPages: most}
-	doc, err := readInChild(ctx, in.WorkspaceID, what, s.body)
+	what := documents.Request{Name: s.name, MIME: s.mime, URL: s.url, Pages: in.Text("pages"), MaxPages: most, Images: in.Config["images"] == true}
+	images := []any{}
+	doc, err := d.Documents.Read(ctx, string(in.WorkspaceID), what, s.body, func(i documents.Image) error {
+		file, err := keep(ctx, in, fmt.Sprintf("page-%d.png", i.Page), "image/png", bytes.NewReader(i.PNG))
+		images = append(images, file)
+		return err
+	})
 	if err != nil {
-		return flow.Out{}, requestError(err)
+		return flow.Out{}, documentError(err)
 	}
 	return flow.Out{Outputs: map[string]any{
 		"text": doc.Text, "pages": flow.Number(doc.Pages), "title": doc.Title, "format": doc.Format, "truncated": doc.Truncated,
+		"images": images, "tables": tablesValue(doc.Tables),
 	}}, nil
+}
+
+// tablesValue converts tables to a value of a flow.
+func tablesValue(tables []documents.Table) []any {
+	list := make([]any, len(tables))
+	for i, t := range tables {
+		rows := make([]any, len(t.Rows))
+		for j, row := range t.Rows {
+			cells := make(map[string]any, len(row))
+			for name, cell := range row {
+				cells[name] = cell
+			}
+			rows[j] = cells
+		}
+		list[i] = map[string]any{"name": t.Name, "rows": rows}
+	}
+	return list
+}
+
+// documentError words an error of reading a document.
+func documentError(err error) error {
+	if refused, ok := errors.AsType[*documents.Error](err); ok {
+		return flow.Errorf(flow.CodeInputInvalid, "%s", refused.Message)
+	}
+	return requestError(err)
 }
 
 // openDocument opens the file, or fetches it when an address was given.
@@ -90,15 +137,15 @@ func openDocument(ctx context.Context, client HTTPClient, in *flow.In) (*opened,
 		if err != nil {
 			return nil, err
 		}
-		return fetch(ctx, client, u.String(), maxDocument, "*/*")
+		return fetch(ctx, client, u.String(), documents.MaxSize, "*/*")
 	}
 	f, content, err := in.OpenFile(ctx, in.Config["file"])
 	if err != nil {
 		return nil, err
 	}
-	if f.Size > maxDocument {
+	if f.Size > documents.MaxSize {
 		_ = content.Close() // it was not read
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The document has %d MiB; at most %d MiB are read. Give it in parts.", f.Size>>20, maxDocument>>20)
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The document has %d MiB; at most %d MiB are read. Give it in parts.", f.Size>>20, documents.MaxSize>>20)
 	}
-	return &opened{name: f.Name, mime: f.MIME, body: io.LimitReader(content, maxDocument), close: func() { _ = content.Close() }}, nil
+	return &opened{name: f.Name, mime: f.MIME, body: io.LimitReader(content, documents.MaxSize), close: func() { _ = content.Close() }}, nil
 }

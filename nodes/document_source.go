@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"sluice/documents"
 	"sluice/flow"
 	"sluice/outbound"
 )
@@ -55,7 +56,7 @@ func fetch(ctx context.Context, client HTTPClient, address string, limit int64, 
 func refusedAnswer(answer *outbound.Stream, host string) error {
 	defer answer.Body.Close()                                          //nolint:errcheck // nothing more is wanted of it
 	data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
-	return statusError(host, answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
+	return statusError(host, answer.Status, answer.Header, documents.DecodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 }
 
 // maxFileName is how long the name of a file may be, in characters.
@@ -125,4 +126,19 @@ func mediaTypeOf(contentType string) string {
 		return ""
 	}
 	return mediaType
+}
+
+// rememberError keeps the error that reading ended with, to tell it apart from
+// an error of the store that keeps a file.
+type rememberError struct {
+	io.Reader
+	err error
+}
+
+func (r *rememberError) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"sluice/documents"
 	"sluice/flow"
 	"sluice/nodes/errtext"
 	"sluice/outbound"
@@ -40,7 +41,7 @@ func requestError(err error) error {
 
 // read checks the status and returns the outputs.
 func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error) {
-	text := decodeText(answer.Body, answer.Header.Get("Content-Type"), "text/html")
+	text := documents.DecodeText(answer.Body, answer.Header.Get("Content-Type"), "text/html")
 	if !isExpected(in, answer.Status) {
 		return flow.Out{}, c.refused(answer.Status, answer.Header, text)
 	}
@@ -57,7 +58,7 @@ func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Strea
 	defer answer.Body.Close() //nolint:errcheck // it was read or is not wanted
 	if !isExpected(in, answer.Status) {
 		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
-		return flow.Out{}, c.refused(answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
+		return flow.Out{}, c.refused(answer.Status, answer.Header, documents.DecodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 	}
 	if c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent {
 		return answerOutputs(nil, answer.Status, answer.Header), nil // has no body by design

@@ -30,7 +30,7 @@ func serve(t *testing.T, handler http.HandlerFunc) service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close(); server.Close() })
-	return service{server, Deps{HTTP: client}}
+	return service{server, Deps{HTTP: client, Documents: testReader()}}
 }
 
 // call is an http_request to the service.

@@ -15,6 +15,7 @@ import (
 // them.
 type Deps struct {
 	HTTP      HTTPClient
+	Documents Documents
 	Model     Model
 	Providers Providers
 	Local     LocalServers

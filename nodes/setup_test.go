@@ -25,7 +25,7 @@ import (
 // fakes are dependencies that work, in memory and at once.
 func fakes() Deps {
 	h := newMemoryHost(play{})
-	return Deps{HTTP: fakeHTTP{}, Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h}
+	return Deps{HTTP: fakeHTTP{}, Documents: testReader(), Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h}
 }
 
 // fakeHTTP answers every request with what was asked.

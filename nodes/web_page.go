@@ -3,14 +3,15 @@ package nodes
 import (
 	"context"
 
+	"sluice/documents"
 	"sluice/flow"
 )
 
 // maxPage is the maximum size of a page in bytes.
 const maxPage = 10 << 20
 
-// The web_page kind extracts the main text of a page. web_page_read.go parses
-// the HTML.
+// The web_page kind extracts the main text of a page. Package documents
+// parses the HTML.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "web_page", Title: "Web page", Group: groupSources, Icon: "newspaper", Class: flow.Outside,
@@ -35,23 +36,24 @@ var _ = register(func(d Deps) flow.Kind {
 		Example: flow.Example{Config: map[string]any{"url": "https://example.com/help/{{topic}}"}, Ports: map[string]any{"topic": "delivery"}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check:   func(n *flow.Node) []flow.Problem { return checkURL(n, "url") },
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readWebPage(ctx, d.HTTP, in) },
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readWebPage(ctx, d, in) },
 	}
 })
 
-func readWebPage(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+func readWebPage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	u, _, err := targetURL(ctx, in, "url", func(string) {})
 	if err != nil {
 		return flow.Out{}, err
 	}
-	s, err := fetch(ctx, client, u.String(), maxPage, "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9")
+	s, err := fetch(ctx, d.HTTP, u.String(), maxPage, "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9")
 	if err != nil {
 		return flow.Out{}, err
 	}
 	defer s.close()
-	page, err := readInChild(ctx, in.WorkspaceID, reading{Page: true, MIME: s.mime, URL: s.url, Full: in.Text("content") == "full"}, s.body)
+	what := documents.Request{WebPage: true, MIME: s.mime, URL: s.url, Full: in.Text("content") == "full"}
+	page, err := d.Documents.Read(ctx, string(in.WorkspaceID), what, s.body, nil)
 	if err != nil {
-		return flow.Out{}, requestError(err)
+		return flow.Out{}, documentError(err)
 	}
 	return flow.Out{Outputs: map[string]any{"text": page.Text, "title": page.Title, "url": s.url, "meta": metaValue(page.Meta)}}, nil
 }

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -121,43 +120,4 @@ func TestWebPage(t *testing.T) {
 			t.Errorf("got %v", problems)
 		}
 	})
-}
-
-// TestWebPageHostile is about pages that are made to take long or deep: each
-// must end in a text or an error, within the computing that it is given.
-func TestWebPageHostile(t *testing.T) {
-	t.Parallel()
-	skipShort(t)
-	for name, page := range map[string]string{
-		"deep elements":    strings.Repeat("<div>", 200_000) + "text",
-		"deep formatting":  strings.Repeat("<b><i><a>", 50_000) + "text",
-		"deep tables":      strings.Repeat("<table><tr><td>", 20_000) + "text",
-		"deep lists":       strings.Repeat("<ul><li>", 20_000) + "text",
-		"many attributes":  "<p " + strings.Repeat("a ", 200_000) + ">text",
-		"many elements":    strings.Repeat("<p>text</p>", 100_000),
-		"no end of quotes": strings.Repeat("<blockquote>", 20_000) + "text",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := readInChild(t.Context(), flow.DefaultWorkspace, reading{CPU: 3, Page: true, MIME: "text/html", URL: "https://example.com/"}, strings.NewReader(page))
-			if e, ok := errors.AsType[*flow.Error](err); err != nil && (!ok || e.Code != flow.CodeInputInvalid) {
-				t.Errorf("got %v", err)
-			}
-			if err == nil && !strings.Contains(got.Text, "text") {
-				t.Errorf("lost the text: %.200q", got.Text)
-			}
-		})
-	}
-}
-
-// TestNestedHTML checks that HTML which the parser rejects is rejected with a
-// message that says what to do.
-func TestNestedHTML(t *testing.T) {
-	t.Parallel()
-	data := []byte("<html><body>" + strings.Repeat("<div>", 600) + "x")
-	for what, got := range map[string]readText{"page": reading{MIME: "text/html"}.readPage(data), "document": reading{MIME: "text/html"}.readHTML(data)} {
-		if !strings.HasPrefix(got.Refused, "The HTML of the "+what+" is nested too deeply: the limit is 512 elements inside one another. ") || strings.Contains(got.Refused, "html:") {
-			t.Errorf("%s: %q", what, got.Refused)
-		}
-	}
 }

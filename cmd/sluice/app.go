@@ -9,10 +9,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"sluice/db"
+	"sluice/documents"
 	"sluice/flow"
 	"sluice/flow/filelinks"
 	"sluice/flow/library"
@@ -148,7 +150,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	// describe and check nodes without any of it: nodes.New(nodes.Deps{}).
 	directory := hosted.NewDirectory(a.models.host)
 	kinds := nodes.New(nodes.Deps{
-		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
+		HTTP: a.models.client, Documents: documents.New(documents.Config{
+			CacheDir: filepath.Join(a.cfg.DataDir, "cache"), Working: outbound.Report,
+		}), Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
 		MaxFile: int64(a.cfg.MaxFile),
 	})
 	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound()}

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sluice/documents"
 	"sluice/flow"
-	"sluice/nodes"
 )
 
 // Thresholds of warnings about the machine.
@@ -108,7 +108,7 @@ var readerAdvice = map[string]string{
 func (f *findings) reader(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readerTimeout)
 	defer cancel()
-	guards, err := nodes.ReaderGuards(ctx)
+	guards, err := documents.Guards(ctx)
 	if err != nil {
 		f.add("document reader", wrong, "Documents and web pages cannot be read until this is fixed.", "It cannot be started: %v.", err)
 		return

@@ -1,8 +1,11 @@
 package pdfium
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 )
 
 // Reasons why a document cannot be opened, by FPDF_GetLastError.
@@ -21,8 +24,23 @@ type Document struct {
 	form, formInfo uint64 // for the values of form fields
 }
 
-// Open opens a document that needs no password to be read.
+// Open opens a document that needs no password to be read. One that was cut off
+// is repaired as far as that is possible.
 func (e *Engine) Open(ctx context.Context, data []byte) (*Document, error) {
+	d, err := e.open(ctx, data)
+	if errors.Is(err, ErrDamaged) {
+		if root := rootObject.FindSubmatch(data); root != nil {
+			return e.open(ctx, fmt.Appendf(bytes.Clone(data), "\ntrailer\n<< /Root %s %s R >>\n%%%%EOF\n", root[1], root[2]))
+		}
+	}
+	return d, err
+}
+
+// rootObject finds the object that a trailer refers to: PDFium looks for the
+// objects of a damaged file itself, but needs a trailer.
+var rootObject = regexp.MustCompile(`(?:^|\s)(\d{1,9}) (\d{1,5}) obj\s*<<[^<>]*/Type\s*/Catalog\b`)
+
+func (e *Engine) open(ctx context.Context, data []byte) (*Document, error) {
 	at, err := e.put(ctx, data)
 	if err != nil {
 		return nil, err

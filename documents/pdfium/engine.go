@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +24,12 @@ var errAborted = errors.New("pdfium: the module gave up")
 
 // maxMemory is how much memory a module may take, in pages of 64 KiB: 384 MiB.
 const maxMemory = 384 << 20 / wasmPage
+
+// Version returns a short name of the module that differs between builds of it.
+func Version() string {
+	sum := sha256.Sum256(compressed)
+	return hex.EncodeToString(sum[:6])
+}
 
 // Engine is PDFium, ready to open documents. It is not safe for concurrent use.
 type Engine struct {

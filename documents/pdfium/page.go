@@ -53,6 +53,32 @@ func (p *Page) Close(ctx context.Context) error {
 	return err
 }
 
+// Types of page objects, by FPDFPageObj_GetType.
+const (
+	objectImage = 3
+	objectForm  = 5 // a group of objects; scanners put pictures in one
+)
+
+// HasPicture reports whether the page has an image, or a group that may hold one.
+func (p *Page) HasPicture(ctx context.Context) (bool, error) {
+	e := p.d.e
+	count, err := e.call(ctx, "FPDFPage_CountObjects", p.handle)
+	if err != nil {
+		return false, err
+	}
+	for i := range max(int32(count), 0) {
+		object, err := e.call(ctx, "FPDFPage_GetObject", p.handle, uint64(i))
+		if err != nil {
+			return false, err
+		}
+		kind, err := e.call(ctx, "FPDFPageObj_GetType", object)
+		if err != nil || kind == objectImage || kind == objectForm {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // Subtypes of annotations, by FPDFAnnot_GetSubtype.
 const (
 	subtypeFreeText = 3

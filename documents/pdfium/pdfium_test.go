@@ -44,7 +44,7 @@ func TestText(t *testing.T) {
 		{"filled form", "pkg/samples/form/multifill/csv/person_19.pdf", []string{
 			"First Name: Dmitry\nLast Name: Muratov", "is dob verified?: checked", "Gender: male", "Status: alive", "License: CC BY-SA 3.0 de"}},
 		{"text box without an appearance", "pkg/samples/annotations/FreeTextAnnotation.pdf", []string{"Mac Preview shows \"Contents\"\nline 2\nline 3"}},
-		{"letters placed one by one", "pkg/testdata/TheGoProgrammingLanguageCh1.pdf", []string{"7.6. Sorting with sort.Interface 186", "8.6. Example: Concurrent Web Crawler 239"}},
+		{"letters placed one by one", "pkg/testdata/TheGoProgrammingLanguageCh1.pdf", []string{"7.6. Sorting with sort.Interface\t186", "8.6. Example: Concurrent Web Crawler\t239"}},
 		{"Japanese form", "pkg/samples/form/demo/japanese.pdf", []string{"苗字: ドウ", "街: 東京"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

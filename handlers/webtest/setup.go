@@ -20,6 +20,7 @@ import (
 
 	"sluice/db"
 	"sluice/db/dbtest"
+	"sluice/documents"
 	"sluice/flow"
 	"sluice/flow/filelinks"
 	"sluice/flow/library"
@@ -53,7 +54,7 @@ var Kinds = sync.OnceValue(func() *flow.Registry {
 	if err != nil {
 		panic(err)
 	}
-	return nodes.New(nodes.Deps{HTTP: client, Model: builtin.New()})
+	return nodes.New(nodes.Deps{HTTP: client, Documents: documents.New(documents.Config{Working: outbound.Report}), Model: builtin.New()})
 })
 
 // Setup is a house that has an owner.

@@ -1,0 +1,113 @@
+package documents
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"sluice/documents/confine"
+	"sluice/documents/pdfium"
+)
+
+const (
+	// childMark in the environment makes a process a child that reads a document.
+	childMark = confine.Mark
+	// engineMark in the environment names the directory of the compiled PDF
+	// engine, for children that read a PDF.
+	engineMark = "SLUICE_PDF_ENGINE"
+	// childMemory is how much memory a child may take, in bytes.
+	childMemory = 512 << 20
+	// childStack is the deepest recursion, in bytes. Go's own limit is 1 GB.
+	childStack = 64 << 20
+	// childCPU is how long a child may compute, in seconds of one processor.
+	childCPU = 30
+	// childTime ends a child whose parent is gone.
+	childTime = 10 * time.Minute
+	// exitNoEngine is the exit code of a child that could not load the engine.
+	exitNoEngine = 3
+)
+
+// job is the first line that a child reads; the content follows.
+type job struct {
+	Request  Request
+	Attempts *attempts // tried instead of reading, to learn what a child can do
+}
+
+// A process with a mark reads one document, or compiles the PDF engine, and
+// ends. This is done here rather than in main, so that every binary that holds
+// this package is its own child: one whose main forgot to would start itself
+// forever.
+func init() {
+	switch {
+	case os.Getenv(childMark) == "1":
+		os.Exit(runJob(os.Stdin, os.Stdout))
+	case os.Getenv(compileMark) != "":
+		os.Exit(compileEngine(os.Getenv(compileMark)))
+	}
+}
+
+// runJob is the life of a child.
+func runJob(in io.Reader, out io.Writer) int {
+	limitMemory(childMemory * memoryFactor)
+	debug.SetMemoryLimit(childMemory * 3 / 4)
+	debug.SetMaxStack(childStack)
+	time.AfterFunc(childTime, func() { os.Exit(1) })
+	engine, err := loadEngine(os.Getenv(engineMark))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitNoEngine
+	}
+	held := confine.Process() // before anything of the document is read
+	content := bufio.NewReader(in)
+	line, err := content.ReadBytes('\n')
+	if err != nil {
+		return 1
+	}
+	var todo job
+	if err := json.Unmarshal(line, &todo); err != nil {
+		return 1
+	}
+	limitCPU(uint64(cmp.Or(todo.Request.CPU, childCPU)))
+	if todo.Attempts != nil {
+		return exitCode(writeFrame(out, frame{Attempted: todo.Attempts.try(held)}, ""))
+	}
+	data, err := io.ReadAll(content)
+	if err != nil {
+		return 1
+	}
+	r := &reading{Request: todo.Request, data: data, engine: engine, draw: func(i Image) error {
+		return writeFrame(out, frame{Page: i.Page}, string(i.PNG))
+	}}
+	doc, err := r.read()
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return exitCode(writeFrame(out, frame{Refused: refused}, ""))
+	}
+	if err != nil {
+		return 1
+	}
+	return exitCode(writeFrame(out, frame{Document: doc}, doc.Text))
+}
+
+func exitCode(err error) int {
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// loadEngine loads the compiled PDF engine. While it does, the process can read
+// the directory of the engine and write nothing.
+func loadEngine(dir string) (*pdfium.Engine, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	confine.ReadOnly(dir)
+	return pdfium.New(context.Background(), dir)
+}

@@ -1,0 +1,144 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/documents/pdfium"
+)
+
+const (
+	// compileMark in the environment names the directory into which a process
+	// compiles the PDF engine.
+	compileMark = "SLUICE_COMPILES_PDF_ENGINE"
+	// compileTime is how long compiling may take: some four seconds of computing,
+	// more on a busy machine.
+	compileTime  = 3 * time.Minute
+	enginePrefix = "pdf-engine-"
+)
+
+// engineCache keeps the compiled PDF engine in a directory. The engine is compiled
+// when the first PDF is read, in a process of its own, so that a server that
+// reads no PDF pays nothing and one that does keeps none of the memory.
+type engineCache struct {
+	dir string
+
+	mu        sync.Mutex
+	compiling chan struct{} // closed when a compilation ends; nil if there is none
+	ready     string        // directory that holds the engine; "" before the first need
+	err       error         // of the last compilation
+}
+
+// prepare returns the directory of the compiled engine. It waits for a
+// compilation, which goes on when ctx ends: the next document needs it, too.
+func (c *engineCache) prepare(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	if c.ready != "" {
+		defer c.mu.Unlock()
+		return c.ready, nil
+	}
+	if c.compiling == nil {
+		c.compiling = make(chan struct{})
+		go c.compile(context.WithoutCancel(ctx), c.compiling)
+	}
+	done := c.compiling
+	c.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ready, c.err
+}
+
+func (c *engineCache) compile(ctx context.Context, done chan struct{}) {
+	dir, err := c.compileNow(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ready, c.err, c.compiling = dir, err, nil
+	close(done)
+}
+
+// compileNow compiles the engine unless the directory holds it already, in which
+// case it is only checked. A damaged one is compiled again.
+func (c *engineCache) compileNow(ctx context.Context) (string, error) {
+	base, err := c.base()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(base, enginePrefix+pdfium.Version())
+	if err = runCompiler(ctx, dir); err != nil {
+		if err := os.RemoveAll(dir); err != nil {
+			return "", fmt.Errorf("delete a damaged PDF engine: %w", err)
+		}
+		err = runCompiler(ctx, dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	removeOthers(base, dir)
+	return dir, nil
+}
+
+// base returns the absolute directory below which engines are kept.
+func (c *engineCache) base() (string, error) {
+	if c.dir != "" {
+		return filepath.Abs(c.dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a directory for the compiled PDF engine: %w", err)
+	}
+	return filepath.Join(dir, "sluice"), nil
+}
+
+// runCompiler compiles the engine into a directory, in a process of its own.
+func runCompiler(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, compileTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, ownBinary())
+	cmd.Env = []string{compileMark + "=" + dir, "GOMAXPROCS=2"}
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("compile the PDF engine into %s: %w: %s", dir, err, truncate(strings.TrimSpace(string(out)), 300))
+	}
+	return nil
+}
+
+// compileEngine is the life of a process that compiles.
+func compileEngine(dir string) int {
+	if err := pdfium.Prepare(context.Background(), dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// removeOthers deletes the engines of other versions of Sluice.
+func removeOthers(base, dir string) {
+	others, _ := filepath.Glob(filepath.Join(base, enginePrefix+"*")) // the pattern is valid
+	for _, other := range others {
+		if other != dir {
+			_ = os.RemoveAll(other) // it only takes space
+		}
+	}
+}
+
+// discard forgets an engine that a child found damaged and deletes it.
+func (c *engineCache) discard(dir string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ready == dir {
+		c.ready = ""
+		_ = os.RemoveAll(dir) // compiling tries again
+	}
+}

@@ -1,0 +1,76 @@
+package documents
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"sluice/documents/confine"
+)
+
+// try tries to do what a reader should not be able to.
+func (what *attempts) try(held confine.State) *attempted {
+	a := &attempted{Held: held}
+	for _, path := range what.Files {
+		f, err := os.Open(path)
+		if err == nil {
+			err = f.Close()
+		}
+		a.Files = append(a.Files, textOf(err))
+	}
+	for _, dir := range what.Write {
+		f, err := os.CreateTemp(dir, "")
+		if err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+		a.Write = append(a.Write, textOf(err))
+	}
+	a.TCP = textOf(reach(unix.SOCK_STREAM, what.TCP, func(socket int, to unix.Sockaddr) error { return unix.Connect(socket, to) }))
+	a.UDP = textOf(reach(unix.SOCK_DGRAM, what.UDP, func(socket int, to unix.Sockaddr) error { return unix.Sendto(socket, []byte("x"), 0, to) }))
+	return a
+}
+
+func reach(kind, port int, how func(int, unix.Sockaddr) error) error {
+	socket, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
+	err = how(socket, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+	return cmp.Or(err, unix.Close(socket))
+}
+
+func textOf(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// ports opens TCP and UDP ports on 127.0.0.1 that a reader may try.
+type ports struct {
+	listener net.Listener
+	socket   net.PacketConn
+	tcp, udp int
+}
+
+func openPorts() (*ports, error) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for a reader: %w", err)
+	}
+	socket, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		_ = listener.Close()
+		return nil, fmt.Errorf("listen for a reader: %w", err)
+	}
+	return &ports{listener, socket, listener.Addr().(*net.TCPAddr).Port, socket.LocalAddr().(*net.UDPAddr).Port}, nil
+}
+
+func (p *ports) close() {
+	_ = p.listener.Close()
+	_ = p.socket.Close()
+}

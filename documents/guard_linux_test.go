@@ -1,0 +1,112 @@
+package documents
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sluice/documents/confine"
+)
+
+// TestChild_isConfined has a reader try to read files and to reach the network.
+// What the kernel of this machine cannot forbid is skipped.
+func TestChild_isConfined(t *testing.T) {
+	t.Parallel()
+	key := filepath.Join(t.TempDir(), "master.key")
+	if err := os.WriteFile(key, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open, err := openPorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(open.close)
+	files := []string{"/etc/passwd", key, filepath.Dir(key), "/proc/self/environ", os.DevNull}
+	what := attempts{Files: files, TCP: open.tcp, UDP: open.udp}
+	if here := what.try(confine.State{}); here.TCP != "" || here.UDP != "" || here.Files[0] != "" || here.Files[1] != "" {
+		t.Fatalf("this process cannot do it either, which proves nothing: %+v", here)
+	}
+	got, err := tryInChild(t.Context(), "", what)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("privileges", func(t *testing.T) {
+		t.Parallel()
+		if got.Held.NoNewPrivileges != "" {
+			t.Errorf("no_new_privs: %s", got.Held.NoNewPrivileges)
+		}
+	})
+	t.Run("files", func(t *testing.T) {
+		t.Parallel()
+		if got.Held.Landlock == 0 {
+			t.Skipf("not available here: %s", got.Held.Files)
+		}
+		for i, refused := range got.Files {
+			if refused == "" {
+				t.Errorf("a reader can open %s", files[i])
+			}
+		}
+	})
+	t.Run("TCP", func(t *testing.T) {
+		t.Parallel()
+		if got.Held.Network != "" && got.Held.Landlock < 4 {
+			t.Skipf("neither a network namespace (%s) nor Landlock 4 is available here", got.Held.Network)
+		}
+		if got.TCP == "" {
+			t.Error("a reader can connect to loopback")
+		}
+	})
+	t.Run("UDP", func(t *testing.T) {
+		t.Parallel()
+		if got.Held.Network != "" {
+			t.Skipf("a network namespace is not available here: %s", got.Held.Network)
+		}
+		if got.UDP == "" {
+			t.Error("a reader can send to loopback")
+		}
+	})
+}
+
+// TestGuards holds the words against what a reader can do.
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	t.Run("here", func(t *testing.T) {
+		t.Parallel()
+		list, err := Guards(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range list {
+			t.Logf("%+v", g)
+			if g.Name == "" || g.Detail == "" {
+				t.Errorf("%+v", g)
+			}
+		}
+		same(t, "number of guards", len(list), 3)
+	})
+	for name, test := range map[string]struct {
+		got  attempted
+		want []Guard
+	}{
+		"nothing holds": {attempted{Held: confine.State{NoNewPrivileges: "EPERM", Files: "the kernel is too old", Network: "not permitted"}, Files: []string{""}}, []Guard{
+			{"privileges", false, "It may gain some: no_new_privs is not available: EPERM."},
+			{"files", false, "It can open what Sluice can: the kernel is too old."},
+			{"network", false, "It can reach what Sluice can: it has no network namespace of its own: not permitted."},
+		}},
+		"Landlock alone": {attempted{Held: confine.State{Landlock: 4, Network: "not permitted"}, Files: []string{"EACCES"}, TCP: "EACCES"}, []Guard{
+			{"privileges", true, "It cannot gain any (no_new_privs)."},
+			{"files", true, "It cannot open any (Landlock, version 4)."},
+			{"network", false, "It cannot connect over TCP (Landlock), but can send over UDP: it has no network namespace of its own: not permitted."},
+		}},
+		"a namespace too": {attempted{Held: confine.State{Landlock: 7}, Files: []string{"EACCES"}, TCP: "EACCES", UDP: "ENETUNREACH"}, []Guard{
+			{"privileges", true, "It cannot gain any (no_new_privs)."},
+			{"files", true, "It cannot open any (Landlock, version 7)."},
+			{"network", true, "It has none (a namespace of its own)."},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			same(t, "guards", test.got.guards(), test.want)
+		})
+	}
+}

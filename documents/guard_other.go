@@ -1,0 +1,16 @@
+//go:build !linux
+
+package documents
+
+import "sluice/documents/confine"
+
+// try reports every attempt as successful.
+func (what *attempts) try(held confine.State) *attempted {
+	return &attempted{Held: held, Files: make([]string, len(what.Files)), Write: make([]string, len(what.Write))}
+}
+
+type ports struct{ tcp, udp int }
+
+func openPorts() (*ports, error) { return &ports{}, nil }
+
+func (*ports) close() {}

@@ -1,0 +1,25 @@
+//go:build linux || darwin
+
+package documents
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// limitMemory bounds what this process can take, in bytes, and makes it the one
+// that Linux ends when the machine runs out of memory, rather than its parent. It
+// is a second line: where it cannot be set, Go's own limit still holds for
+// ordinary growth.
+func limitMemory(limit uint64) {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{}) // no file may grow, not even where Landlock is missing
+}
+
+// limitCPU ends this process when it has computed for that many seconds.
+func limitCPU(seconds uint64) {
+	_ = unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds})
+}

@@ -1,0 +1,277 @@
+package documents
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// paragraphNames are the elements of a format that make up text.
+type paragraphNames struct {
+	paragraph, text []string // those that are a line, those that hold characters
+	row, cell       string
+	tab, lineBreak  []string
+	skip            []string          // what is no text of the document, such as deleted words
+	spaces          string            // stands for repeated blanks
+	aside           map[string]string // text that lies beside its place: boxes, notes and comments
+	reference       map[string]string // to a note or comment in another part
+}
+
+// Kinds of asides. Notes and comments get a number where they belong and are
+// listed at the end; the text of a box comes before the paragraph that holds it.
+const (
+	aBox     = "box"
+	aNote    = "note"
+	aComment = "comment"
+)
+
+var (
+	docxNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc",
+		tab: []string{"tab"}, lineBreak: []string{"br", "cr"}, skip: []string{"pPr", "rPr", "Fallback", "del", "moveFrom"},
+		aside:     map[string]string{"txbxContent": aBox},
+		reference: map[string]string{"footnoteReference": aNote, "endnoteReference": aNote, "commentReference": aComment}}
+	odtNames = paragraphNames{paragraph: []string{"p", "h"}, text: []string{"p", "h", "span", "a"}, row: "table-row", cell: "table-cell",
+		tab: []string{"tab"}, lineBreak: []string{"line-break"}, skip: []string{"tracked-changes"}, spaces: "s",
+		aside: map[string]string{"text-box": aBox, "note-body": aNote, "annotation": aComment}}
+	slideNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc", lineBreak: []string{"br"}, skip: []string{"fld"}}
+)
+
+// paragraphWriter makes lines of a part; the cells of a table row are one line,
+// separated by tabs.
+type paragraphWriter struct {
+	names   paragraphNames
+	block   block
+	around  []block  // of asides
+	open    []string // the elements around
+	skipped int      // how many of them are skipped
+	size    int      // of all text so far, in bytes
+	notes   []note
+	marks   map[string]int // how many notes and comments have a mark
+}
+
+// block is text that is being written: of the part, or of an aside in it.
+type block struct {
+	kind   string // of an aside
+	out    *strings.Builder
+	line   *strings.Builder
+	cells  []string
+	rows   int // how many of the elements around are table rows
+	author string
+}
+
+// note is a note or a comment.
+type note struct {
+	kind, text string
+	element    string // that refers to it, for those in another part
+	id         string
+}
+
+// write writes a part until it ends or there is more than a value can hold.
+func (f *officeFile) write(part string, w *paragraphWriter) error {
+	w.block = newBlock("")
+	return f.walk(part, xmlVisitor{begin: w.begin, end: w.end, text: w.text, enough: w.full})
+}
+
+func newBlock(kind string) block {
+	return block{kind: kind, out: &strings.Builder{}, line: &strings.Builder{}}
+}
+
+func (w *paragraphWriter) full() bool { return w.size > MaxText }
+
+// finish returns the text with the notes and comments at its end.
+func (w *paragraphWriter) finish() string {
+	for len(w.around) > 0 {
+		w.closeAside()
+	}
+	w.block.out.WriteString(w.block.line.String()) // its end is missing where text is cut
+	text := strings.TrimSpace(w.block.out.String())
+	if w.full() {
+		return text
+	}
+	for _, list := range []struct{ kind, title string }{{aNote, "Notes:"}, {aComment, "Comments:"}} {
+		lines := []string{}
+		for _, n := range w.notes {
+			if n.kind == list.kind {
+				lines = append(lines, mark(n.kind, len(lines)+1)+" "+n.text)
+			}
+		}
+		if len(lines) > 0 {
+			text += "\n\n" + list.title + "\n" + strings.Join(lines, "\n")
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// mark is what stands in the text for a note or a comment.
+func mark(kind string, number int) string {
+	if kind == aNote {
+		return fmt.Sprintf("[%d]", number)
+	}
+	return fmt.Sprintf("[%s %d]", kind, number)
+}
+
+func (w *paragraphWriter) begin(name string, attributes map[string]string) {
+	w.open = append(w.open, name)
+	switch kind, isAside := w.names.aside[name]; {
+	case slices.Contains(w.names.skip, name):
+		w.skipped++
+	case w.skipped > 0:
+	case isAside:
+		w.around, w.block = append(w.around, w.block), newBlock(kind)
+	case name == w.names.row:
+		w.block.rows++
+	case slices.Contains(w.names.tab, name):
+		w.block.line.WriteByte('\t')
+	case slices.Contains(w.names.lineBreak, name):
+		w.lineBreak()
+	case name == w.names.spaces:
+		w.block.line.WriteByte(' ')
+	case w.names.reference[name] != "":
+		w.addNote(note{kind: w.names.reference[name], element: name, id: attributes["id"]})
+	}
+}
+
+// addNote writes the mark of a note.
+func (w *paragraphWriter) addNote(n note) {
+	if w.marks == nil {
+		w.marks = map[string]int{}
+	}
+	w.marks[n.kind]++
+	w.notes = append(w.notes, n)
+	w.block.line.WriteString(mark(n.kind, w.marks[n.kind]))
+}
+
+func (w *paragraphWriter) lineBreak() {
+	if w.block.rows > 0 {
+		w.block.line.WriteByte(' ')
+		return
+	}
+	w.block.line.WriteByte('\n')
+}
+
+func (w *paragraphWriter) end(name string) {
+	if n := len(w.open); n > 0 {
+		w.open = w.open[:n-1]
+	}
+	if slices.Contains(w.names.skip, name) {
+		w.skipped--
+		return
+	}
+	if w.skipped > 0 {
+		return
+	}
+	b := &w.block
+	switch {
+	case w.names.aside[name] != "" && len(w.around) > 0:
+		w.closeAside()
+	case slices.Contains(w.names.paragraph, name) && b.rows == 0:
+		b.out.WriteString(strings.TrimRight(b.line.String(), " ") + "\n")
+		b.line.Reset()
+	case slices.Contains(w.names.paragraph, name):
+		b.line.WriteByte(' ') // paragraphs within a cell stay on its line
+	case name == w.names.cell && b.rows == 1:
+		b.cells = append(b.cells, oneLine(b.line.String()))
+		b.line.Reset()
+	case name == w.names.row:
+		if b.rows--; b.rows == 0 {
+			b.out.WriteString(strings.TrimRight(strings.Join(b.cells, "\t"), "\t") + "\n")
+			b.cells = nil
+		}
+	}
+}
+
+// closeAside adds an aside that ends to the text around it.
+func (w *paragraphWriter) closeAside() {
+	b := w.block
+	w.block, w.around = w.around[len(w.around)-1], w.around[:len(w.around)-1]
+	text := strings.TrimSpace(b.out.String() + b.line.String())
+	switch {
+	case text == "":
+	case b.kind != aBox:
+		if b.author != "" {
+			text = b.author + ": " + text
+		}
+		w.addNote(note{kind: b.kind, text: oneLine(text)})
+	case w.block.rows > 0:
+		w.block.line.WriteString(oneLine(text) + " ")
+	default:
+		w.block.out.WriteString(text + "\n")
+	}
+}
+
+func (w *paragraphWriter) text(s string) {
+	n := len(w.open)
+	if n == 0 || w.skipped > 0 {
+		return
+	}
+	switch {
+	case slices.Contains(w.names.text, w.open[n-1]):
+		w.size += len(s)
+		w.block.line.WriteString(s)
+	case w.open[n-1] == "creator" && w.block.kind == aComment:
+		w.block.author += strings.TrimSpace(s)
+	}
+}
+
+// oneLine replaces each run of white space, line breaks included, by a space.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// openText reads an OpenDocument text.
+func (f *officeFile) openText() (text string, truncated bool, err error) {
+	w := &paragraphWriter{names: odtNames}
+	err = f.write("content.xml", w)
+	return w.finish(), w.full(), err
+}
+
+// wordText reads a Word document, whose notes and comments are in other parts.
+func (f *officeFile) wordText() (text string, truncated bool, err error) {
+	w := &paragraphWriter{names: docxNames}
+	if err := f.write("word/document.xml", w); err != nil {
+		return "", false, err
+	}
+	for _, from := range []struct{ part, element, reference string }{
+		{"word/footnotes.xml", "footnote", "footnoteReference"},
+		{"word/endnotes.xml", "endnote", "endnoteReference"},
+		{"word/comments.xml", "comment", "commentReference"},
+	} {
+		if !slices.ContainsFunc(w.notes, func(n note) bool { return n.element == from.reference }) {
+			continue
+		}
+		texts, err := f.noteTexts(from.part, from.element)
+		if err != nil {
+			return "", false, err
+		}
+		for i, n := range w.notes {
+			if n.element == from.reference {
+				w.notes[i].text = texts[n.id]
+				w.size += len(texts[n.id])
+			}
+		}
+	}
+	return w.finish(), w.full(), nil
+}
+
+// noteTexts returns the texts of notes or comments by their IDs.
+func (f *officeFile) noteTexts(part, element string) (map[string]string, error) {
+	texts := map[string]string{}
+	w := &paragraphWriter{names: docxNames, block: newBlock("")}
+	var id, author string
+	err := f.walk(part, xmlVisitor{text: w.text, enough: w.full,
+		begin: func(name string, attributes map[string]string) {
+			if name == element {
+				id, author, w.block = attributes["id"], attributes["author"], newBlock("")
+			}
+			w.begin(name, attributes)
+		},
+		end: func(name string) {
+			w.end(name)
+			if name != element {
+				return
+			}
+			texts[id] = oneLine(w.block.out.String())
+			if author != "" {
+				texts[id] = author + ": " + texts[id]
+			}
+		}})
+	return texts, err
+}

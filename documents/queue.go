@@ -1,0 +1,104 @@
+package documents
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// queue hands out the places for readers. A group that has many
+// documents to read holds up others by one document, not by all of them: a place
+// that becomes free goes to a group that holds the fewest, and among those to
+// the one that was not served for the longest time.
+type queue struct {
+	mu    sync.Mutex
+	free  int
+	held  map[string]int // places by group
+	lines []*groupLine   // those of groups that wait; the one served last is at the end
+}
+
+// groupLine is who waits of one group, first come, first served.
+type groupLine struct {
+	group   string
+	waiting []chan struct{} // closed when a place is theirs
+}
+
+func newQueue(places int) *queue {
+	return &queue{free: places, held: map[string]int{}}
+}
+
+// take waits for a place, which is to be given back.
+func (q *queue) take(ctx context.Context, group string) error {
+	turn := q.join(group)
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		q.leave(group, turn)
+		return ctx.Err()
+	}
+}
+
+func (q *queue) join(group string) (turn chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	turn = make(chan struct{})
+	i := slices.IndexFunc(q.lines, func(l *groupLine) bool { return l.group == group })
+	if i < 0 {
+		i, q.lines = len(q.lines), append(q.lines, &groupLine{group: group})
+	}
+	q.lines[i].waiting = append(q.lines[i].waiting, turn)
+	q.serve()
+	return turn
+}
+
+// leave takes somebody out who does not want to wait any longer.
+func (q *queue) leave(group string, turn chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, line := range q.lines {
+		if j := slices.Index(line.waiting, turn); j >= 0 {
+			line.waiting = slices.Delete(line.waiting, j, j+1)
+			if len(line.waiting) == 0 {
+				q.lines = slices.Delete(q.lines, i, i+1)
+			}
+			return
+		}
+	}
+	q.release(group) // the place came at the same moment
+}
+
+// give hands a place back.
+func (q *queue) give(group string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.release(group)
+}
+
+func (q *queue) release(group string) {
+	q.free++
+	if q.held[group]--; q.held[group] == 0 {
+		delete(q.held, group)
+	}
+	q.serve()
+}
+
+// serve gives free places to those whose turn it is.
+func (q *queue) serve() {
+	for q.free > 0 && len(q.lines) > 0 {
+		next := 0
+		for i, line := range q.lines {
+			if q.held[line.group] < q.held[q.lines[next].group] {
+				next = i
+			}
+		}
+		line := q.lines[next]
+		q.lines = slices.Delete(q.lines, next, next+1)
+		close(line.waiting[0])
+		if line.waiting = line.waiting[1:]; len(line.waiting) > 0 {
+			q.lines = append(q.lines, line)
+		}
+		q.held[line.group]++
+		q.free--
+	}
+}

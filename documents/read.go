@@ -1,0 +1,173 @@
+package documents
+
+import (
+	"bytes"
+	"mime"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/documents/pdfium"
+)
+
+// maxMark is how far into a file the mark of its format may be, in bytes.
+const maxMark = 1024
+
+// documentFormats are the formats by the ending of a name.
+var documentFormats = map[string]string{
+	".pdf": "pdf", ".docx": "docx", ".xlsx": "xlsx", ".pptx": "pptx", ".odt": "odt",
+	".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
+	".csv": "csv", ".tsv": "csv", ".txt": "text", ".text": "text", ".log": "text", ".json": "text", ".xml": "text", ".yaml": "text", ".yml": "text",
+}
+
+// documentTypes are the formats by media type, of those that content alone does
+// not tell.
+var documentTypes = map[string]string{
+	"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown", "text/csv": "csv", "text/tab-separated-values": "csv",
+}
+
+// supported is what a refusal names.
+const supported = "Sluice reads PDF, Word (DOCX), Excel (XLSX), PowerPoint (PPTX), OpenDocument text (ODT), HTML, Markdown, CSV and plain text"
+
+// reading is a document that a child reads.
+type reading struct {
+	Request
+	data   []byte
+	engine *pdfium.Engine    // nil unless the content is a PDF
+	draw   func(Image) error // takes the images of pages
+}
+
+// read reads the document in its format. An *Error is for people.
+func (r *reading) read() (doc *Document, err error) {
+	if r.WebPage {
+		doc, err = r.readWebPage()
+	} else {
+		doc, err = r.readDocument()
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc.cut()
+	return doc, nil
+}
+
+func (r *reading) readDocument() (*Document, error) {
+	switch format := r.format(); format {
+	case "pdf":
+		return r.readPDF()
+	case "docx", "xlsx", "pptx", "odt":
+		return r.readOffice(format)
+	case "html":
+		return r.readHTML()
+	case "":
+		return nil, r.unsupported()
+	default:
+		return &Document{Format: format, Pages: 1, Text: DecodeText(r.data, r.MIME, "")}, nil
+	}
+}
+
+// format tells what the content is: by its first bytes where these tell, or
+// else by its name and media type. It is empty for what is no document.
+func (r *reading) format() string {
+	data := r.data
+	head := data[:min(len(data), maxMark)]
+	mediaType, _, _ := mime.ParseMediaType(r.MIME)
+	named := documentFormats[strings.ToLower(path.Ext(r.Name))]
+	switch {
+	case bytes.Contains(head, []byte("%PDF-")):
+		return "pdf"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return officeFormat(data)
+	case !isText(data):
+		return ""
+	case named != "" && named != "pdf" && !isOffice(named):
+		return named
+	case documentTypes[mediaType] != "":
+		return documentTypes[mediaType]
+	case looksLikeHTML(head):
+		return "html"
+	}
+	return "text"
+}
+
+func isOffice(format string) bool {
+	return format == "docx" || format == "xlsx" || format == "pptx" || format == "odt"
+}
+
+func looksLikeHTML(head []byte) bool {
+	start := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(string(head), "\uFEFF")))
+	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
+}
+
+// isText reports whether content can be text at all: it has no zero bytes, unless
+// it begins as UTF-16 does.
+func isText(data []byte) bool {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return true
+	}
+	head := data[:min(len(data), 64<<10)]
+	odd := 0
+	for _, c := range head {
+		if c == 0 {
+			return false
+		}
+		if c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b {
+			odd++
+		}
+	}
+	return odd*20 <= len(head)
+}
+
+func (r *reading) unsupported() *Error {
+	what := "This kind of file"
+	switch {
+	case bytes.HasPrefix(r.data, []byte("\xd0\xcf\x11\xe0")):
+		return refuse("This is a file of an older Office (DOC, XLS or PPT), or an Office file protected by a password. Save it as DOCX, XLSX, PPTX or PDF without a password; %s.", supported)
+	case r.Name != "":
+		what = "The file " + truncate(r.Name, 60)
+	}
+	return refuse("%s is not a document Sluice can read. %s.", what, supported)
+}
+
+// maxAbout is how long a title or other metadata of a document may be, in
+// characters.
+const maxAbout = 2000
+
+// cut shortens what is too long for a value, and says so if it is the text.
+func (d *Document) cut() {
+	if len(d.Text) > MaxText {
+		end := MaxText
+		for end > MaxText-utf8.UTFMax && !utf8.RuneStart(d.Text[end]) {
+			end--
+		}
+		d.Text, d.Truncated = d.Text[:end], true
+	}
+	d.Text = strings.ToValidUTF8(d.Text, "\uFFFD")
+	d.Title = truncate(strings.ToValidUTF8(d.Title, ""), maxAbout)
+	for name, value := range d.Meta {
+		if text, ok := value.(string); ok {
+			d.Meta[name] = truncate(text, maxAbout)
+		}
+	}
+}
+
+// pageTexts puts the texts of pages together.
+type pageTexts struct {
+	b strings.Builder
+}
+
+func (p *pageTexts) add(text string) {
+	if text == "" {
+		return
+	}
+	if p.b.Len() > 0 {
+		p.b.WriteString("\n\n")
+	}
+	p.b.WriteString(text[:min(len(text), max(0, MaxText-p.b.Len()))])
+}
+
+// full reports whether no more text fits into a value.
+func (p *pageTexts) full() bool { return p.b.Len() >= MaxText }
+
+// String is valid UTF-8 even where the limit cut a character in half.
+func (p *pageTexts) String() string { return strings.ToValidUTF8(p.b.String(), "") }

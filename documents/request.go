@@ -1,0 +1,123 @@
+package documents
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	// MaxSize is the maximum size of a document in bytes. What is beyond it is
+	// not read; callers reject larger files.
+	MaxSize = 64 << 20
+	// MaxText is the maximum length of a text in bytes.
+	MaxText = 16 << 20
+)
+
+// Request says what to read from a document, and how.
+type Request struct {
+	WebPage         bool   // extract the main part of a web page
+	Full            bool   // of a web page, all of it
+	Name, MIME, URL string // what is known about the content
+	Pages           string // as typed, see ParsePages; empty means all
+	MaxPages        int    // read at most so many pages; 0 means no limit
+	Images          bool   // draw the pages of a PDF, too
+	CPU             int    // seconds of computing it may take; 0 means 30
+}
+
+// Document is what was read.
+type Document struct {
+	Text          string `json:"-"` // sent behind the rest
+	Title, Format string
+	Pages         int            // pages, slides or sheets of the whole document; 1 for other formats
+	Truncated     bool           // something was left out
+	Meta          map[string]any // of a web page
+	Tables        []Table        // of a workbook
+}
+
+// Table is a sheet whose first row holds the names of its columns.
+type Table struct {
+	Name string
+	Rows []map[string]string
+}
+
+// Image is the picture of a page.
+type Image struct {
+	Page int    // counted from 1
+	PNG  []byte // only valid until the function that was given it returns
+}
+
+// Error is why a document cannot be read, as sentences for people.
+type Error struct{ Message string }
+
+func (e *Error) Error() string { return e.Message }
+
+func refuse(format string, args ...any) *Error { return &Error{fmt.Sprintf(format, args...)} }
+
+// pageRange is pages from first to last, both counted from 1.
+type pageRange struct{ first, last int }
+
+// CheckPages returns what is wrong with a choice of pages.
+func CheckPages(s string) error {
+	_, err := parsePages(s)
+	return err
+}
+
+// parsePages reads "1-5" or "2, 4-6, 9-"; an empty text means all pages.
+func parsePages(s string) ([]pageRange, error) {
+	var list []pageRange
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.ReplaceAll(strings.TrimSpace(part), " ", "")
+		if part == "" {
+			continue
+		}
+		from, to, isRange := strings.Cut(part, "-")
+		r := pageRange{last: 1 << 30}
+		var err error
+		if r.first, err = strconv.Atoi(from); err == nil && to != "" {
+			r.last, err = strconv.Atoi(to)
+		}
+		if !isRange {
+			r.last = r.first
+		}
+		if err != nil || r.first < 1 || r.last < r.first {
+			return nil, fmt.Errorf("wanted pages such as 3, 1-5 or 2,4-6, got %q", truncate(part, 40))
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// choosePages returns the requested pages that exist, in document order, and
+// whether MaxPages left some out.
+func (r Request) choosePages(count int, unit string) (numbers []int, truncated bool, err error) {
+	ranges, err := parsePages(r.Pages)
+	if err != nil {
+		return nil, false, refuse("Pages: %v.", err)
+	}
+	for n := 1; n <= count; n++ {
+		wanted := len(ranges) == 0
+		for _, p := range ranges {
+			wanted = wanted || n >= p.first && n <= p.last
+		}
+		if !wanted {
+			continue
+		}
+		if r.MaxPages > 0 && len(numbers) == r.MaxPages {
+			return numbers, true, nil
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) == 0 && count > 0 {
+		return nil, false, refuse("Wanted %ss %s, but there are only %d.", unit, truncate(r.Pages, 60), count)
+	}
+	return numbers, false, nil
+}
+
+// truncate shortens a text to n characters; an ellipsis marks the cut.
+func truncate(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n]) + "…"
+	}
+	return s
+}

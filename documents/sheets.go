@@ -1,0 +1,182 @@
+package documents
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+)
+
+const (
+	// maxCells is how many rows and cells of a workbook are visited. A cell with
+	// something in it takes two bytes of text at least, so only empty ones are left
+	// out.
+	maxCells = MaxText / 2
+	// maxTables bounds all tables in bytes.
+	maxTables = 4 << 20
+	// maxColumns is how many columns a table may have.
+	maxColumns = 1000
+)
+
+// readSheets reads the cells of each sheet as a person sees them: dates, percent
+// and currencies in the format of the cell, formulas as their last result.
+func (r *reading) readSheets() (*Document, error) {
+	book, err := excelize.OpenReader(bytes.NewReader(r.data), excelize.Options{
+		UnzipSizeLimit: maxOfficeBytes, UnzipXMLSizeLimit: maxOfficeBytes, // equal, so that nothing is unpacked to files
+		ShortDatePattern: "yyyy-mm-dd", LongDatePattern: "yyyy-mm-dd", LongTimePattern: "hh:mm:ss",
+	})
+	switch {
+	case errors.Is(err, excelize.ErrWorkbookPassword), errors.Is(err, excelize.ErrUnsupportedEncryptMechanism):
+		return nil, refuse("The workbook is protected by a password. Save it without one, then try again.")
+	case err != nil && strings.Contains(err.Error(), "unzip size exceeds"):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, damagedOffice
+	}
+	sheets := book.GetSheetList()
+	numbers, truncated, err := r.choosePages(len(sheets), "sheet")
+	if err != nil {
+		return nil, err
+	}
+	w := &sheetReader{book: book, left: maxCells, tableBytes: maxTables,
+		out: &Document{Format: "xlsx", Pages: len(sheets), Truncated: truncated}}
+	for _, n := range numbers {
+		w.readSheet(sheets[n-1])
+		if w.left < 0 || w.texts.full() {
+			w.out.Truncated = true
+			break
+		}
+	}
+	w.out.Text = w.texts.String()
+	if properties, err := book.GetDocProps(); err == nil {
+		w.out.Title = strings.TrimSpace(properties.Title)
+	}
+	return w.out, nil
+}
+
+// sheetReader makes text and tables of the sheets of a workbook.
+type sheetReader struct {
+	book       *excelize.File
+	texts      pageTexts
+	out        *Document
+	left       int // rows and cells that may still be visited
+	tableBytes int // that may still be added to tables
+
+	raw, clean string // the last cell before and after oneLine: hostile sheets repeat long ones
+}
+
+// readSheet adds a sheet. Of one that is damaged, what comes before is kept.
+func (w *sheetReader) readSheet(name string) {
+	var text strings.Builder
+	text.WriteString("# " + name)
+	table := &tableWriter{table: Table{Name: name, Rows: []map[string]string{}}, left: &w.tableBytes}
+	rows, err := w.book.Rows(name)
+	if err == nil {
+		err = w.readRows(rows, &text, table)
+	}
+	if notSheet := (excelize.ErrSheetNotExist{}); err != nil && !errors.As(err, &notSheet) && !strings.Contains(err.Error(), "not a worksheet") {
+		w.out.Truncated = true
+	}
+	w.texts.add(text.String())
+	w.out.Truncated = w.out.Truncated || table.full
+	if table.header != nil {
+		w.out.Tables = append(w.out.Tables, table.table)
+	}
+}
+
+func (w *sheetReader) readRows(rows *excelize.Rows, text *strings.Builder, table *tableWriter) error {
+	defer rows.Close() //nolint:errcheck // it is in memory
+	for rows.Next() && w.left >= 0 && text.Len() <= MaxText {
+		cells, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		w.left -= 1 + len(cells)
+		for i, cell := range cells {
+			cells[i] = w.oneLine(cell)
+		}
+		for len(cells) > 0 && cells[len(cells)-1] == "" {
+			cells = cells[:len(cells)-1]
+		}
+		if len(cells) > 0 {
+			text.WriteString("\n" + strings.Join(cells, "\t"))
+			table.add(cells)
+		}
+	}
+	return rows.Error()
+}
+
+// oneLine returns the text of a cell without the breaks and repeated blanks that
+// would make the lines and tabs of a sheet ambiguous.
+func (w *sheetReader) oneLine(cell string) string {
+	if cell != w.raw {
+		w.raw, w.clean = cell, strings.Join(strings.Fields(cell), " ")
+	}
+	return w.clean
+}
+
+// tableWriter makes a table of rows.
+type tableWriter struct {
+	table  Table
+	header []string
+	left   *int // bytes
+	full   bool // rows or columns were left out
+}
+
+func (t *tableWriter) add(cells []string) {
+	if len(cells) > maxColumns {
+		cells, t.full = cells[:maxColumns], true
+	}
+	if t.header == nil {
+		t.header = columnNames(cells)
+		return
+	}
+	row := make(map[string]string, len(cells))
+	for i, cell := range cells {
+		if i == len(t.header) { // wider than the header
+			t.header = append(t.header, unusedName(columnLetters(i), t.header))
+		}
+		if cell != "" {
+			row[t.header[i]] = cell
+			*t.left -= len(cell) + len(t.header[i]) + len(`"":"",`)
+		}
+	}
+	if *t.left < 0 {
+		t.full = true
+		return
+	}
+	t.table.Rows = append(t.table.Rows, row)
+}
+
+// columnNames makes unique names of a header: a column without one is called as
+// the spreadsheet calls it, and a repeated name gets a number.
+func columnNames(cells []string) (names []string) {
+	names = []string{}
+	for i, cell := range cells {
+		if cell == "" {
+			cell = columnLetters(i)
+		}
+		names = append(names, unusedName(cell, names))
+	}
+	return names
+}
+
+func unusedName(name string, used []string) string {
+	free := name
+	for n := 2; slices.Contains(used, free); n++ {
+		free = name + " " + strconv.Itoa(n)
+	}
+	return free
+}
+
+// columnLetters returns the name of a column, counted from 0, such as AB.
+func columnLetters(i int) string {
+	name, err := excelize.ColumnNumberToName(i + 1)
+	if err != nil {
+		return strconv.Itoa(i + 1)
+	}
+	return name
+}

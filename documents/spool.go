@@ -1,0 +1,85 @@
+package documents
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// spooled is a file that is gone when it is closed.
+type spooled struct {
+	*os.File
+	remains bool // some systems keep the name of a file while it is open
+}
+
+// spool keeps content on disk behind a head, so that memory stays flat however
+// large and slow it is. The file has no name, where the system allows that, and
+// is at its beginning.
+func spool(ctx context.Context, head []byte, content io.Reader) (*spooled, error) {
+	f, err := os.CreateTemp("", "sluice-document-*")
+	if err != nil {
+		return nil, fmt.Errorf("keep a document on disk: %w", err)
+	}
+	s := &spooled{File: f, remains: os.Remove(f.Name()) != nil}
+	if err := s.fill(ctx, head, content); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *spooled) fill(ctx context.Context, head []byte, content io.Reader) error {
+	source := &rememberError{Reader: io.LimitReader(content, MaxSize)}
+	_, err := s.Write(head)
+	if err == nil {
+		_, err = io.Copy(s, source)
+	}
+	if err == nil {
+		_, err = s.Seek(0, io.SeekStart)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case source.err != nil:
+		return source.err
+	case err != nil:
+		return fmt.Errorf("keep a document on disk: %w", err)
+	}
+	return nil
+}
+
+func (s *spooled) close() {
+	_ = s.Close() // it was only read
+	if s.remains {
+		_ = os.Remove(s.Name()) // what stays, the system clears away
+	}
+}
+
+// isPDF reports whether the content, which begins at an offset, is a PDF: its
+// mark is among the first bytes.
+func (s *spooled) isPDF(offset int) (bool, error) {
+	head := make([]byte, maxMark)
+	n, err := s.ReadAt(head, int64(offset))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read a spooled document: %w", err)
+	}
+	return bytes.Contains(head[:n], []byte("%PDF-")), nil
+}
+
+// rememberError keeps the error that reading ended with, to tell it apart from
+// an error of the file that is written.
+type rememberError struct {
+	io.Reader
+	err error
+}
+
+func (r *rememberError) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package confine
-
-// Process does nothing on systems other than Linux.
-func Process() State {
-	const why = "only Linux can do that"
-	return State{NoNewPrivileges: why, Files: why, Network: why}
-}
