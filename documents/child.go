@@ -2,6 +2,7 @@ package documents
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -78,7 +79,7 @@ func runJob(in io.Reader, out io.Writer) int {
 	if todo.Attempts != nil {
 		return exitCode(writeFrame(out, frame{Attempted: todo.Attempts.try(held)}, ""))
 	}
-	data, err := io.ReadAll(content)
+	data, err := readRest(content, in)
 	if err != nil {
 		return 1
 	}
@@ -93,6 +94,18 @@ func runJob(in io.Reader, out io.Writer) int {
 		return 1
 	}
 	return exitCode(writeFrame(out, frame{Document: doc}, doc.Text))
+}
+
+// readRest reads the content into memory of just its size, where in is a file.
+func readRest(content io.Reader, in io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	if f, ok := in.(*os.File); ok {
+		if about, err := f.Stat(); err == nil {
+			b.Grow(int(min(about.Size(), MaxSize)) + bytes.MinRead)
+		}
+	}
+	_, err := b.ReadFrom(content)
+	return b.Bytes(), err
 }
 
 func exitCode(err error) int {

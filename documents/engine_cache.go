@@ -30,13 +30,13 @@ type engineCache struct {
 	dir string
 
 	mu        sync.Mutex
-	compiling chan struct{} // closed when a compilation ends; nil if there is none
+	compiling chan struct{} // closed when a compilation ends; nil without one
 	ready     string        // directory that holds the engine; "" before the first need
 	err       error         // of the last compilation
 }
 
 // prepare returns the directory of the compiled engine. It waits for a
-// compilation, which goes on when ctx ends: the next document needs it, too.
+// compilation, which continues when ctx ends: the next document needs it, too.
 func (c *engineCache) prepare(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	if c.ready != "" {

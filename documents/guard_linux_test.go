@@ -22,11 +22,20 @@ func TestChild_isConfined(t *testing.T) {
 	}
 	t.Cleanup(open.close)
 	files := []string{"/etc/passwd", key, filepath.Dir(key), "/proc/self/environ", os.DevNull}
-	what := attempts{Files: files, TCP: open.tcp, UDP: open.udp}
-	if here := what.try(confine.State{}); here.TCP != "" || here.UDP != "" || here.Files[0] != "" || here.Files[1] != "" {
+	engine, err := shared().engine.prepare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := filepath.Glob(filepath.Join(engine, "*.wasm"))
+	if err != nil || len(module) != 1 {
+		t.Fatalf("got %v, %v", module, err)
+	}
+	files = append(files, module[0])
+	what := attempts{Files: files, Write: []string{engine, os.TempDir()}, TCP: open.tcp, UDP: open.udp}
+	if here := what.try(confine.State{}); here.TCP != "" || here.UDP != "" || here.Files[0] != "" || here.Files[1] != "" || here.Write[0] != "" {
 		t.Fatalf("this process cannot do it either, which proves nothing: %+v", here)
 	}
-	got, err := tryInChild(t.Context(), "", what)
+	got, err := tryInChild(t.Context(), engine, what)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +53,11 @@ func TestChild_isConfined(t *testing.T) {
 		for i, refused := range got.Files {
 			if refused == "" {
 				t.Errorf("a reader can open %s", files[i])
+			}
+		}
+		for i, refused := range got.Write {
+			if refused == "" {
+				t.Errorf("a reader can write to %s", what.Write[i])
 			}
 		}
 	})

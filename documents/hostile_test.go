@@ -128,6 +128,17 @@ func manyForms(depth int) string {
 	return pdfOf(append(objects, pdfStream("/Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << /Font << /F 4 0 R >> >>", "BT /F 12 Tf (text) Tj ET"))...)
 }
 
+// TestLarge reads a PDF of nearly the maximum size.
+func TestLarge(t *testing.T) {
+	t.Parallel()
+	skipShort(t)
+	content := strings.Replace(minimalPDF("BT /F 12 Tf 72 700 Td (text) Tj ET"), "xref\n", "9 0 obj\n"+pdfStream("", strings.Repeat("x", MaxSize-2000))+"\nendobj\nxref\n", 1)
+	got, err := readIn(t.Context(), Request{Images: true}, content)
+	if err != nil || got.Text != "text" {
+		t.Errorf("got %v, %+v", err, got)
+	}
+}
+
 // rawWorkbook is a workbook of one sheet, as XML.
 func rawWorkbook(t *testing.T, shared, sheet string) string {
 	t.Helper()

@@ -127,8 +127,8 @@ func (p *pdfReading) readPage(ctx context.Context, n int) error {
 	return page.Close(ctx)
 }
 
-// drawPage sends the image of a page. Beyond MaxImages, and where an image is too
-// large, there is none.
+// drawPage sends the image of a page, unless there are MaxImages already or it is
+// too large.
 func (p *pdfReading) drawPage(ctx context.Context, page *pdfium.Page, n int) error {
 	if p.images == MaxImages {
 		p.out.Truncated = true

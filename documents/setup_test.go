@@ -39,7 +39,7 @@ func refusal(t *testing.T, err error) string {
 	return refused.Message
 }
 
-func testFile(t *testing.T, name string) string {
+func testFile(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {

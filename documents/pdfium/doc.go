@@ -6,3 +6,5 @@
 // network, no clock but the time of day. It knows nothing of processes: callers
 // decide where it runs and what time and memory it may take.
 package pdfium
+
+//go:generate go run ./generate

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -37,21 +39,52 @@ type Engine struct {
 	module  api.Module
 }
 
-// Prepare compiles the module into a directory, which takes seconds of
-// computing, so that New with that directory takes a tenth of a second. The
-// directory may be shared by processes, and by versions of this program.
+// Prepare unpacks and compiles the module into a directory, which takes seconds
+// of computing, so that New with that directory takes a tenth of a second.
+// Processes may prepare the same directory at once.
 func Prepare(ctx context.Context, cacheDir string) error {
-	rt, _, err := compile(ctx, cacheDir)
+	wasm, err := unpack()
 	if err != nil {
 		return err
 	}
-	return rt.Close(ctx)
+	rt, _, err := compile(ctx, wasm, cacheDir)
+	if err != nil {
+		return err
+	}
+	if err := rt.Close(ctx); err != nil {
+		return err
+	}
+	return keepModule(cacheDir, wasm)
 }
 
-// New starts an engine with the compiled module in a directory, or compiles it
-// if there is none. Close ends it.
+// moduleFile is the unpacked module, beside the compiled one: reading it is ten
+// times as fast as unpacking it.
+const moduleFile = "pdfium.wasm"
+
+// keepModule writes the file in one step, since others may read it.
+func keepModule(dir string, wasm []byte) error {
+	f, err := os.CreateTemp(dir, moduleFile+".*")
+	if err != nil {
+		return fmt.Errorf("keep PDFium: %w", err)
+	}
+	_, err = f.Write(wasm)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, moduleFile))
+	}
+	if err != nil {
+		return fmt.Errorf("keep PDFium: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// New starts an engine with the module in a directory that was prepared. Close
+// ends it.
 func New(ctx context.Context, cacheDir string) (*Engine, error) {
-	rt, compiled, err := compile(ctx, cacheDir)
+	wasm, err := os.ReadFile(filepath.Join(cacheDir, moduleFile))
+	if err != nil {
+		return nil, fmt.Errorf("read PDFium: %w", err)
+	}
+	rt, compiled, err := compile(ctx, wasm, cacheDir)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +92,7 @@ func New(ctx context.Context, cacheDir string) (*Engine, error) {
 	if err := host(ctx, rt, compiled); err != nil {
 		return nil, errors.Join(err, rt.Close(ctx))
 	}
-	if e.module, err = rt.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize", "__wasm_call_ctors")); err != nil {
+	if e.module, err = rt.InstantiateModule(withMemory(ctx), compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize", "__wasm_call_ctors")); err != nil {
 		return nil, errors.Join(fmt.Errorf("start PDFium: %w", err), rt.Close(ctx))
 	}
 	if _, err := e.call(ctx, "PDFiumExt_Init"); err != nil {
@@ -68,19 +101,12 @@ func New(ctx context.Context, cacheDir string) (*Engine, error) {
 	return e, nil
 }
 
-func compile(ctx context.Context, cacheDir string) (wazero.Runtime, wazero.CompiledModule, error) {
-	cfg := wazero.NewRuntimeConfigCompiler().WithMemoryLimitPages(maxMemory).WithCloseOnContextDone(false)
-	if cacheDir != "" {
-		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
-		if err != nil {
-			return nil, nil, fmt.Errorf("open the cache of compiled modules: %w", err)
-		}
-		cfg = cfg.WithCompilationCache(cache)
-	}
-	wasm, err := unpack()
+func compile(ctx context.Context, wasm []byte, cacheDir string) (wazero.Runtime, wazero.CompiledModule, error) {
+	cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("open the cache of compiled modules: %w", err)
 	}
+	cfg := wazero.NewRuntimeConfigCompiler().WithMemoryLimitPages(maxMemory).WithCloseOnContextDone(false).WithCompilationCache(cache)
 	rt := wazero.NewRuntimeWithConfig(ctx, cfg)
 	module, err := rt.CompileModule(ctx, wasm)
 	if err != nil {

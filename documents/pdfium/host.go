@@ -15,7 +15,7 @@ import (
 const wasmPage = 64 << 10
 
 // noSystemCall is -ENOSYS, the answer to every system call: PDFium asks for files
-// only to look for fonts, and uses its own ones when there are none.
+// only to look for fonts, and uses its own ones when it finds no others.
 const noSystemCall = -52
 
 // host gives a module what it imports. Emscripten, its compiler, expects these

@@ -1,6 +1,7 @@
 package pdfium_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,8 @@ var cacheDir = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, "sluice-test", "pdfium"), nil
+	dir = filepath.Join(dir, "sluice-test", "pdfium-"+pdfium.Version())
+	return dir, pdfium.Prepare(context.Background(), dir)
 })
 
 func newEngine(t *testing.T) *pdfium.Engine {

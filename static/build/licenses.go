@@ -43,7 +43,19 @@ func licenses(root string, packages []string) ([]byte, error) {
 			return nil, fmt.Errorf("license of %s: %w", name, err)
 		}
 	}
-	return out.Bytes(), nil
+	err := embedded(&out, root)
+	return out.Bytes(), err
+}
+
+// embedded adds the license of the one embedded part that is no package of the
+// dashboard: the reader of PDF files.
+func embedded(out *bytes.Buffer, root string) error {
+	text, err := os.ReadFile(filepath.Join(root, "..", "documents", "pdfium", "LICENSE"))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%s\n%s\n", strings.Repeat("-", 72), bytes.TrimSpace(text))
+	return nil
 }
 
 func license(out *bytes.Buffer, dir string) error {

@@ -1,0 +1,70 @@
+// Command generate takes PDFium from the npm package that package-lock.json pins,
+// and writes the module, compressed, and its licenses into the parent directory.
+// It needs npm; Sluice itself needs only what is written.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	if err := generate("generate", "."); err != nil {
+		fmt.Fprintln(os.Stderr, "pdfium:", err)
+		os.Exit(1)
+	}
+}
+
+// generate installs the package in a directory and writes the files to another.
+func generate(dir, to string) error {
+	npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+	npm.Dir, npm.Stderr = dir, os.Stderr
+	if err := npm.Run(); err != nil {
+		return fmt.Errorf("npm ci: %w", err)
+	}
+	from := filepath.Join(dir, "node_modules", "@embedpdf", "pdfium")
+	return errors.Join(
+		compress(filepath.Join(from, "dist", "pdfium.wasm"), filepath.Join(to, "pdfium.wasm.gz")),
+		joinLicenses(from, filepath.Join(to, "LICENSE")),
+	)
+}
+
+// compress writes the same bytes each time: the header of gzip has no date.
+func compress(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(to, b.Bytes(), 0o644)
+}
+
+// joinLicenses writes the license of PDFium and that of its build.
+func joinLicenses(from, to string) error {
+	var b strings.Builder
+	b.WriteString("Sluice embeds PDFium, built as WebAssembly by the npm package @embedpdf/pdfium.\n")
+	for _, name := range []string{"LICENSE.pdfium", "LICENSE"} {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n%s\n\n%s\n", name, bytes.TrimSpace(text))
+	}
+	return os.WriteFile(to, []byte(b.String()), 0o644)
+}
