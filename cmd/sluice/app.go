@@ -63,14 +63,23 @@ type app struct {
 	token   string     // authenticates the command line on this machine; see db.EngineInfo
 	failed  chan error // receives the error of a server that stopped; ends the process
 
+	cacheDir string // for what can be made again; empty for the cache directory of the user
 	instance string // identifies this process among those that share a database
 }
 
+// appOptions are what differs where the data directory is temporary.
+type appOptions struct {
+	secrets   *db.Store // has the credentials and prices; nil for the server's own store
+	userCache bool      // keep caches in the cache directory of the user
+}
+
 // startApp opens the store, takes its engine lock, serves, and recovers the
-// runs that a crash interrupted. It returns once the address answers. Credentials
-// and prices come from secrets, or from the server's own store if that is nil.
-func startApp(ctx context.Context, cfg *Config, log *slog.Logger, secrets *db.Store) (*app, error) {
-	a := &app{cfg: cfg, log: log, secrets: secrets, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
+// runs that a crash interrupted. It returns once the address answers.
+func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) (*app, error) {
+	a := &app{cfg: cfg, log: log, secrets: o.secrets, cacheDir: filepath.Join(cfg.DataDir, "cache"), instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
+	if o.userCache {
+		a.cacheDir = ""
+	}
 	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
@@ -151,7 +160,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	directory := hosted.NewDirectory(a.models.host)
 	kinds := nodes.New(nodes.Deps{
 		HTTP: a.models.client, Documents: documents.New(documents.Config{
-			CacheDir: filepath.Join(a.cfg.DataDir, "cache"), Working: outbound.Report,
+			CacheDir: a.cacheDir, Working: outbound.Report,
 		}), Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
 		MaxFile: int64(a.cfg.MaxFile),
 	})

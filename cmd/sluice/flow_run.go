@@ -95,7 +95,7 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTar
 	if err := cfg.needDatabase(); err != nil {
 		return err
 	}
-	return t.startServer(ctx, *cfg, nil)
+	return t.startServer(ctx, *cfg, appOptions{})
 }
 
 // openFile publishes the document in a temporary database, which is deleted
@@ -117,14 +117,14 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *ru
 		return fmt.Errorf("%s: %w", c.Flow, err)
 	}
 	if cfg.needDatabase() != nil {
-		return t.startServer(ctx, own, nil)
+		return t.startServer(ctx, own, appOptions{userCache: true})
 	}
 	secrets, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{mustExist: true})
 	if err != nil {
 		return err
 	}
 	t.onClose = append(t.onClose, func() { _ = secrets.Close() })
-	return t.startServer(ctx, own, secrets)
+	return t.startServer(ctx, own, appOptions{secrets: secrets, userCache: true})
 }
 
 // publishInto imports and publishes a document and returns the ID of its flow.
@@ -145,9 +145,9 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 
 // startServer starts Sluice in this process on a free local port. Settings that would
 // conflict with a server, or publish its addresses, are cleared.
-func (t *runTarget) startServer(ctx context.Context, cfg Config, secrets *db.Store) error {
+func (t *runTarget) startServer(ctx context.Context, cfg Config, o appOptions) error {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
-	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), secrets)
+	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), o)
 	if err != nil {
 		return err
 	}

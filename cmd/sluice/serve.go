@@ -20,7 +20,7 @@ type serveCmd struct{}
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	tuneGC()
 	log := cfg.logger(s.err)
-	a, err := startApp(ctx, cfg, log, nil)
+	a, err := startApp(ctx, cfg, log, appOptions{})
 	if err != nil {
 		return err
 	}

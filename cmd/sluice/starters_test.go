@@ -72,7 +72,7 @@ func TestStarters_run(t *testing.T) {
 func startTestApp(t *testing.T) *app {
 	t.Helper()
 	cfg := &Config{Addr: "127.0.0.1:0", DataDir: t.TempDir(), LocalModels: "off", Workers: 4, MaxFile: 1 << 20}
-	a, err := startApp(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
+	a, err := startApp(t.Context(), cfg, slog.New(slog.DiscardHandler), appOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
