@@ -30,7 +30,7 @@ test: ## run the tests; needs only Go, and lists at the end what was left out
 SLOW = ^($(shell grep -hoE '^func Test\w+|need\.Slow' e2e/*_test.go | awk '/^func/ { test = $$2 } /Slow/ { print test }' | paste -sd'|'))$$
 # CONCURRENT are the packages with goroutines. -short leaves out browsers and
 # long calculations, which the race detector would only slow down.
-CONCURRENT := ./cmd/... ./db/... ./flow/... ./handlers/... ./jobs/... ./nodes/... ./outbound/... ./providers/...
+CONCURRENT := ./cmd/... ./db/... ./documents/... ./flow/... ./handlers/... ./jobs/... ./nodes/... ./outbound/... ./providers/...
 # WIRED are tests of the whole server in which many requests meet.
 WIRED := ^(TestCancel|TestCrash|TestEvents|TestFormStreams|TestShutdown|TestTextAcrossServers|TestTwoServers|TestWebhooks)$$
 
@@ -53,7 +53,7 @@ vet:
 
 # drift fails if generated files differ from what their sources generate.
 drift: generate
-	git diff --exit-code -- db/gen docs/nodes.md views static/dist
+	git diff --exit-code -- db/gen docs/nodes.md documents/pdfium views static/dist
 	test -z "$$(git ls-files --others --exclude-standard -- views static/dist)"
 
 # If the database of vulnerabilities cannot be reached, the check is skipped with
@@ -68,6 +68,7 @@ generate: assets ## regenerate queries, the node reference, views and assets
 	cd db && CGO_ENABLED=0 go run $(SQLC) generate && CGO_ENABLED=0 go run $(SQLC) compile -f sqlc.sqlite.yaml
 	go generate ./nodes
 	go generate ./views
+	go generate ./documents/pdfium
 
 assets: static/node_modules ## bundle scripts and styles into static/dist
 	go generate ./static
