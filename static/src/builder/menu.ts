@@ -16,7 +16,7 @@ const ofEdge = ["insert", "", "delete"];
 const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
 const gap = 8; // pixels kept free at the edges of the window
 
-const sheet = el("div", { class: "float-menu", role: "menu", popover: "auto", "aria-label": "Actions" });
+const sheet = el("div", { class: "float-menu", role: "menu", popover: "manual", "aria-label": "Actions" });
 document.body.append(sheet);
 let back: Element | null = null; // what had the focus before
 let edge: Edge | undefined;
@@ -63,6 +63,12 @@ function item(c: Command): HTMLElement {
 function disableWord(): string {
   return canvas.chosen().some((id) => !(canvas.draft.nodes.get(id) as FlowNode | undefined)?.disabled) ? "Disable" : "Enable";
 }
+
+// The popover is manual: a right click or a long press opens it between the press
+// and the release, and an automatic popover takes that release for a click outside
+// of it and closes again.
+document.addEventListener("pointerdown", (e) => { if (!sheet.contains(e.target as Node)) sheet.hidePopover(); }, { capture: true });
+addEventListener("blur", () => sheet.hidePopover());
 
 /** close hides the menu and returns the focus to where it was. */
 function close(): void {
