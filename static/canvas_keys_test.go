@@ -148,6 +148,14 @@ func renamesAndPins(t *testing.T, b context.Context) {
 	p.click(p.head("write"))
 	p.press("F2", "P")
 	p.want(`[heard.open.at(-1), heard.pin]`, `[{"node":"write","part":"label"},[{"nodes":["write"]}]]`)
+	p.eval(`c.keys.focus("tone")`) // another node is selected: keys for one node mean the focused one
+	p.press("F2")
+	p.want(`heard.open.at(-1)`, `{"node":"tone","part":"label"}`)
+	p.press("E")
+	p.want(`heard.open.at(-1).node`, `"tone"`)
+	p.eval(`(() => { const b = document.createElement("button"); c.querySelector("#node-tone header").append(b); })()`) // as the mark of a problem
+	p.press("Enter")
+	p.want(`document.activeElement.dataset.port`, `"value"`)
 }
 
 func pastesWithEdges(t *testing.T, b context.Context) {

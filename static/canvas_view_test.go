@@ -58,7 +58,8 @@ func replaceBox(js, box string) string { return strings.ReplaceAll(js, "BOX", bo
 func pansWithSpace(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	at, place, view := p.head("write"), p.position("write"), p.text(`String(c.view.transform)`)
-	p.eval(`c.pane.focus()`)
+	p.click(at) // a focused node does not keep the key to itself
+	p.want(`[...c.selection.nodes]`, `["write"]`)
 	space := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: " ", Code: "Space", WindowsVirtualKeyCode: 32}
 	call(p, input.DispatchKeyEvent, space)
 	p.drag(at, point{at.X + 80, at.Y + 60})
@@ -67,6 +68,7 @@ func pansWithSpace(t *testing.T, b context.Context) {
 	if p.position("write") != place || p.text(`String(c.view.transform)`) == view {
 		t.Fatal("Space did not pan over the node")
 	}
+	p.want(`[...c.selection.nodes]`, `["write"]`) // the release after a pan selects nothing
 	p.want(`c.pane.hasAttribute("data-space")`, `false`)
 	p.drag(p.head("write"), point{at.X + 80, at.Y + 200})
 	if p.position("write") == place {

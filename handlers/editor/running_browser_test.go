@@ -46,7 +46,7 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Until(`document.querySelector("#node-team")?.dataset.state === "succeeded" && document.querySelector(".run-bar") !== null`)
 	p.Eval(`window.before = document.querySelector(".run-bar").dataset.run; document.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true, bubbles: true}))`)
 	p.Until(`document.querySelector(".run-bar") && document.querySelector(".run-bar").dataset.run !== window.before && document.querySelector(".run-bar").dataset.state === "succeeded"`)
-	p.Eval(`document.querySelector("#canvas").selection.set(["words"]); document.activeElement.blur(); document.dispatchEvent(new KeyboardEvent("keydown", {key: "p", bubbles: true}))`)
+	p.Eval(`document.querySelector("#canvas").selection.set(["words"]); document.querySelector("#canvas").keys.focus("words"); document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "p", bubbles: true}))`)
 	p.Until(`document.querySelector("#node-words [data-pinned]") !== null`)
 	p.Look("run-pinned")
 	if os.Getenv("SLUICE_PICTURES") == "" {

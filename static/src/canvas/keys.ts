@@ -43,6 +43,7 @@ export class Keys {
   shift = false;
   private tabStop: string | undefined; // the node that Tab focuses
   private sorted: string[] | undefined;
+  private spaced: { node: string | undefined; view: unknown } | undefined; // while Space is down: the focused node, and the view at the press
   private nudged = new Map<string, Point>(); // nodes that arrows moved, and where they were
 
   constructor(private canvas: KeysContext) {}
@@ -67,7 +68,21 @@ export class Keys {
   /** up ends what a held key did: arrows are one step of the history from the first press to the release. */
   private up(e: KeyboardEvent): void {
     if (e.key in arrows) this.settle();
-    if (e.key === " ") this.canvas.view.holdSpace(false);
+    if (e.key === " ") this.endSpace();
+  }
+
+  /** space lets the mouse pan over nodes while the key is down. Whether it selects the focused node is only known at its release. */
+  space(): void {
+    this.spaced ??= { node: this.node, view: this.canvas.view.transform };
+    this.canvas.view.holdSpace(true);
+  }
+
+  /** endSpace selects the node that had the focus, unless the view was panned. */
+  private endSpace(): void {
+    const { node, view } = this.spaced ?? {};
+    this.spaced = undefined;
+    this.canvas.view.holdSpace(false);
+    if (node && view === this.canvas.view.transform) this.canvas.selection.toggle(node);
   }
 
   private focused(e: FocusEvent): void {
@@ -159,7 +174,8 @@ export class Keys {
   enter(): boolean {
     const id = this.node;
     if (!id) return false;
-    this.canvas.scene.elements.get(id)!.querySelector<HTMLElement>(controls)?.focus({ preventScroll: true });
+    const el = this.canvas.scene.elements.get(id)!; // ports come first: a node with problems has their button before them
+    (el.querySelector<HTMLElement>("[data-port]") ?? el.querySelector<HTMLElement>(controls))?.focus({ preventScroll: true });
     return true;
   }
 

@@ -61,6 +61,9 @@ async function togglePin(node: string): Promise<void> {
   else showTab("data"); // it shows why
 }
 
+// The canvas handles P itself, and asks for it with the nodes that it means.
+listen<{ nodes: string[] }>(canvas, "canvas:pin", ({ nodes }) => { if (!readonly) for (const node of nodes) void togglePin(node); });
+
 place.addEventListener("submit", (e) => {
   const f = e.target as HTMLFormElement;
   if (!f.hasAttribute("data-pin-form")) return;

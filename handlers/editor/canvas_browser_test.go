@@ -1,0 +1,66 @@
+package editor_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// A menu opened by the right button or a resting finger survives the release.
+func TestCanvas_menuStays(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	const open = `document.querySelector(".float-menu").matches(":popover-open")`
+	at := p.Middle("#node-team header")
+	right := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: at.X, Y: at.Y, Button: input.MouseButtonRight, Buttons: 2, ClickCount: 1}
+	webtest.Send(p, input.DispatchMouseEvent, right)
+	p.Until(open)
+	right.Type, right.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
+	webtest.Send(p, input.DispatchMouseEvent, right)
+	webtest.Value[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	p.Want(open, `true`)
+	p.Want(`document.activeElement.closest(".float-menu") !== null`, `true`)
+	p.Press("Escape")
+	p.Want(open, `false`)
+
+	finger := input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at.X, Y: at.Y}}}
+	webtest.Send(p, input.DispatchTouchEvent, finger)
+	p.Until(open)
+	webtest.Send(p, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
+	webtest.Value[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	p.Want(open, `true`)
+	p.Click("#builder .brand .word, .builder-top h1, .builder-top")
+	p.Want(open, `false`)
+}
+
+// Single keys work while the canvas has the focus, and only then.
+func TestCanvas_keys(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	id := h.Flow(webtest.SampleFlow)
+	p := b.Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	webtest.Value[bool](p, `(document.activeElement.blur(), true)`)
+	p.Press("?", "A", "/")
+	p.Want(`document.querySelector("dialog[open]") === null && canvas.draft.nodes.size === 4`, `true`)
+	p.Want(`document.activeElement === document.body`, `true`)
+
+	// The palette: Ctrl+Enter runs, Enter adds and clears the search.
+	p.Click("#palette-search")
+	p.Write("templ")
+	p.Press("Ctrl+Enter")
+	p.Until(`document.getElementById("run-dialog").open`)
+	p.Want(`canvas.draft.nodes.size`, `4`)
+	p.Press("Escape")
+	p.Until(`!document.getElementById("run-dialog").open`)
+	p.Click("#palette-search")
+	p.Press("Enter")
+	p.Until(`canvas.draft.nodes.has("template")`)
+	p.Want(`document.getElementById("palette-search").value === "" && document.querySelectorAll("#palette [hidden]:not(.none)").length === 0`, `true`)
+	p.Saved()
+}
