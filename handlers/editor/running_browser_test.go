@@ -23,6 +23,7 @@ func TestRunInTheBuilder(t *testing.T) {
 	p := runChromium(b, "/flows/"+id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 
+	p.Eval(`window.heights = JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight))`)
 	p.Click("#run-button")
 	p.Until(`document.querySelector("#run-dialog").open`)
 	p.Eval(`document.querySelector("#run-form").requestSubmit()`)
@@ -33,7 +34,10 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Until(`document.querySelector(".run-bar")?.dataset.state === "succeeded"`)
 	p.Until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector("#node-ask").dataset.state === "skipped"`)
 	p.Until(`document.querySelector("#node-team meter") && document.querySelector("#node-reply .result-text").textContent.includes("charged twice")`)
-	p.Until(`document.querySelector("#node-team .node-badge").textContent.includes("ms")`)
+	p.Until(`/ms|s$/.test(document.querySelector("#node-team .node-badge").title)`)
+	p.Until(`JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight)) === window.heights && document.querySelector("#node-reply [data-result]").offsetHeight === 46`) // a run moves nothing
+	p.Eval(`document.querySelector("#canvas").selection.set(["reply"])`)
+	p.Until(`document.querySelector("#node-reply .result").offsetHeight > 46 && JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight)) === window.heights`) // an overlay
 	p.WantLate()
 
 	p.Eval(`document.querySelector("#canvas").selection.set(["reply"]); document.querySelector("#drawer-fold").click(); document.querySelector("#tab-data").click()`)
