@@ -38,6 +38,30 @@ func TestCanvas_menuStays(t *testing.T) {
 	p.Want(open, `false`)
 }
 
+// Selecting a node shows it whatever tab is open; deselecting returns to the tab.
+func TestCanvas_selectionShowsTheNode(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	tab := func(name string) { p.T.Helper(); p.Until(`document.querySelector("#pane [aria-selected=true]").id === "tab-` + name + `"`) }
+	p.Click("#tab-runs")
+	tab("runs")
+	p.Click("#node-team header")
+	tab("node")
+	p.Until(`document.querySelector("#inspector [data-node=team]")?.checkVisibility()`)
+	p.Click("#node-reply header")
+	p.Until(`document.querySelector("#inspector [data-node=reply]")?.checkVisibility()`)
+	p.Press("Escape")
+	tab("runs")
+	p.Click("#node-team header")
+	tab("node")
+	p.Click("#tab-api") // the user's own choice stays
+	tab("api")
+	webtest.Value[bool](p, `(canvas.selection.clear(), true)`)
+	tab("api")
+}
+
 // Single keys work while the canvas has the focus, and only then.
 func TestCanvas_keys(t *testing.T) {
 	t.Parallel()
