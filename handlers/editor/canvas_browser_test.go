@@ -44,7 +44,10 @@ func TestCanvas_selectionShowsTheNode(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
-	tab := func(name string) { p.T.Helper(); p.Until(`document.querySelector("#pane [aria-selected=true]").id === "tab-` + name + `"`) }
+	tab := func(name string) {
+		p.T.Helper()
+		p.Until(`document.querySelector("#pane [aria-selected=true]").id === "tab-` + name + `"`)
+	}
 	p.Click("#tab-runs")
 	tab("runs")
 	p.Click("#node-team header")

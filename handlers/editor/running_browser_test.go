@@ -36,6 +36,9 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Until(`document.querySelector("#node-team meter") && document.querySelector("#node-reply .result-text").textContent.includes("charged twice")`)
 	p.Until(`/ms|s$/.test(document.querySelector("#node-team .node-badge").title)`)
 	p.Until(`JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight)) === window.heights && document.querySelector("#node-reply [data-result]").offsetHeight === 46`) // a run moves nothing
+	p.Eval(`(() => { const c = document.querySelector("#canvas"), line = c.edges.path("words.text>reply.value"), m = line.getPointAtLength(line.getTotalLength() / 2).matrixTransform(line.getScreenCTM()); document.elementFromPoint(m.x, m.y + 4).dispatchEvent(new PointerEvent("pointerover", { bubbles: true, clientX: m.x, clientY: m.y })); })()`)
+	p.Until(`document.querySelector(".wire-tip:not([hidden])")?.textContent.includes("charged twice") && document.querySelectorAll("[data-port][data-pointed]").length === 2`)
+	p.Look("run-wire")
 	p.Eval(`document.querySelector("#canvas").selection.set(["reply"])`)
 	p.Until(`document.querySelector("#node-reply .result").offsetHeight > 46 && JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight)) === window.heights`) // an overlay
 	p.WantLate()

@@ -1,18 +1,13 @@
 // The floating palette: adds a node at the pointer, at a port or in an edge.
 import type { Attach, Point } from "../canvas/model.ts";
-import { listen } from "../listen.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { canvas, isReady } from "./canvas.ts";
-import { command } from "./commands.ts";
 import { add, clear, kindOf, kinds, place, recent, suits, type Kind } from "./kinds.ts";
 import { ranked, score } from "./match.ts";
 
-type Asked = Attach & { position: Point; client?: Point };
-
-listen<Asked>(canvas, "canvas:palette", pick);
+export type Asked = Attach & { position: Point; client?: Point };
 
 /** pick opens the list with the kinds that fit. */
-function pick(asked: Asked): void {
+export function pick(asked: Asked): void {
   const fitting = kinds.filter((k) => suits(k, asked));
   const what = asked.port ? `Nodes that fit ${asked.port.node}.${asked.port.name}` : asked.edge ? "Nodes that fit this edge" : "Add a node";
   choose({
@@ -37,6 +32,3 @@ function choice(k: Kind, heading: string, asked: Asked): Choice {
   const at = place(asked.position, asked), free = asked.client ? at : clear(at);
   return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };
 }
-
-command({ name: "palette", title: "Add a node", icon: "plus", hint: "In the center of the canvas", enabled: () => isReady() && !canvas.readonly, run: () => pick({ position: canvas.view.center() }) });
-command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => isReady() && !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.center(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });

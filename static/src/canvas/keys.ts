@@ -7,7 +7,7 @@ import type { Committer, Repaintable } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
 import { grid, neighbor, type Box } from "./geometry.ts";
 import type { Groups } from "./groups.ts";
-import { nodeOf, type Point } from "./model.ts";
+import { at, edgeKey, nodeOf, type Point } from "./model.ts";
 import type { Selection } from "./select.ts";
 import { chord, shortcuts, type Commands } from "./shortcuts.ts";
 import type { Taps } from "./taps.ts";
@@ -88,8 +88,17 @@ export class Keys {
   private focused(e: FocusEvent): void {
     const el = (e.target as Element).closest<HTMLElement>("article[data-id]");
     if (!el) return;
+    this.pointAt(e.target as HTMLElement);
     this.setTabStop(el.dataset.id!);
     if ((e.target as Element).matches(":focus-visible")) this.canvas.view.reveal(el.dataset.id!);
+  }
+
+  /** pointAt points at the edge of a focused port, as hovering it would. */
+  private pointAt(el: HTMLElement): void {
+    const { connect, draft, edges } = this.canvas, p = el.classList.contains(handleClass) && el.matches(":focus-visible") ? connect.portOf(el) : undefined;
+    const [edge] = !p ? [] : p.side === "in" ? draft.edgesInto(at(p)) : draft.edgesFrom(at(p));
+    const r = el.getBoundingClientRect();
+    edges.point(edge && edgeKey(edge), { x: r.x + r.width / 2, y: r.bottom }, true);
   }
 
   /** order returns the visible nodes, starting from the inputs. */

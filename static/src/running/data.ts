@@ -5,6 +5,7 @@ import { canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { el, html } from "../builder/dom.ts";
 import { showTab } from "../builder/panes.ts";
+import type { Edge, Point } from "../canvas/model.ts";
 import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
 import { listen } from "../listen.ts";
@@ -46,6 +47,14 @@ subscribe<StepEvent[]>("steps", (steps) => { if (steps.some((s) => s.node === ch
 subscribe("failed", () => showTab("data"));
 subscribe("over", load);
 subscribe("clear", load);
+
+// The last value of the edge that is pointed at, selected, or at the focused port.
+const beforeTip = 150; // ms
+let edgeTimer = 0;
+listen<{ edge?: Edge; client: Point; focus?: boolean }>(canvas, "canvas:edge", ({ edge, client, focus }) => {
+  clearTimeout(edgeTimer);
+  edgeTimer = window.setTimeout(() => void import("../builder/lists.ts").then((l) => l.showWire(edge, client, focus)), edge ? beforeTip : 0);
+});
 
 // Pins.
 
