@@ -23,7 +23,7 @@ type WireValue struct {
 	Number, Text string
 	// Image is the address of a picture.
 	Image string
-	// List tells that Items were sent, of which Text and Image are the first.
+	// List reports that Items were sent; Text and Image show the first.
 	List  bool
 	Items int
 }
