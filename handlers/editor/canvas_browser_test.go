@@ -65,6 +65,51 @@ func TestCanvas_selectionShowsTheNode(t *testing.T) {
 	tab("api")
 }
 
+// A wire that is dropped on a text adds its name there and connects it: on a
+// node, on a field beside the canvas, and on empty canvas by the list of kinds.
+func TestCanvas_templatesTakeAWire(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	setDraft(h, id, `{"schema": "sluice.flow/v1", "name": "Shout", "nodes": [
+		{"id": "word", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "word", "type": "text"}},
+		{"id": "name", "kind": "input", "position": {"x": 0, "y": 200}, "config": {"name": "Your name", "type": "file"}},
+		{"id": "loud", "kind": "template", "position": {"x": 400, "y": 0}, "config": {"template": "Dear"}}
+	], "edges": []}`)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	text := func(want string) { p.T.Helper(); p.Until(`canvas.draft.nodes.get("loud").config.template === "` + want + `"`) }
+	p.Drag(p.Middle(`#node-word [data-side="out"]`), p.Middle(`#node-loud header`))
+	text("Dear {{word}}")
+	p.Until(`canvas.draft.edges.map((e) => e.to).join() === "loud.word"`)
+	p.Saved()
+	p.Press("Ctrl+Z") // one step
+	text("Dear")
+	p.Want(`canvas.draft.edges.length`, `0`)
+	p.Saved()
+
+	p.Click("#node-loud header")
+	p.Until(`document.querySelector("#inspector [data-set=template]")`)
+	p.Drag(p.Middle(`#node-name [data-side="out"]`), p.Middle(`#inspector [data-set=template] [data-template]`))
+	text("Dear {{Your_name}}")
+	p.Until(`canvas.scene.port("loud.Your_name", "in") && canvas.edges.get("name.value>loud.Your_name")`)
+	p.Saved()
+
+	// What is dropped on empty canvas is offered Template and Chat, whatever its type.
+	p.Drag(p.Middle(`#node-name [data-side="out"]`), webtest.Spot{X: 600, Y: 620})
+	p.Until(`document.getElementById("chooser")?.open && ["Template", "Chat"].every((k) => [...document.querySelectorAll("#chooser [role=option] b")].some((b) => b.textContent === k))`)
+	p.Write("templ")
+	p.Press("Enter")
+	p.Until(`canvas.draft.nodes.get("template")?.config.template === "{{Your_name}}" && canvas.draft.hasEdge({ from: "name.value", to: "template.Your_name" })`)
+	p.Saved()
+
+	// A name that nothing is connected to has its sources beside it.
+	webtest.Value[bool](p, `(canvas.commit("Change", [{ op: "set", node: "loud", field: "template", value: "{{other}}" }]), canvas.selection.set(["loud"]), true)`)
+	p.Until(`document.querySelector("#inspector select[data-sources=other]")?.length > 1`)
+	webtest.Value[bool](p, `(() => { const s = document.querySelector("#inspector select[data-sources=other]"); s.value = "word.value"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	p.Until(`canvas.draft.hasEdge({ from: "word.value", to: "loud.other" })`)
+	p.Saved()
+}
+
 // Single keys work while the canvas has the focus, and only then.
 func TestCanvas_keys(t *testing.T) {
 	t.Parallel()

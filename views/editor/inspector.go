@@ -21,7 +21,9 @@ type NodePane struct {
 	Disabled, ReadOnly bool
 	Fields, More       []NodeField
 	// Ports are inputs that no field stands for.
-	Ports   []PanePort
+	Ports []PanePort
+	// Names are the ports that {{names}} in its texts made.
+	Names   []PanePort
 	Failing NodeFailing
 	// Problems are sentences about the node that belong to no field.
 	Problems []string
@@ -125,6 +127,11 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 	}
 	for _, port := range k.Inputs {
 		p.Ports = append(p.Ports, PanePort{port, b.feeds(port.Name)})
+	}
+	for _, port := range flow.InputPorts(n, k) {
+		if port.Template {
+			p.Names = append(p.Names, PanePort{port, b.feeds(port.Name)})
+		}
 	}
 	p.Failing = b.failing()
 	p.Problems = b.problems[""]

@@ -7,6 +7,7 @@ import "./panes.ts";
 import "./jump.ts";
 import "./palette.ts";
 import "./later.ts";
+import "./fill.ts";
 import "./actions.ts";
 import "./menu.ts";
 import "./bar.ts";

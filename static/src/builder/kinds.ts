@@ -6,8 +6,8 @@ import { canvas } from "./canvas.ts";
 import { freeName } from "./match.ts";
 
 type Named = [name: string, type: PortType];
-/** Kind is a node kind. named: its nodes need a unique name. */
-export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; in: Named[]; out: Named[] };
+/** Kind is a node kind. named: its nodes need a unique name. templates: its fields with {{names}}. */
+export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; templates?: string[]; in: Named[]; out: Named[] };
 
 const width = 220, height = 90; // approximate size of a node in flow units
 
@@ -20,11 +20,11 @@ export function suits(k: Kind, attach: Attach): boolean {
   if (attach.edge) return suitsEdge(k, attach.edge);
   const { port } = attach;
   if (!port) return true;
-  return port.side === "out" ? takes(k, port.type) : gives(k, port.type);
+  return port.side === "out" ? takes(k, port.type) || !!k.templates : gives(k, port.type);
 }
 
 // takes and gives report whether a kind has an input or output of a matching type.
-const takes = (k: Kind, type: PortType) => k.in.some(([, t]) => fits(type, t));
+export const takes = (k: Kind, type: PortType) => k.in.some(([, t]) => fits(type, t));
 const gives = (k: Kind, type: PortType) => k.out.some(([, t]) => fits(t, type));
 
 /** suitsEdge reports whether a node of the kind can be inserted into the edge. */
@@ -49,8 +49,8 @@ export function clear(at: Point): Point {
 }
 
 /** add adds a node of a kind and selects it. It returns the ID. */
-export function add(k: Kind, at: Point, attach: Attach = {}): string {
-  const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : {} };
+export function add(k: Kind, at: Point, attach: Attach = {}, config: Record<string, unknown> = {}): string {
+  const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : config };
   remember(k.kind);
   return canvas.insert(node, attach);
 }

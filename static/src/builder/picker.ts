@@ -1,7 +1,8 @@
 // The floating palette: adds a node at the pointer, at a port or in an edge.
 import type { Attach, Point } from "../canvas/model.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { add, clear, kindOf, kinds, place, recent, suits, type Kind } from "./kinds.ts";
+import { add, clear, kindOf, kinds, place, recent, suits, takes, type Kind } from "./kinds.ts";
+import { unusedName } from "./fill.ts";
 import { ranked, score } from "./match.ts";
 
 export type Asked = Attach & { position: Point; client?: Point };
@@ -14,6 +15,12 @@ export function pick(asked: Asked): void {
     label: what, placeholder: `${what}…`, none: asked.port || asked.edge ? "No matching node fits here." : "No matches.", at: asked.client,
     choices: (words) => (words.trim() ? found(fitting, words) : offered(fitting)).map(([k, heading]) => choice(k, heading, asked)),
   });
+}
+
+/** texts returns the config of a node that takes the dropped edge in a template: one without a port that fits, and the template itself. */
+function texts(k: Kind, { port }: Asked): Record<string, unknown> {
+  const [field] = k.templates ?? [];
+  return field && port?.side === "out" && (k.kind === "template" || !takes(k, port.type)) ? { [field]: `{{${unusedName(port)}}}` } : {};
 }
 
 /** offered returns the kinds that fit, with recently used ones first. */
@@ -30,5 +37,5 @@ function found(fitting: Kind[], words: string): [Kind, string][] {
 /** choice returns the item of a kind. Without a position on the screen, the node goes where there is space. */
 function choice(k: Kind, heading: string, asked: Asked): Choice {
   const at = place(asked.position, asked), free = asked.client ? at : clear(at);
-  return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };
+  return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }, texts(k, asked)) };
 }
