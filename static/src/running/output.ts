@@ -85,7 +85,7 @@ function body(node: string): void {
   else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "result-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
   if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "result-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
-  slot.replaceChildren(...(parts.length ? [el("div", { class: "result" }, ...parts)] : []));
+  slot.replaceChildren(...(parts.length ? [el("div", { class: `result${n?.error && !output.text && n.state !== "succeeded" ? " bad" : ""}` }, ...parts)] : []));
   const going = slot.querySelector(".going");
   if (going) going.scrollTop = going.scrollHeight;
 }
