@@ -12,8 +12,7 @@ const farZoom = 0.45; // below it labels are unreadable, and hiding them makes f
 const tileZoom = 0.2; // below it titles are too, and nodes are tiles in the color of their kind or state
 const gridStep = 20; // flow units between dots
 const quietFrames = 6; // without a wheel event, until the gesture has ended
-const side = 24, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below
-const map = 144, roomy = 640; // pixels of the minimap with its margin, shown where the pane has at least roomy pixels in both directions
+const side = 24, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below; the minimap hides when all is in view
 
 /** ViewportContext is what the viewport needs of the canvas. */
 export interface ViewportContext extends Emitter {
@@ -149,10 +148,10 @@ export class Viewport {
     if (b.width) this.to(b, ms, 1);
   }
 
-  /** to shows a box as large as possible up to a zoom, within the space that toolbars and the minimap leave. */
+  /** to shows a box as large as possible up to a zoom, within the space that toolbars leave. */
   private to(b: Box, ms: number, zoom: number): void {
     const { width, height } = this.size;
-    const free = { x: `${side}px`, top: `${above}px`, bottom: `${Math.min(width, height) < roomy ? below : map}px` } as const;
+    const free = { x: `${side}px`, top: `${above}px`, bottom: `${below}px` } as const;
     void this.panZoom.setViewport(getViewportForBounds(b, width, height, minZoom, zoom, free), this.time(ms)).then(() => this.remember());
   }
 

@@ -7,10 +7,6 @@ import { listen } from "../listen.ts";
 import { ask, fragment, nodePath } from "./ask.ts";
 import { send, fieldOf, pane, section, settle, shown } from "./fields.ts";
 import { show } from "./refresh.ts";
-import "./rows.ts";
-import "./files.ts";
-import "./models.ts";
-import "./credentials.ts";
 
 let selected: string[] = [];
 let wantedField: string | undefined; // a field to focus once its node is shown
@@ -30,6 +26,7 @@ async function load(): Promise<void> {
   loading?.abort();
   const stop = (loading = new AbortController()), [node] = selected;
   if (selected.length > 1) return several();
+  if (node && !readonly) void import("./controls.ts");
   if (node && canvas.sync.adds(node)) return soon(); // once it is saved, load runs again
   const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
   if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // unsaved changes come first; once they are saved, load runs again
