@@ -110,6 +110,29 @@ func TestCanvas_templatesTakeAWire(t *testing.T) {
 	p.Saved()
 }
 
+// A text that cannot be read is kept while another node is shown, and listed.
+func TestCanvas_keepsUnreadTexts(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	setDraft(h, id, `{"schema": "sluice.flow/v1", "name": "Shout", "nodes": [
+		{"id": "word", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "word", "type": "json"}},
+		{"id": "loud", "kind": "output", "position": {"x": 400, "y": 0}, "config": {"name": "loud"}}
+	], "edges": [{"from": "word.value", "to": "loud.value"}]}`)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	const field = `document.querySelector("#inspector [data-set=default]")`
+	webtest.Value[bool](p, `(canvas.selection.set(["word"]), true)`)
+	p.Until(field)
+	webtest.Value[bool](p, `(() => { const f = `+field+`; f.closest("details")?.setAttribute("open", ""); const c = f.querySelector("textarea, input:not([type=hidden])"); c.value = '{"a": '; c.dispatchEvent(new Event("input", { bubbles: true })); canvas.selection.set(["loud"]); return true; })()`)
+	p.Until(`document.querySelector("#inspector [data-node=loud]")`)
+	p.Until(`document.querySelector("#problems [data-jump=word]")?.textContent.includes("Not saved") && document.getElementById("problem-count").textContent === "1"`)
+	webtest.Value[bool](p, `(canvas.selection.set(["word"]), true)`)
+	p.Until(field + `?.hasAttribute("data-unread") && ` + field + `.querySelector("textarea, input:not([type=hidden])").value === '{"a": '`)
+	webtest.Value[bool](p, `(() => { const c = `+field+`.querySelector("textarea, input:not([type=hidden])"); c.value = '{"a": 1}'; c.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
+	p.Until(`canvas.draft.nodes.get("word").config.default?.a === 1 && !document.querySelector("#problems [data-jump=word]")`)
+	p.Saved()
+}
+
 // Single keys work while the canvas has the focus, and only then.
 func TestCanvas_keys(t *testing.T) {
 	t.Parallel()
