@@ -28,6 +28,7 @@ func worksByKeyboard(t *testing.T, b context.Context) {
 	p.want(`document.activeElement.dataset.port`, `"value"`)
 	p.press("Enter") // choose the port, then go to one that fits
 	p.want(`c.taps.pending.node`, `"tone"`)
+	p.want(`c.querySelector(".canvas-hint").textContent`, `"Connecting tone › value: 5 ports fit. Arrows choose, Enter connects, Esc cancels."`)
 	for range 20 {
 		if p.text(`document.activeElement.dataset.nodeid + "." + document.activeElement.dataset.port`) == "write.tone" {
 			break
@@ -35,7 +36,9 @@ func worksByKeyboard(t *testing.T, b context.Context) {
 		p.press("Down")
 	}
 	p.want(`document.activeElement.dataset.nodeid + "." + document.activeElement.dataset.port`, `"write.tone"`)
+	p.until(`c.querySelector(".canvas-live").textContent === "write › tone"`)
 	p.press("Enter")
+	p.want(`c.querySelector(".canvas-hint")`, `null`)
 	p.saved()
 	if !s.has(testEdge{"tone.value", "write.tone"}) {
 		t.Fatalf("the server has %v", s.now().Edges)

@@ -156,6 +156,12 @@ func TestCanvas_keys(t *testing.T) {
 	p.Click("#palette-search")
 	p.Press("Enter")
 	p.Until(`canvas.draft.nodes.has("template")`)
+	p.Want(`[...canvas.scene.boxes.keys()].filter((id) => id !== "template").some((id) => { const a = canvas.scene.box(id), b = canvas.scene.box("template"); return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height; })`, `false`)
+	p.Press("/") // in the canvas: the next node comes right of the selected one
+	p.Until(`document.getElementById("chooser")?.open`)
+	p.Write("sentim")
+	p.Press("Enter")
+	p.Until(`canvas.draft.nodes.has("sentiment") && canvas.draft.position("sentiment").x === Math.round((canvas.draft.position("template").x + 300) / 10) * 10`)
 	p.Want(`document.getElementById("palette-search").value === "" && document.querySelectorAll("#palette [hidden]:not(.none)").length === 0`, `true`)
 	p.Saved()
 }

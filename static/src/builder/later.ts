@@ -13,7 +13,7 @@ const edits = () => isReady() && !canvas.readonly;
 const pick = async (asked: Asked): Promise<void> => (await lists()).pick(asked);
 
 listen<Asked>(canvas, "canvas:palette", (asked) => void pick(asked));
-command({ name: "palette", title: "Add a node", icon: "plus", hint: "In the center of the canvas", enabled: edits, run: () => void pick({ position: canvas.view.center() }) });
+command({ name: "palette", title: "Add a node", icon: "plus", hint: "Right of the selected node", enabled: edits, run: () => void pick({ position: canvas.view.center() }) });
 command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => edits() && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.center(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });
 command({ name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K", enabled: isReady, run: () => void lists().then((l) => l.all()) });
 command({ name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F", enabled: isReady, run: () => void lists().then((l) => l.find()) });

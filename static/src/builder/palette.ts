@@ -2,7 +2,7 @@
 import type { Edge, Point } from "../canvas/model.ts";
 import { chord } from "../canvas/shortcuts.ts";
 import { canvas, isReady } from "./canvas.ts";
-import { add, addAtCenter, kindOf, place, suits, type Kind } from "./kinds.ts";
+import { add, addNext, kindOf, place, suits, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
 
 const palette = document.getElementById("palette");
@@ -103,7 +103,7 @@ if (palette) {
     const k = kindOf((e.target as Element).closest<HTMLElement>(".kind")?.dataset.kind ?? "");
     if (!k || !isReady()) return; // until the canvas is ready, the form is posted
     e.preventDefault();
-    if (!dragged) addAtCenter(k);
+    if (!dragged) addNext(k);
     dragged = false;
     reset(field);
   });

@@ -1,7 +1,7 @@
 // The floating palette: adds a node at the pointer, at a port or in an edge.
 import type { Attach, Point } from "../canvas/model.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { add, clear, kindOf, kinds, place, recent, suits, takes, type Kind } from "./kinds.ts";
+import { add, clear, kindOf, kinds, place, nextPlace, recent, suits, takes, type Kind } from "./kinds.ts";
 import { unusedName } from "./fill.ts";
 import { ranked, score } from "./match.ts";
 
@@ -34,8 +34,8 @@ function found(fitting: Kind[], words: string): [Kind, string][] {
   return ranked(fitting, (k) => score(words, k.title, k.group, k.summary, k.kind)).map((k) => [k, ""]);
 }
 
-/** choice returns the item of a kind. Without a position on the screen, the node goes where there is space. */
+/** choice returns the item of a kind. The node never lies on another; without a position on the screen it goes to the next place. */
 function choice(k: Kind, heading: string, asked: Asked): Choice {
-  const at = place(asked.position, asked), free = asked.client ? at : clear(at);
+  const at = place(asked.position, asked), free = !asked.client && !asked.edge ? nextPlace() : asked.edge ? at : clear(at);
   return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }, texts(k, asked)) };
 }

@@ -175,6 +175,7 @@ export class Keys {
     if (!list.length) return true;
     const i = list.indexOf(el), next = list[i < 0 ? (by > 0 ? 0 : list.length - 1) : (i + by + list.length) % list.length]!;
     next.focus({ preventScroll: true });
+    if (taps.pending) taps.at(next);
     this.canvas.view.reveal(next.closest<HTMLElement>("article[data-id]")!.dataset.id!);
     return true;
   }

@@ -74,6 +74,7 @@ listen<{ node: string; part?: string }>(canvas, "canvas:open", ({ node, part }) 
 /** focus focuses the field that was asked for, opening the section that it is in. */
 function focus(): void {
   if (wantedField === undefined || !section()) return;
+  if (!wantedField && matchMedia("(max-width: 800px)").matches) { wantedField = undefined; return; } // a keyboard on the screen would cover what was opened
   const field = wantedField ? pane.querySelector<HTMLElement>(`[data-key="${CSS.escape(`set:${wantedField}`)}"]`) : pane.querySelector<HTMLElement>(".ins-part [data-set], [data-put]");
   wantedField = undefined;
   const fold = field?.closest("details");
