@@ -22,7 +22,8 @@ type NodePane struct {
 	Fields, More       []NodeField
 	// Ports are inputs that no field stands for.
 	Ports []PanePort
-	// Names are the ports that {{names}} in its texts made.
+	// Names are the ports that {{names}} in its texts made and that nothing is
+	// connected to; the others stand with their field.
 	Names   []PanePort
 	Failing NodeFailing
 	// Problems are sentences about the node that belong to no field.
@@ -129,8 +130,8 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 		p.Ports = append(p.Ports, PanePort{port, b.feeds(port.Name)})
 	}
 	for _, port := range flow.InputPorts(n, k) {
-		if port.Template {
-			p.Names = append(p.Names, PanePort{port, b.feeds(port.Name)})
+		if port.Template && len(b.feeds(port.Name)) == 0 {
+			p.Names = append(p.Names, PanePort{Port: port})
 		}
 	}
 	p.Failing = b.failing()
