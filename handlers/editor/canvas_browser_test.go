@@ -15,7 +15,7 @@ func TestCanvas_menuStays(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
-	const open = `document.querySelector(".float-menu").matches(":popover-open")`
+	const open = `document.querySelector(".float-menu")?.matches(":popover-open")`
 	at := p.Middle("#node-team header")
 	right := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: at.X, Y: at.Y, Button: input.MouseButtonRight, Buttons: 2, ClickCount: 1}
 	webtest.Send(p, input.DispatchMouseEvent, right)
@@ -77,7 +77,10 @@ func TestCanvas_templatesTakeAWire(t *testing.T) {
 		{"id": "loud", "kind": "template", "position": {"x": 400, "y": 0}, "config": {"template": "Dear"}}
 	], "edges": []}`)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
-	text := func(want string) { p.T.Helper(); p.Until(`canvas.draft.nodes.get("loud").config.template === "` + want + `"`) }
+	text := func(want string) {
+		p.T.Helper()
+		p.Until(`canvas.draft.nodes.get("loud").config.template === "` + want + `"`)
+	}
 	p.Drag(p.Middle(`#node-word [data-side="out"]`), p.Middle(`#node-loud header`))
 	text("Dear {{word}}")
 	p.Until(`canvas.draft.edges.map((e) => e.to).join() === "loud.word"`)

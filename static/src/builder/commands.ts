@@ -28,6 +28,12 @@ onClick(document, "[data-command]", (button, e) => {
   if (!button.matches(":disabled, [aria-disabled=true]") && perform(button.dataset.command!)) e.preventDefault();
 });
 
+// Shortcuts of the canvas (canvas/shortcuts.ts) for commands that have none of their own.
+const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", tidy: "T", open: "E" };
+
+/** keysOfCommand returns the shortcut of a command, to be shown beside it. */
+export function keysOfCommand(c: Command): string | undefined { return c.keys?.split(" ")[0] ?? canvasKeys[c.name]; }
+
 /** chordsOf returns the chords of a command. */
 export function chordsOf(c: Command): string[] { return c.keys?.split(" ") ?? []; }
 

@@ -9,7 +9,6 @@ import "./palette.ts";
 import "./later.ts";
 import "./fill.ts";
 import "./actions.ts";
-import "./menu.ts";
 import "./bar.ts";
 import "./rename.ts";
 import "./problems.ts";

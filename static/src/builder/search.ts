@@ -1,10 +1,9 @@
 // Ctrl+K searches commands, nodes and pages; Ctrl+F only nodes.
 import { canvas, flowPath } from "./canvas.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { commands } from "./commands.ts";
+import { commands, keysOfCommand } from "./commands.ts";
 import { kindOf } from "./kinds.ts";
 import { score } from "./match.ts";
-import { keysOfCommand } from "./menu.ts";
 import { jump } from "./jump.ts";
 
 const most = 60; // items shown at most

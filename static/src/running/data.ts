@@ -53,7 +53,7 @@ const beforeTip = 150; // ms
 let edgeTimer = 0;
 listen<{ edge?: Edge; client: Point; focus?: boolean }>(canvas, "canvas:edge", ({ edge, client, focus }) => {
   clearTimeout(edgeTimer);
-  edgeTimer = window.setTimeout(() => void import("../builder/lists.ts").then((l) => l.showWire(edge, client, focus)), edge ? beforeTip : 0);
+  edgeTimer = window.setTimeout(() => void import("../builder/extras.ts").then((e) => e.showWire(edge, client, focus)), edge ? beforeTip : 0);
 });
 
 // Pins.
