@@ -36,6 +36,8 @@ func TestCanvasWeight(t *testing.T) {
 	d := bigFlow()
 	p := open(t, browser(t), serveDraft(t, d).URL)
 	p.want(`[c.scene.boxes.size, c.edges.size]`, fmt.Sprintf(`[500,%d]`, len(d.Edges)))
+	p.want(`(() => { const r = c.pane.getBoundingClientRect(); return [...c.scene.elements.values()].every((el) => { const b = el.getBoundingClientRect(); return b.left >= r.left && b.right <= r.right && b.top >= r.top && b.bottom <= r.bottom; }); })()`, `true`) // all of it fits
+	p.want(`c.pane.hasAttribute("data-tiles")`, `true`)
 	if os.Getenv("SLUICE_TEST_MEASURE") != "1" {
 		return
 	}

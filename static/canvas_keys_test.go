@@ -28,6 +28,7 @@ func worksByKeyboard(t *testing.T, b context.Context) {
 	p.want(`document.activeElement.dataset.port`, `"value"`)
 	p.press("Enter") // choose the port, then go to one that fits
 	p.want(`c.taps.pending.node`, `"tone"`)
+	p.want(`c.querySelector(".canvas-hint").textContent`, `"Connecting tone › value: 5 ports fit. Arrows choose, Enter connects, Esc cancels."`)
 	for range 20 {
 		if p.text(`document.activeElement.dataset.nodeid + "." + document.activeElement.dataset.port`) == "write.tone" {
 			break
@@ -35,7 +36,9 @@ func worksByKeyboard(t *testing.T, b context.Context) {
 		p.press("Down")
 	}
 	p.want(`document.activeElement.dataset.nodeid + "." + document.activeElement.dataset.port`, `"write.tone"`)
+	p.until(`c.querySelector(".canvas-live").textContent === "write › tone"`)
 	p.press("Enter")
+	p.want(`c.querySelector(".canvas-hint")`, `null`)
 	p.saved()
 	if !s.has(testEdge{"tone.value", "write.tone"}) {
 		t.Fatalf("the server has %v", s.now().Edges)
@@ -148,6 +151,14 @@ func renamesAndPins(t *testing.T, b context.Context) {
 	p.click(p.head("write"))
 	p.press("F2", "P")
 	p.want(`[heard.open.at(-1), heard.pin]`, `[{"node":"write","part":"label"},[{"nodes":["write"]}]]`)
+	p.eval(`c.keys.focus("tone")`) // another node is selected: keys for one node mean the focused one
+	p.press("F2")
+	p.want(`heard.open.at(-1)`, `{"node":"tone","part":"label"}`)
+	p.press("E")
+	p.want(`heard.open.at(-1).node`, `"tone"`)
+	p.eval(`(() => { const b = document.createElement("button"); c.querySelector("#node-tone header").append(b); })()`) // as the mark of a problem
+	p.press("Enter")
+	p.want(`document.activeElement.dataset.port`, `"value"`)
 }
 
 func pastesWithEdges(t *testing.T, b context.Context) {

@@ -67,6 +67,7 @@ func adoptsNodes(t *testing.T, b context.Context) {
 	p.want(`[...c.querySelectorAll("article")].filter((a) => a.tabIndex === 0).length`, `1`)
 	p.want(`c.querySelector("#node-write").getAttribute("aria-label")`, `"write, chat, 2 inputs, 1 connected"`)
 	p.want(`c.querySelector('[data-edge="ticket.value>write.prompt"]').getAttribute("aria-label")`, `"Edge from ticket output value to write input prompt"`)
+	p.want(`parseFloat(getComputedStyle(c.grid).backgroundSize)`, `20`) // the dots are there before the first zoom
 	p.want(`[...c.querySelectorAll(".canvas-edge-line")].every((l) => l.getTotalLength() > 20)`, `true`)
 	p.want(`c.querySelector('#node-write [data-port="tone"]').hasAttribute("data-linked")`, `false`)
 	p.want(`c.querySelector('#node-write [data-port="prompt"]').hasAttribute("data-linked")`, `true`)

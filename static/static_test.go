@@ -122,6 +122,15 @@ func TestEditorSize(t *testing.T) {
 	for _, file := range parts {
 		size += eager(t, file, seen)
 	}
+	preloaded := map[string]bool{app: true}
+	for _, path := range BuilderScripts() {
+		preloaded[strings.TrimPrefix(path, Prefix)] = true
+	}
+	for file := range seen {
+		if strings.HasSuffix(file, ".js") && !preloaded[file] || len(preloaded) > len(seen) {
+			t.Errorf("the builder preloads %v, and needs %v", preloaded, seen)
+		}
+	}
 	t.Logf("the first download of the editor is %d bytes compressed", size)
 	if size > limit {
 		t.Errorf("that is more than %d", limit)

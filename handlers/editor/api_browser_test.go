@@ -33,6 +33,7 @@ func TestAPIPane(t *testing.T) {
 	p.Until(`document.querySelector("#save-state").dataset.state === "saved" && document.querySelector("#canvas").sync.rev > 0`)
 	p.Want(`performance.getEntriesByType("resource").filter((e) => e.name.includes("/api")).length`, "0")
 	p.Want(`document.querySelector("#flow-api a").getAttribute("href")`, `"/flows/`+id+`/api"`)
+	webtest.Value[bool](p, `(canvas.keys.focus("ticket"), true)`)
 	p.Press("A")
 	p.Until(`document.querySelector("#tab-api").getAttribute("aria-selected") === "true"`)
 	p.Until(`document.querySelector("#api-field-tone .tag")?.textContent === "in v2"`)

@@ -18,6 +18,7 @@ func (s *Server) builderRoutes() []route {
 		{http.MethodGet, "/flows/:flow/problems", web.Viewer, onDraft((*call).showProblems)},
 		{http.MethodGet, "/flows/:flow/outline", web.Viewer, web.With((*call).findShown, (*call).showOutline)},
 		{http.MethodGet, "/flows/:flow/face", web.Viewer, web.With((*call).findShown, (*call).showFace)},
+		{http.MethodGet, "/flows/:flow/wire", web.Viewer, (*call).showWire},
 		{http.MethodGet, "/flows/:flow/ops", web.Viewer, (*call).missedOps},
 		{http.MethodPost, "/flows/:flow/ops", web.Editor, (*call).applyOps},
 		{http.MethodGet, "/flows/:flow/events", web.Viewer, streaming(web.OnFlow((*call).flowEvents))},

@@ -130,4 +130,7 @@ func TestBuilder_onAPhone(t *testing.T) {
 	}
 	p.Click(`[data-command="show-canvas"]`)
 	p.Until(`document.getElementById("outline").offsetParent === null`)
+	p.Click(".add-node")
+	p.Until(`document.getElementById("chooser")?.open`)
+	p.Press("Escape")
 }

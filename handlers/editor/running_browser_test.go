@@ -23,6 +23,7 @@ func TestRunInTheBuilder(t *testing.T) {
 	p := runChromium(b, "/flows/"+id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 
+	p.Eval(`window.heights = JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight))`)
 	p.Click("#run-button")
 	p.Until(`document.querySelector("#run-dialog").open`)
 	p.Eval(`document.querySelector("#run-form").requestSubmit()`)
@@ -33,7 +34,13 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Until(`document.querySelector(".run-bar")?.dataset.state === "succeeded"`)
 	p.Until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector("#node-ask").dataset.state === "skipped"`)
 	p.Until(`document.querySelector("#node-team meter") && document.querySelector("#node-reply .result-text").textContent.includes("charged twice")`)
-	p.Until(`document.querySelector("#node-team .node-badge").textContent.includes("ms")`)
+	p.Until(`/ms|s$/.test(document.querySelector("#node-team .node-badge").title)`)
+	p.Until(`JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight)) === window.heights && document.querySelector("#node-reply [data-result]").offsetHeight === 46`) // a run moves nothing
+	p.Eval(`(() => { const c = document.querySelector("#canvas"), line = c.edges.path("words.text>reply.value"), m = line.getPointAtLength(line.getTotalLength() / 2).matrixTransform(line.getScreenCTM()); document.elementFromPoint(m.x, m.y + 4).dispatchEvent(new PointerEvent("pointerover", { bubbles: true, clientX: m.x, clientY: m.y })); })()`)
+	p.Until(`document.querySelector(".wire-tip:not([hidden])")?.textContent.includes("charged twice") && document.querySelectorAll("[data-port][data-pointed]").length === 2`)
+	p.Look("run-wire")
+	p.Eval(`document.querySelector("#canvas").selection.set(["reply"])`)
+	p.Until(`document.querySelector("#node-reply .result").offsetHeight > 46 && JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight)) === window.heights`) // an overlay
 	p.WantLate()
 
 	p.Eval(`document.querySelector("#canvas").selection.set(["reply"]); document.querySelector("#drawer-fold").click(); document.querySelector("#tab-data").click()`)
@@ -46,7 +53,7 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Until(`document.querySelector("#node-team")?.dataset.state === "succeeded" && document.querySelector(".run-bar") !== null`)
 	p.Eval(`window.before = document.querySelector(".run-bar").dataset.run; document.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true, bubbles: true}))`)
 	p.Until(`document.querySelector(".run-bar") && document.querySelector(".run-bar").dataset.run !== window.before && document.querySelector(".run-bar").dataset.state === "succeeded"`)
-	p.Eval(`document.querySelector("#canvas").selection.set(["words"]); document.activeElement.blur(); document.dispatchEvent(new KeyboardEvent("keydown", {key: "p", bubbles: true}))`)
+	p.Eval(`document.querySelector("#canvas").selection.set(["words"]); document.querySelector("#canvas").keys.focus("words"); document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "p", bubbles: true}))`)
 	p.Until(`document.querySelector("#node-words [data-pinned]") !== null`)
 	p.Look("run-pinned")
 	if os.Getenv("SLUICE_PICTURES") == "" {

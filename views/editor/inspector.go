@@ -21,7 +21,10 @@ type NodePane struct {
 	Disabled, ReadOnly bool
 	Fields, More       []NodeField
 	// Ports are inputs that no field stands for.
-	Ports   []PanePort
+	Ports []PanePort
+	// Names are the ports that {{names}} in its texts made and that nothing is
+	// connected to; the others stand with their field.
+	Names   []PanePort
 	Failing NodeFailing
 	// Problems are sentences about the node that belong to no field.
 	Problems []string
@@ -125,6 +128,11 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 	}
 	for _, port := range k.Inputs {
 		p.Ports = append(p.Ports, PanePort{port, b.feeds(port.Name)})
+	}
+	for _, port := range flow.InputPorts(n, k) {
+		if port.Template && len(b.feeds(port.Name)) == 0 {
+			p.Names = append(p.Names, PanePort{Port: port})
+		}
 	}
 	p.Failing = b.failing()
 	p.Problems = b.problems[""]

@@ -23,6 +23,8 @@ type PaletteKind struct {
 	Named   bool       `json:"named,omitempty"` // it needs a name that no other node of the kind has
 	In      [][]string `json:"in"`              // name and type of each port
 	Out     [][]string `json:"out"`
+	// Templates are the fields in which {{names}} stand for values of edges.
+	Templates []string `json:"templates,omitempty"`
 }
 
 // PaletteOf sorts kinds into the groups of the palette. Kinds of a group that
@@ -54,6 +56,11 @@ func paletteKind(k *flow.Kind) PaletteKind {
 	for _, in := range flow.InputPorts(&flow.Node{Kind: k.Name}, k) {
 		if f := k.Field(in.Name); f == nil || !f.More {
 			p.In = append(p.In, []string{in.Name, portType(in.Type)})
+		}
+	}
+	for i := range k.Fields {
+		if k.Fields[i].Template {
+			p.Templates = append(p.Templates, k.Fields[i].Name)
 		}
 	}
 	for _, out := range k.Outputs {

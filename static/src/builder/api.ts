@@ -39,6 +39,7 @@ function showNode(node: string): boolean {
   if (!canvas.scene.elements.has(node)) return false;
   if (perform("show-canvas")) sheet(false);
   canvas.selection.set([node]);
+  showTab("api"); // selecting a node shows it
   bring(node);
   return true;
 }

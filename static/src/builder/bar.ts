@@ -19,7 +19,7 @@ function put(): void {
   const { nodes } = canvas.selection;
   if (!bar || !nodes.size || canvas.drag.active || readonly) return hide();
   const b = canvas.scene.bounds(nodes), [tx, ty, k] = canvas.view.transform, { clientWidth: w, clientHeight: h } = canvas.pane;
-  const left = b.x * k + tx, top = b.y * k + ty, right = left + b.width * k, bottom = top + b.height * k;
+  const left = b.x * k + tx, top = Math.min(b.y, ...titles(nodes)) * k + ty, right = left + b.width * k, bottom = (b.y + b.height) * k + ty;
   if (right < 0 || bottom < 0 || left > w || top > h) return hide();
   bar.hidden = false;
   bar.querySelector<HTMLElement>("[data-several]")!.hidden = nodes.size < 2;
@@ -27,6 +27,11 @@ function put(): void {
   const fits = top - bar.offsetHeight - above >= gap;
   const y = fits ? top - bar.offsetHeight - above : Math.min(bottom + above, h - bar.offsetHeight - gap);
   bar.style.transform = `translate(${Math.round(x)}px,${Math.round(y)}px)`;
+}
+
+/** titles returns the tops of the frames around selected nodes, whose titles must stay visible. */
+function titles(nodes: ReadonlySet<string>): number[] {
+  return [...new Set([...nodes].map((id) => canvas.draft.groupOf(id)?.id))].map((g) => (g ? canvas.groups.box(g)?.y : undefined) ?? Infinity);
 }
 
 function hide(): void { if (bar) bar.hidden = true; }

@@ -28,15 +28,21 @@ onClick(document, "[data-command]", (button, e) => {
   if (!button.matches(":disabled, [aria-disabled=true]") && perform(button.dataset.command!)) e.preventDefault();
 });
 
+// Shortcuts of the canvas (canvas/shortcuts.ts) for commands that have none of their own.
+const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", tidy: "T", open: "E" };
+
+/** keysOfCommand returns the shortcut of a command, to be shown beside it. */
+export function keysOfCommand(c: Command): string | undefined { return c.keys?.split(" ")[0] ?? canvasKeys[c.name]; }
+
 /** chordsOf returns the chords of a command. */
 export function chordsOf(c: Command): string[] { return c.keys?.split(" ") ?? []; }
 
 // The canvas handles its own keys first. Keys without a modifier work only while
-// the canvas or nothing has the focus.
+// the canvas has the focus.
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   const pressed = chord(event), plain = !/^(Ctrl|Alt)\+/.test(pressed);
-  if (plain && !resting()) return;
+  if (plain && !inCanvas()) return;
   const c = [...all.values()].find((c) => chordsOf(c).includes(pressed) && ready(c));
   if (!c || (inField(event.target) && ownOfFields.has(pressed)) || document.querySelector("dialog:modal")) return;
   event.preventDefault();
@@ -51,8 +57,8 @@ function inField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select") || !!target.closest(".cm-editor"));
 }
 
-/** resting reports whether no control has the focus. Single keys are shortcuts only then, so that they do not disturb typing or speech input (WCAG 2.1.4). */
-function resting(): boolean {
+/** inCanvas reports whether the canvas has the focus. Single keys are shortcuts only then, so that they do not disturb typing or speech input (WCAG 2.1.4). */
+function inCanvas(): boolean {
   const at = document.activeElement;
-  return !at || at === document.body || (!inField(at) && !!at.closest("[role=application]"));
+  return !!at && !inField(at) && !!at.closest("[role=application]");
 }

@@ -6,10 +6,11 @@ import { canvas } from "./canvas.ts";
 import { freeName } from "./match.ts";
 
 type Named = [name: string, type: PortType];
-/** Kind is a node kind. named: its nodes need a unique name. */
-export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; in: Named[]; out: Named[] };
+/** Kind is a node kind. named: its nodes need a unique name. templates: its fields with {{names}}. */
+export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; templates?: string[]; in: Named[]; out: Named[] };
 
-const width = 220, height = 90; // approximate size of a node in flow units
+const width = 220, height = 160; // approximate size of a new node in flow units
+const apart = 80, beside = 20; // flow units to the node that it stands right of, and to any other
 
 /** kinds lists all kinds in the order of the palette. */
 export const kinds: Kind[] = JSON.parse(document.querySelector("script.kinds")?.textContent ?? "[]");
@@ -20,11 +21,11 @@ export function suits(k: Kind, attach: Attach): boolean {
   if (attach.edge) return suitsEdge(k, attach.edge);
   const { port } = attach;
   if (!port) return true;
-  return port.side === "out" ? takes(k, port.type) : gives(k, port.type);
+  return port.side === "out" ? takes(k, port.type) || !!k.templates : gives(k, port.type);
 }
 
 // takes and gives report whether a kind has an input or output of a matching type.
-const takes = (k: Kind, type: PortType) => k.in.some(([, t]) => fits(type, t));
+export const takes = (k: Kind, type: PortType) => k.in.some(([, t]) => fits(type, t));
 const gives = (k: Kind, type: PortType) => k.out.some(([, t]) => fits(t, type));
 
 /** suitsEdge reports whether a node of the kind can be inserted into the edge. */
@@ -36,30 +37,33 @@ function suitsEdge(k: Kind, e: Edge): boolean {
 /** place returns the position of a new node beside the port that it is connected to. */
 export function place(at: Point, attach: Attach): Point {
   const dx = attach.port ? (attach.port.side === "out" ? 0 : -width) : -width / 2;
-  return snapPoint({ x: at.x + dx, y: at.y - height / 2 });
+  return snapPoint({ x: at.x + dx, y: at.y - 45 });
 }
 
 /** clear returns the position, moved down until it is free. */
 export function clear(at: Point): Point {
   const boxes = [...canvas.scene.boxes.keys()].map((id) => canvas.scene.box(id)!);
-  const taken = (p: Point) => boxes.some((b) => p.x < b.x + b.width && p.x + width > b.x && p.y < b.y + b.height && p.y + height > b.y);
+  const taken = (p: Point) => boxes.some((b) => p.x < b.x + b.width + beside && p.x + width + beside > b.x && p.y < b.y + b.height + beside && p.y + height + beside > b.y);
   let p = snapPoint(at);
   for (let i = 0; i < 50 && taken(p); i++) p = { x: p.x, y: p.y + 40 };
   return p;
 }
 
 /** add adds a node of a kind and selects it. It returns the ID. */
-export function add(k: Kind, at: Point, attach: Attach = {}): string {
-  const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : {} };
+export function add(k: Kind, at: Point, attach: Attach = {}, config: Record<string, unknown> = {}): string {
+  const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : config };
   remember(k.kind);
   return canvas.insert(node, attach);
 }
 
-/** addAtCenter adds a node in the center of the view. */
-export function addAtCenter(k: Kind): string {
-  const c = canvas.view.center();
-  return add(k, clear({ x: c.x - width / 2, y: c.y - height / 2 }));
+/** nextPlace returns where a node goes without a pointer: right of the selected one, as flows are read, or else in the center of the view. */
+export function nextPlace(): Point {
+  const [id] = canvas.selection.nodes, c = canvas.view.center(), b = canvas.selection.nodes.size === 1 ? canvas.scene.box(id!) : undefined;
+  return clear(b ? { x: b.x + b.width + apart, y: b.y } : { x: c.x - width / 2, y: c.y - height / 2 });
 }
+
+/** addNext adds a node at the next place. */
+export function addNext(k: Kind): string { return add(k, nextPlace()); }
 
 // Recently used kinds come first in the floating palette.
 const recentKey = "builder:recent", recentMost = 5;

@@ -3,20 +3,19 @@
 import type { Edge, FlowNode, Point } from "../canvas/model.ts";
 import { step } from "../arrows.ts";
 import { icon } from "../icon.ts";
-import { listen } from "../listen.ts";
 import { canvas } from "./canvas.ts";
-import { command, commands, perform, type Command } from "./commands.ts";
+import { command, commands, keysOfCommand, perform, type Command } from "./commands.ts";
 import { el, keysOf } from "./dom.ts";
 import { withoutEmptySections } from "./match.ts";
 
-type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
+export type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
 
 const ofNode = ["open", "rename", "", "run-to", "run-from", "pin", "disable", "duplicate", "group", "ungroup", "", "delete-reconnect", "delete"];
 const ofEdge = ["insert", "", "delete"];
 const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
 const gap = 8; // pixels kept free at the edges of the window
 
-const sheet = el("div", { class: "float-menu", role: "menu", popover: "auto", "aria-label": "Actions" });
+const sheet = el("div", { class: "float-menu", role: "menu", popover: "manual", "aria-label": "Actions" });
 document.body.append(sheet);
 let back: Element | null = null; // what had the focus before
 let edge: Edge | undefined;
@@ -24,33 +23,27 @@ let at: Point | undefined;
 
 command({ name: "insert", title: "Insert a node here", icon: "plus", enabled: () => !canvas.readonly && !!edge && canvas.draft.hasEdge(edge), run: () => canvas.palette(at, { edge }) });
 
-listen<Asked>(canvas, "canvas:menu", (asked, e) => {
+/** showMenu shows the menu of what was asked for. */
+export function showMenu(asked: Asked): void {
   const nodes = asked.nodes.length > 0 && !asked.edges.length;
   edge = nodes ? undefined : asked.edges[0];
   at = asked.client;
   if (nodes && !canvas.selection.nodes.size) canvas.selection.set(asked.nodes);
-  if (open(nodes ? ofNode : edge ? ofEdge : ofNothing, asked.client)) e.preventDefault();
-});
+  open(nodes ? ofNode : edge ? ofEdge : ofNothing, asked.client);
+}
 
-/** open shows the menu with the commands that are enabled, and reports whether there is any. */
-function open(names: string[], client: Point | undefined): boolean {
+/** open shows the menu with the commands that are enabled. */
+function open(names: string[], client: Point | undefined): void {
   const known = new Map(commands().map((c) => [c.name, c]));
   const items = names.map((n) => (n ? known.get(n) : null)).filter((c) => c !== undefined);
   sheet.replaceChildren(...withoutEmptySections(items).map((c) => (c ? item(c) : el("hr"))));
-  if (!sheet.querySelector("button")) return false;
+  if (!sheet.querySelector("button")) return;
   back = document.activeElement;
   sheet.showPopover();
   const p = client ?? { x: innerWidth / 2, y: innerHeight / 2 };
   Object.assign(sheet.style, { left: `${Math.min(p.x, innerWidth - sheet.offsetWidth - gap)}px`, top: `${Math.max(gap, Math.min(p.y, innerHeight - sheet.offsetHeight - gap))}px` });
   sheet.querySelector("button")!.focus();
-  return true;
 }
-
-// Shortcuts of the canvas (canvas/shortcuts.ts) for commands that have none of their own.
-const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", tidy: "T", open: "E" };
-
-/** keysOfCommand returns the shortcut of a command, to be shown beside it. */
-export function keysOfCommand(c: Command): string | undefined { return c.keys?.split(" ")[0] ?? canvasKeys[c.name]; }
 
 function item(c: Command): HTMLElement {
   const keys = keysOfCommand(c), title = c.name === "disable" ? disableWord() : c.title;
@@ -63,6 +56,12 @@ function item(c: Command): HTMLElement {
 function disableWord(): string {
   return canvas.chosen().some((id) => !(canvas.draft.nodes.get(id) as FlowNode | undefined)?.disabled) ? "Disable" : "Enable";
 }
+
+// The popover is manual: a right click or a long press opens it between the press
+// and the release, and an automatic popover takes that release for a click outside
+// of it and closes again.
+document.addEventListener("pointerdown", (e) => { if (!sheet.contains(e.target as Node)) sheet.hidePopover(); }, { capture: true });
+addEventListener("blur", () => sheet.hidePopover());
 
 /** close hides the menu and returns the focus to where it was. */
 function close(): void {

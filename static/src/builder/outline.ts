@@ -7,7 +7,7 @@ import { nodeOf } from "../canvas/model.ts";
 import { listen, onClick } from "../listen.ts";
 import { asShown, builder, canvas, flowPath, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
-import { addAtCenter, kindOf } from "./kinds.ts";
+import { addNext, kindOf } from "./kinds.ts";
 import { keep, kept } from "./dom.ts";
 
 const pause = 120; // ms to debounce requests after edits
@@ -89,7 +89,7 @@ document.addEventListener("submit", (e) => {
 function add(kind: string): void {
   const k = kindOf(kind);
   if (!k) return;
-  opened = addAtCenter(k);
+  opened = addNext(k);
 }
 
 /** opsOf returns the operations of a form, whose fields are named like their members. */

@@ -1,7 +1,8 @@
 // The palette at the side: search, click to add in the center, or drag.
 import type { Edge, Point } from "../canvas/model.ts";
+import { chord } from "../canvas/shortcuts.ts";
 import { canvas, isReady } from "./canvas.ts";
-import { add, addAtCenter, kindOf, place, suits, type Kind } from "./kinds.ts";
+import { add, addNext, kindOf, place, suits, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
 
 const palette = document.getElementById("palette");
@@ -23,14 +24,17 @@ function search(words: string): void {
   palette!.querySelector<HTMLElement>(".none")!.hidden = any;
 }
 
+/** reset shows all kinds again. */
+function reset(field: HTMLInputElement): void { field.value = ""; search(""); }
+
 /** buttons returns the kinds that are shown. */
 function buttons(): HTMLElement[] { return [...palette!.querySelectorAll<HTMLElement>(".kind")].filter((b) => !b.closest("[hidden]")); }
 
 /** walk moves the focus between the search field and the kinds; Enter in the field adds the first match. */
 function walk(e: KeyboardEvent, field: HTMLInputElement): void {
   const all = buttons(), at = all.indexOf(document.activeElement as HTMLElement);
-  if (e.key === "Enter" && document.activeElement === field) { e.preventDefault(); all[0]?.click(); return; }
-  if (e.key === "Escape" && field.value) { e.preventDefault(); field.value = ""; search(""); field.focus(); return; }
+  if (chord(e) === "Enter" && document.activeElement === field) { e.preventDefault(); all[0]?.click(); return; }
+  if (e.key === "Escape" && field.value) { e.preventDefault(); reset(field); field.focus(); return; }
   const next = e.key === "ArrowDown" ? at + 1 : e.key === "ArrowUp" ? at - 1 : undefined;
   if (next === undefined) return;
   e.preventDefault();
@@ -99,7 +103,8 @@ if (palette) {
     const k = kindOf((e.target as Element).closest<HTMLElement>(".kind")?.dataset.kind ?? "");
     if (!k || !isReady()) return; // until the canvas is ready, the form is posted
     e.preventDefault();
-    if (!dragged) addAtCenter(k);
+    if (!dragged) addNext(k);
     dragged = false;
+    reset(field);
   });
 }

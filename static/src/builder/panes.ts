@@ -27,6 +27,24 @@ listen<{ part?: string }>(canvas, "canvas:open", ({ part }) => {
   showTab("node");
   sheet(true);
 });
+// Selecting a node shows it, whatever tab is open; deselecting returns to that
+// tab, unless another was chosen meanwhile.
+const bar = document.querySelector<HTMLElement>("#pane [role=tablist]");
+const openTab = () => bar?.querySelector<HTMLElement>("[aria-selected=true]");
+let before: HTMLElement | undefined; // the tab to return to
+
+listen<{ nodes: string[] }>(canvas, "canvas:select", ({ nodes }) => {
+  if (nodes.length && openTab()?.id !== "tab-node") {
+    before = openTab() ?? undefined;
+    showTab("node");
+  } else if (!nodes.length) {
+    before?.click();
+    before = undefined;
+  }
+});
+bar?.addEventListener("click", (e) => { if (e.isTrusted) before = undefined; });
+bar?.addEventListener("keydown", () => { before = undefined; });
+
 command({ name: "close-pane", title: "Close node pane", enabled: () => builder.hasAttribute("data-sheet") && small.matches, run: () => { sheet(false); canvas.keys.focus(canvas.chosen()[0]); } });
 command({ name: "show-runs", title: "Show runs", icon: "history", run: () => { showTab("runs"); sheet(true); } });
 

@@ -1,24 +1,26 @@
 // The floating palette: adds a node at the pointer, at a port or in an edge.
 import type { Attach, Point } from "../canvas/model.ts";
-import { listen } from "../listen.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { canvas, isReady } from "./canvas.ts";
-import { command } from "./commands.ts";
-import { add, clear, kindOf, kinds, place, recent, suits, type Kind } from "./kinds.ts";
+import { add, clear, kindOf, kinds, place, nextPlace, recent, suits, takes, type Kind } from "./kinds.ts";
+import { unusedName } from "./fill.ts";
 import { ranked, score } from "./match.ts";
 
-type Asked = Attach & { position: Point; client?: Point };
-
-listen<Asked>(canvas, "canvas:palette", pick);
+export type Asked = Attach & { position: Point; client?: Point };
 
 /** pick opens the list with the kinds that fit. */
-function pick(asked: Asked): void {
+export function pick(asked: Asked): void {
   const fitting = kinds.filter((k) => suits(k, asked));
   const what = asked.port ? `Nodes that fit ${asked.port.node}.${asked.port.name}` : asked.edge ? "Nodes that fit this edge" : "Add a node";
   choose({
     label: what, placeholder: `${what}…`, none: asked.port || asked.edge ? "No matching node fits here." : "No matches.", at: asked.client,
     choices: (words) => (words.trim() ? found(fitting, words) : offered(fitting)).map(([k, heading]) => choice(k, heading, asked)),
   });
+}
+
+/** texts returns the config of a node that takes the dropped edge in a template: one without a port that fits, and the template itself. */
+function texts(k: Kind, { port }: Asked): Record<string, unknown> {
+  const [field] = k.templates ?? [];
+  return field && port?.side === "out" && (k.kind === "template" || !takes(k, port.type)) ? { [field]: `{{${unusedName(port)}}}` } : {};
 }
 
 /** offered returns the kinds that fit, with recently used ones first. */
@@ -32,11 +34,8 @@ function found(fitting: Kind[], words: string): [Kind, string][] {
   return ranked(fitting, (k) => score(words, k.title, k.group, k.summary, k.kind)).map((k) => [k, ""]);
 }
 
-/** choice returns the item of a kind. Without a position on the screen, the node goes where there is space. */
+/** choice returns the item of a kind. The node never lies on another; without a position on the screen it goes to the next place. */
 function choice(k: Kind, heading: string, asked: Asked): Choice {
-  const at = place(asked.position, asked), free = asked.client ? at : clear(at);
-  return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };
+  const at = place(asked.position, asked), free = !asked.client && !asked.edge ? nextPlace() : asked.edge ? at : clear(at);
+  return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }, texts(k, asked)) };
 }
-
-command({ name: "palette", title: "Add a node", icon: "plus", hint: "In the center of the canvas", enabled: () => isReady() && !canvas.readonly, run: () => pick({ position: canvas.view.center() }) });
-command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => isReady() && !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.center(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });

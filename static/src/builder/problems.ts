@@ -13,12 +13,12 @@ function show(text: string | undefined): void {
   const field = list.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.jump : undefined;
   list.replaceWith(fresh);
   if (field) fresh.querySelector<HTMLElement>(`[data-jump="${CSS.escape(field)}"]`)?.focus({ preventScroll: true });
-  count();
+  showProblemCount();
   mark();
 }
 
-/** count updates the number on the tab. */
-function count(): void {
+/** showProblemCount updates the number on the tab. */
+export function showProblemCount(): void {
   const n = document.querySelectorAll("#problems li").length, badge = document.getElementById("problem-count");
   if (badge) badge.textContent = n ? String(n) : "";
 }
@@ -45,4 +45,4 @@ function paint(article: HTMLElement, problems: string[]): void {
 }
 
 listen<{ problems?: string }>(canvas, "canvas:acked canvas:remote", ({ problems }) => show(problems));
-void whenReady.then(count);
+void whenReady.then(showProblemCount);

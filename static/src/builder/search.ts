@@ -1,10 +1,9 @@
 // Ctrl+K searches commands, nodes and pages; Ctrl+F only nodes.
-import { canvas, flowPath, isReady } from "./canvas.ts";
+import { canvas, flowPath } from "./canvas.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { command, commands } from "./commands.ts";
+import { commands, keysOfCommand } from "./commands.ts";
 import { kindOf } from "./kinds.ts";
 import { score } from "./match.ts";
-import { keysOfCommand } from "./menu.ts";
 import { jump } from "./jump.ts";
 
 const most = 60; // items shown at most
@@ -39,11 +38,6 @@ function ranked(words: string, ...lists: { n: number; c: Choice }[][]): Choice[]
   return lists.flat().sort((a, b) => b.n - a.n).map((x) => ({ ...x.c, heading: "" })).slice(0, most);
 }
 
-command({
-  name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K", enabled: isReady,
-  run: () => choose({ label: "Search commands, nodes and pages", placeholder: "Type a command or search…", none: "No matches.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) }),
-});
-command({
-  name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F", enabled: isReady,
-  run: () => choose({ label: "Find a node", placeholder: "Name, kind or setting…", none: "No matches.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) }),
-});
+/** all searches everything; find only the nodes. */
+export const all = (): void => choose({ label: "Search commands, nodes and pages", placeholder: "Type a command or search…", none: "No matches.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) });
+export const find = (): void => choose({ label: "Find a node", placeholder: "Name, kind or setting…", none: "No matches.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) });

@@ -1,7 +1,7 @@
 // The list of shortcuts, generated from the commands and the canvas.
 import { icon } from "../icon.ts";
-import { canvas, isReady } from "./canvas.ts";
-import { chordsOf, command, commands } from "./commands.ts";
+import { canvas } from "./canvas.ts";
+import { chordsOf, commands } from "./commands.ts";
 import { el, keysOf } from "./dom.ts";
 
 const dialog = el("dialog", { class: "dialog shortcuts", id: "shortcuts", "aria-labelledby": "shortcuts-title" });
@@ -26,4 +26,4 @@ function part(title: string, list: { chords: string[]; what: string }[]): HTMLEl
   return el("section", {}, el("h3", {}, title), el("dl", {}, ...lines));
 }
 
-command({ name: "shortcuts", title: "Shortcuts", icon: "keyboard", keys: "?", enabled: isReady, run: () => { fill(); dialog.showModal(); } });
+export function open(): void { fill(); dialog.showModal(); }

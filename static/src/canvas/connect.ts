@@ -134,16 +134,17 @@ export class Connect {
       const to = this.portOf(port);
       if (to && to.node + to.name + to.side !== from.node + from.name + from.side) this.refuse(this.refusalFor(from, to, moving) ?? "");
     } else if (node) this.joinNode(from, node, moving);
-    else if (!el || !this.canvas.pane.contains(el)) return;
+    else if (!el) return;
+    else if (!this.canvas.pane.contains(el)) this.canvas.emit("canvas:fill", { port: from, el, moving }); // perhaps a field of the page
     else if (moving) this.canvas.commit("Disconnect", [{ op: "disconnect", edge: moving }]);
     else this.canvas.palette(client, { port: from });
   }
 
-  /** joinNode connects to the first free port of a node that fits. */
+  /** joinNode connects to the first free port of a node that fits. Without one the page may make one, by a name in a template. */
   joinNode(from: Port, node: string, moving?: Edge): void {
     const free = this.free(from, node, moving);
     if (free) this.join(from, free, moving);
-    else this.refuse(`No free port on ${this.canvas.scene.title(node)} matches ${this.canvas.scene.title(from.node)} › ${from.name}.`);
+    else if (this.canvas.emit("canvas:fill", { port: from, node, moving })) this.refuse(`No free port on ${this.canvas.scene.title(node)} matches ${this.canvas.scene.title(from.node)} › ${from.name}.`);
   }
 
   /** firstFitOps returns the operations that connect a port to the first free port of a node that fits. */

@@ -16,6 +16,7 @@ export interface EdgesContext extends HasScene {
   readonly readonly: boolean;
   readonly groups: { folded(node: string): string | undefined; box(group: string): Box | undefined };
   readonly selection: { forget(key: string): void };
+  emit(name: string, detail: unknown): boolean;
 }
 
 /** HasEdges is the part of a context for drawing nodes and edges. */
@@ -33,6 +34,7 @@ export class Edges {
   private tools = svg("g", { class: "canvas-edge-tools nopan" });
   private aimed: string | undefined; // the key of the highlighted edge
   private shown: string | undefined; // the key of the edge whose tools are shown
+  private pointed: string | undefined; // the key of the edge that is pointed at
 
   constructor(private canvas: EdgesContext, private layer: SVGElement) {
     const plus = svg("g", { class: "canvas-edge-plus", role: "button", "aria-label": "Insert a node here" });
@@ -91,6 +93,21 @@ export class Edges {
     this.element(this.aimed ?? "")?.removeAttribute("data-target");
     this.element(key ?? "")?.setAttribute("data-target", "");
     this.aimed = key;
+  }
+
+  /** point marks the edge that is pointed at, with its two ports, and tells the page, which shows the last value. focus: a port has the focus. */
+  point(key: string | undefined, client: Point = { x: 0, y: 0 }, focus = false): void {
+    if (key === this.pointed) return;
+    this.ring(this.pointed, false);
+    this.ring((this.pointed = key), true);
+    this.canvas.emit("canvas:edge", { edge: this.get(key ?? ""), client, focus });
+  }
+
+  private ring(key: string | undefined, on: boolean): void {
+    const v = key === undefined ? undefined : this.views.get(key), { scene } = this.canvas;
+    if (!v) return;
+    v.group.toggleAttribute("data-pointed", on);
+    for (const port of [scene.port(v.edge.from, "out"), scene.port(v.edge.to, "in")]) if (port) scene.portElement(port)?.toggleAttribute("data-pointed", on);
   }
 
   private draw(key: string): void {

@@ -7,7 +7,7 @@ import type { Committer, Repaintable } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
 import { grid, neighbor, type Box } from "./geometry.ts";
 import type { Groups } from "./groups.ts";
-import { nodeOf, type Point } from "./model.ts";
+import { at, edgeKey, nodeOf, type Point } from "./model.ts";
 import type { Selection } from "./select.ts";
 import { chord, shortcuts, type Commands } from "./shortcuts.ts";
 import type { Taps } from "./taps.ts";
@@ -43,6 +43,7 @@ export class Keys {
   shift = false;
   private tabStop: string | undefined; // the node that Tab focuses
   private sorted: string[] | undefined;
+  private spaced: { node: string | undefined; view: unknown } | undefined; // while Space is down: the focused node, and the view at the press
   private nudged = new Map<string, Point>(); // nodes that arrows moved, and where they were
 
   constructor(private canvas: KeysContext) {}
@@ -67,14 +68,37 @@ export class Keys {
   /** up ends what a held key did: arrows are one step of the history from the first press to the release. */
   private up(e: KeyboardEvent): void {
     if (e.key in arrows) this.settle();
-    if (e.key === " ") this.canvas.view.holdSpace(false);
+    if (e.key === " ") this.endSpace();
+  }
+
+  /** space lets the mouse pan over nodes while the key is down. Whether it selects the focused node is only known at its release. */
+  space(): void {
+    this.spaced ??= { node: this.node, view: this.canvas.view.transform };
+    this.canvas.view.holdSpace(true);
+  }
+
+  /** endSpace selects the node that had the focus, unless the view was panned. */
+  private endSpace(): void {
+    const { node, view } = this.spaced ?? {};
+    this.spaced = undefined;
+    this.canvas.view.holdSpace(false);
+    if (node && view === this.canvas.view.transform) this.canvas.selection.toggle(node);
   }
 
   private focused(e: FocusEvent): void {
     const el = (e.target as Element).closest<HTMLElement>("article[data-id]");
     if (!el) return;
+    this.pointAt(e.target as HTMLElement);
     this.setTabStop(el.dataset.id!);
     if ((e.target as Element).matches(":focus-visible")) this.canvas.view.reveal(el.dataset.id!);
+  }
+
+  /** pointAt points at the edge of a focused port, as hovering it would. */
+  private pointAt(el: HTMLElement): void {
+    const { connect, draft, edges } = this.canvas, p = el.classList.contains(handleClass) && el.matches(":focus-visible") ? connect.portOf(el) : undefined;
+    const [edge] = !p ? [] : p.side === "in" ? draft.edgesInto(at(p)) : draft.edgesFrom(at(p));
+    const r = el.getBoundingClientRect();
+    edges.point(edge && edgeKey(edge), { x: r.x + r.width / 2, y: r.bottom }, true);
   }
 
   /** order returns the visible nodes, starting from the inputs. */
@@ -151,6 +175,7 @@ export class Keys {
     if (!list.length) return true;
     const i = list.indexOf(el), next = list[i < 0 ? (by > 0 ? 0 : list.length - 1) : (i + by + list.length) % list.length]!;
     next.focus({ preventScroll: true });
+    if (taps.pending) taps.at(next);
     this.canvas.view.reveal(next.closest<HTMLElement>("article[data-id]")!.dataset.id!);
     return true;
   }
@@ -159,7 +184,8 @@ export class Keys {
   enter(): boolean {
     const id = this.node;
     if (!id) return false;
-    this.canvas.scene.elements.get(id)!.querySelector<HTMLElement>(controls)?.focus({ preventScroll: true });
+    const el = this.canvas.scene.elements.get(id)!; // ports come first: a node with problems has their button before them
+    (el.querySelector<HTMLElement>("[data-port]") ?? el.querySelector<HTMLElement>(controls))?.focus({ preventScroll: true });
     return true;
   }
 

@@ -7,7 +7,7 @@ import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
 import type { Viewport } from "./viewport.ts";
 
-const width = 180, height = 120; // pixels
+const width = 140, height = 92; // pixels
 const zoomStep = 1.2; // factor per turn of the wheel
 
 /** MinimapContext is what the minimap needs of the canvas. */
@@ -28,6 +28,7 @@ export class Minimap {
   private scale = 1; // flow units per pixel
   private origin: Point = { x: 0, y: 0 }; // the map's upper left corner, in flow units
   private frame = 0;
+  private all: Box = { x: 0, y: 0, width: 0, height: 0 }; // around all nodes
   private dirty = true; // nodes moved, or the scale is out of date
   private stop = new AbortController();
 
@@ -52,7 +53,10 @@ export class Minimap {
 
   /** draw moves the frame of the visible part, and redraws the nodes only when they changed: writing styles is cheap, painting is not. */
   private draw(): void {
-    const seen = this.seen();
+    const seen = this.seen(), all = (this.all = this.dirty ? this.canvas.scene.bounds() : this.all);
+    const whole = all.x >= seen.x && all.y >= seen.y && all.x + all.width <= seen.x + seen.width && all.y + all.height <= seen.y + seen.height;
+    if (this.element.hidden !== whole) this.element.hidden = whole; // it has nothing to tell
+    if (whole) return;
     if (this.dirty) this.drawNodes(seen);
     this.dirty = false;
     const { x, y } = this.origin, { style } = this.view;
@@ -69,7 +73,7 @@ export class Minimap {
 
   /** drawNodes draws all nodes as one path and chooses the scale so that nodes and view fit. */
   private drawNodes(seen: Box): void {
-    const { scene } = this.canvas, all = enclosing([scene.bounds(), seen])!;
+    const { scene } = this.canvas, all = enclosing([this.all, seen])!;
     let d = "";
     for (const id of scene.boxes.keys()) {
       const b = scene.box(id)!;

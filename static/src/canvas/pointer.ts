@@ -54,7 +54,7 @@ export class Pointer {
     }
     pane.addEventListener("pointerdown", (e) => this.down(e), { signal, capture: true });
     pane.addEventListener("pointermove", (e) => this.move(e), o);
-    pane.addEventListener("pointerleave", () => { this.last = undefined; }, o);
+    pane.addEventListener("pointerleave", () => { this.last = undefined; this.canvas.edges.point(undefined); }, o);
     for (const name of ["pointerup", "pointercancel"] as const) addEventListener(name, () => this.up(), { signal, capture: true });
     pane.addEventListener("pointerover", (e) => this.hover(e), o);
     pane.addEventListener("click", (e) => this.click(e), o);
@@ -114,8 +114,9 @@ export class Pointer {
 
   /** hover shows the tools of the edge under the pointer, unless a selected edge shows its own. */
   private hover(e: PointerEvent): void {
+    const el = e.target as Element, key = el.closest("[data-edge]")?.getAttribute("data-edge") ?? (el.closest(".canvas-edge-tools") ? this.canvas.edges.toolsOf : undefined);
+    if (!e.buttons) this.canvas.edges.point(key, { x: e.clientX, y: e.clientY });
     if (e.buttons || this.canvas.selection.edges.size === 1) return;
-    const el = e.target as Element, key = el.closest("[data-edge]")?.getAttribute("data-edge");
     if (key) this.canvas.edges.showTools(key);
     else if (!el.closest(".canvas-edge-tools")) this.canvas.edges.showTools(undefined);
   }
@@ -130,7 +131,11 @@ export class Pointer {
     if (fold) return canvas.groups.fold(fold);
     if (el.closest(".canvas-edge-plus")) return canvas.palette({ x: e.clientX, y: e.clientY }, { edge: canvas.edges.get(canvas.edges.toolsOf ?? "") });
     if (node) return this.clickNode(node, el, add);
-    if (edge) return add ? canvas.selection.toggleEdge(edge) : canvas.selection.set([], [edge]);
+    if (edge) {
+      canvas.edges.point(edge, { x: e.clientX, y: e.clientY }); // a finger does not hover
+      return add ? canvas.selection.toggleEdge(edge) : canvas.selection.set([], [edge]);
+    }
+    canvas.edges.point(undefined);
     if (el.closest(".canvas-edge-tools, .canvas-group-name")) return;
     canvas.taps.cancel();
     if (!add) canvas.selection.clear();

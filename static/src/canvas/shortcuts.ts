@@ -7,8 +7,8 @@ export interface Commands {
   readonly clipboard: { duplicate(nodes: string[]): void };
   readonly groups: { group(): void; ungroup(): void };
   readonly actions: { escape(): void; pin(): boolean };
-  readonly keys: { readonly node: string | undefined; enter(): boolean };
-  readonly view: { zoomBy(factor: number): void; zoomTo(zoom: number): void; fit(nodes?: Iterable<string>): void; holdSpace(on: boolean): void };
+  readonly keys: { readonly node: string | undefined; enter(): boolean; space(): void };
+  readonly view: { zoomBy(factor: number): void; zoomTo(zoom: number): void; fit(nodes?: Iterable<string>): void };
   chosen(): string[];
   erase(reconnect?: boolean): void;
   open(node: string | undefined, part?: string): boolean;
@@ -46,9 +46,9 @@ export const shortcuts: Shortcut[] = [
   { chords: ["Ctrl+Shift+G"], what: "Ungroup", edits: true, run: (c) => c.groups.ungroup() },
   { chords: ["Escape"], what: "Cancel, then clear the selection", run: (c) => c.actions.escape() },
   { chords: ["Enter"], what: "Go to the node's ports", run: (c) => c.keys.enter() },
-  { chords: ["Space"], what: "Select node; hold to pan", run: (c) => space(c) },
-  { chords: ["E"], what: "Open node", run: (c) => c.open(c.chosen()[0]) },
-  { chords: ["F2"], what: "Rename node", edits: true, run: (c) => c.open(c.chosen()[0], "label") },
+  { chords: ["Space"], what: "Select node; hold to pan", run: (c) => c.keys.space() },
+  { chords: ["E"], what: "Open node", run: (c) => c.open(at(c)) },
+  { chords: ["F2"], what: "Rename node", edits: true, run: (c) => c.open(at(c), "label") },
   { chords: ["D"], what: "Disable or enable", edits: true, run: (c) => c.disable() },
   { chords: ["P"], what: "Pin or unpin output", edits: true, run: (c) => c.actions.pin() },
   { chords: ["T"], what: "Tidy selection or everything", edits: true, run: (c) => void c.tidy() },
@@ -70,9 +70,5 @@ export const held = [
   { chords: ["Alt+Drag"], what: "Copy by dragging; pressed during a drag, ignore the grid" },
 ];
 
-/** space selects the focused node; anywhere else, holding the key lets the mouse pan over nodes. */
-function space(c: Commands): void {
-  const id = c.keys.node;
-  if (id) c.selection.toggle(id);
-  else c.view.holdSpace(true);
-}
+/** at returns the node that a command for one node means: the focused one, which is where the user is, before a selected one. */
+function at(c: Commands): string | undefined { return c.keys.node ?? c.chosen()[0]; }

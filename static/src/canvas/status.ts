@@ -6,6 +6,8 @@ import type { HasEdges } from "./edges.ts";
 import { edgeKey, nodeOf, portOf } from "./model.ts";
 import { duration, isOver } from "./text.ts";
 
+const wave = 300; // milliseconds that an edge is shown as running, at least
+
 /** Step is the state of a node in a run: how long it took, and how many items each output has. */
 export type Step = {
   node: string; state: string;
@@ -27,6 +29,7 @@ export interface StatusContext extends HasEdges {
 export class Status {
   private states = new Map<string, string>();
   private results = new Map<string, Step>();
+  private waves = new Map<string, number>(); // timers of edges that began to run a moment ago
 
   constructor(private canvas: StatusContext) {}
 
@@ -79,13 +82,19 @@ export class Status {
     this.canvas.announce.name(s.node);
   }
 
-  /** edge paints an edge by the states of its two nodes: carried (data went over it), running (its target runs), idle (it will not carry anything in this run), or none. */
+  /** edge paints an edge by the states of its two nodes: carried (data went over it), running (its target runs), idle (it will not carry anything in this run), or none. It stays running for a moment, so that a fast run can be seen. */
   private edge(key: string, from: string, to: string): void {
     const el = this.canvas.edges.element(key), a = this.states.get(from), b = this.states.get(to);
     const carried = a === "succeeded" || a === "reused";
     const state = !a && !b ? "" : carried && b === "running" ? "running" : carried && b && b !== "skipped" ? "carried" : "idle";
-    if (state) el?.setAttribute("data-state", state);
-    else el?.removeAttribute("data-state");
+    const shown = el?.getAttribute("data-state") ?? "";
+    if (!el || shown === state || (state === "carried" && this.waves.has(key))) return;
+    const begins = (state === "running" || state === "carried") && shown !== "running";
+    if (state) el.setAttribute("data-state", begins ? "running" : state);
+    else el.removeAttribute("data-state");
+    clearTimeout(this.waves.get(key));
+    this.waves.delete(key);
+    if (begins) this.waves.set(key, window.setTimeout(() => { this.waves.delete(key); this.edge(key, from, to); }, wave));
   }
 
   /** edgesPainted paints edges that were added after their nodes had a state. */

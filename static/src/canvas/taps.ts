@@ -3,11 +3,13 @@ import type { Connect } from "./connect.ts";
 import type { Announcer } from "./context.ts";
 import { at, type Port } from "./model.ts";
 import { loopNodes } from "./rules.ts";
+import { count } from "./text.ts";
 import type { HasScene } from "./scene.ts";
 
 /** TapsContext is what connecting by taps and keys needs of the canvas. */
 export interface TapsContext extends HasScene {
   readonly readonly: boolean;
+  readonly pane: HTMLElement;
   readonly connect: Connect;
   readonly announce: Announcer;
   readonly keys: { order(): string[] };
@@ -22,7 +24,15 @@ export class Taps {
   /** pending is the port that was chosen first. */
   pending: Port | undefined;
 
-  constructor(private canvas: TapsContext) {}
+  private hint = Object.assign(document.createElement("div"), { className: "canvas-hint" });
+
+  constructor(private canvas: TapsContext) { this.hint.setAttribute("aria-hidden", "true"); }
+
+  /** at announces a port that could be the second one, with its node: a port's own name is "value" on many. */
+  at(el: HTMLElement): void {
+    const p = this.canvas.connect.portOf(el);
+    if (p) this.canvas.announce.say(`${this.canvas.scene.title(p.node)} › ${p.name}`);
+  }
 
   /** tap chooses the first port, or connects it to the second. */
   tap(el: HTMLElement): void {
@@ -41,8 +51,10 @@ export class Taps {
     this.pending = port;
     connect.mark(port);
     el.setAttribute("data-pending", "");
-    const n = this.candidates().length;
-    announce.say(`Connecting ${scene.title(port.node)} ${port.name}. ${n} matching ports. Use the arrow keys to choose, Enter to connect, Escape to cancel.`);
+    const n = this.candidates().length, what = `${scene.title(port.node)} › ${port.name}`;
+    this.hint.textContent = `Connecting ${what}: ${count(n, "port")} ${n === 1 ? "fits" : "fit"}. Arrows choose, Enter connects, Esc cancels.`;
+    this.canvas.pane.append(this.hint);
+    announce.say(`Connecting ${what}. ${count(n, "matching port")}. Use the arrow keys to choose, Enter to connect, Escape to cancel.`);
   }
 
   /** cancel forgets the first port and reports whether there was one. */
@@ -50,6 +62,7 @@ export class Taps {
     if (!this.pending) return false;
     this.canvas.scene.portElement(this.pending)?.removeAttribute("data-pending");
     this.pending = undefined;
+    this.hint.remove();
     this.canvas.connect.unmark();
     return true;
   }

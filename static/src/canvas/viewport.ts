@@ -7,12 +7,12 @@ import type { Scene } from "./scene.ts";
 import { loadJSON, store } from "./storage.ts";
 import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform, type View } from "./xyflow.ts";
 
-const minZoom = 0.1, maxZoom = 2.5;
+const minZoom = 0.03, maxZoom = 2.5; // at the least, 500 nodes fit
 const farZoom = 0.45; // below it labels are unreadable, and hiding them makes frames cheaper
+const tileZoom = 0.2; // below it titles are too, and nodes are tiles in the color of their kind or state
 const gridStep = 20; // flow units between dots
 const quietFrames = 6; // without a wheel event, until the gesture has ended
-const side = 24, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below
-const map = 144, roomy = 640; // pixels of the minimap with its margin, shown where the pane has at least roomy pixels in both directions
+const side = 24, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below; the minimap hides when all is in view
 
 /** ViewportContext is what the viewport needs of the canvas. */
 export interface ViewportContext extends Emitter {
@@ -45,6 +45,7 @@ export class Viewport {
   readonly panZoom: PanZoomInstance;
   /** size is the size of the pane in pixels. */
   size = { width: 0, height: 0 };
+  private step = 0; // pixels between dots; 0 before the first frame, which has to set them whatever the zoom
   private space = false;
   private saving = 0;
   private inGesture = false; // during a gesture
@@ -87,8 +88,9 @@ export class Viewport {
     const was = this.transform, { pane, viewport } = this.canvas;
     this.transform = t;
     viewport.style.transform = `translate(${t[0]}px,${t[1]}px) scale(${t[2]})`;
-    this.dots(t, was[2]);
+    this.dots(t);
     if (t[2] < farZoom !== was[2] < farZoom) pane.toggleAttribute("data-far", t[2] < farZoom);
+    if (t[2] < tileZoom !== was[2] < tileZoom) pane.toggleAttribute("data-tiles", t[2] < tileZoom);
     if (this.inGesture) pane.toggleAttribute("data-held", true); // disables hit testing of nodes, which is expensive in each frame
     this.canvas.minimap?.paint(!this.inGesture);
     if (t[2] !== was[2]) this.canvas.emit("canvas:view", { zoom: t[2] });
@@ -96,10 +98,11 @@ export class Viewport {
   }
 
   /** dots moves the grid. It styles a leaf: a custom property on the pane would restyle every node. */
-  private dots([x, y, zoom]: Transform, was: number): void {
+  private dots([x, y, zoom]: Transform): void {
     const { style } = this.canvas.grid, step = gridStep * zoom * (zoom < farZoom ? 4 : 1);
     style.backgroundPosition = `${x}px ${y}px`;
-    if (zoom !== was) style.backgroundSize = `${step}px ${step}px`;
+    if (step !== this.step) style.backgroundSize = `${step}px ${step}px`;
+    this.step = step;
   }
 
   /** endGestureAfter ends a gesture after a number of frames. A timer would end it between two wheel events where frames are slow. */
@@ -145,10 +148,10 @@ export class Viewport {
     if (b.width) this.to(b, ms, 1);
   }
 
-  /** to shows a box as large as possible up to a zoom, within the space that toolbars and the minimap leave. */
+  /** to shows a box as large as possible up to a zoom, within the space that toolbars leave. */
   private to(b: Box, ms: number, zoom: number): void {
     const { width, height } = this.size;
-    const free = { x: `${side}px`, top: `${above}px`, bottom: `${Math.min(width, height) < roomy ? below : map}px` } as const;
+    const free = { x: `${side}px`, top: `${above}px`, bottom: `${below}px` } as const;
     void this.panZoom.setViewport(getViewportForBounds(b, width, height, minZoom, zoom, free), this.time(ms)).then(() => this.remember());
   }
 

@@ -5,6 +5,7 @@ import { icon } from "../icon.ts";
 import { canvas } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { same } from "./parse.ts";
+import { keep, restore } from "./unread.ts";
 import { read, write } from "./values.ts";
 
 /** pane contains the inspector; section is the form of the node that is shown. */
@@ -39,6 +40,7 @@ export const unsent = (field: HTMLElement): boolean => waiting.has(field) || fie
 export function opsOf(field: HTMLElement): Op[] | undefined {
   const node = field.closest<HTMLElement>("[data-node]")!.dataset.node!, r = read(field);
   mark(field, r.error);
+  keep(field, r.error);
   if (r.error) return undefined;
   const { set, put } = field.dataset, draft = canvas.draft.nodes.get(node);
   const now = set ? draft?.config[set] : draft?.[put as Member];
@@ -82,13 +84,16 @@ function mark(field: HTMLElement, error: string | undefined): void {
   field.querySelector(":scope > [data-slot=messages]")?.before(el("p", { class: "error ins-unread", role: "status" }, icon("circle-alert"), el("span", {}, error)));
 }
 
+/** remind shows the texts again that could not be read when the node was last shown. */
+export function remind(section: HTMLElement): void { for (const [field, error] of restore(section)) mark(field, error); }
+
 /** shown writes a value that changed elsewhere, such as by undo, into its field. */
 export function shown(node: string, key: string, value: unknown): void {
   const at = section();
   if (at?.dataset.node !== node) return;
   const field = at.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
   if (!field || same(read(field).value, value) || waiting.has(field)) return;
-  if (write(field, value)) { mark(field, undefined); field.dispatchEvent(new Event("ins:wrote", { bubbles: true })); }
+  if (write(field, value)) { mark(field, undefined); keep(field, undefined); field.dispatchEvent(new Event("ins:wrote", { bubbles: true })); }
 }
 
 const lasting = "[data-models=hosted]"; // fields that are sent only when complete

@@ -7,10 +7,6 @@ import { listen } from "../listen.ts";
 import { ask, fragment, nodePath } from "./ask.ts";
 import { send, fieldOf, pane, section, settle, shown } from "./fields.ts";
 import { show } from "./refresh.ts";
-import "./rows.ts";
-import "./files.ts";
-import "./models.ts";
-import "./credentials.ts";
 
 let selected: string[] = [];
 let wantedField: string | undefined; // a field to focus once its node is shown
@@ -30,6 +26,7 @@ async function load(): Promise<void> {
   loading?.abort();
   const stop = (loading = new AbortController()), [node] = selected;
   if (selected.length > 1) return several();
+  if (node && !readonly) void import("./controls.ts");
   if (node && canvas.sync.adds(node)) return soon(); // once it is saved, load runs again
   const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
   if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // unsaved changes come first; once they are saved, load runs again
@@ -77,6 +74,7 @@ listen<{ node: string; part?: string }>(canvas, "canvas:open", ({ node, part }) 
 /** focus focuses the field that was asked for, opening the section that it is in. */
 function focus(): void {
   if (wantedField === undefined || !section()) return;
+  if (!wantedField && matchMedia("(max-width: 800px)").matches) { wantedField = undefined; return; } // a keyboard on the screen would cover what was opened
   const field = wantedField ? pane.querySelector<HTMLElement>(`[data-key="${CSS.escape(`set:${wantedField}`)}"]`) : pane.querySelector<HTMLElement>(".ins-part [data-set], [data-put]");
   wantedField = undefined;
   const fold = field?.closest("details");

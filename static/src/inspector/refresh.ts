@@ -1,6 +1,6 @@
 // Updates the inspector from the server without touching what is being typed: only
 // fields that the server renders differently are replaced.
-import { pane, section, unsent } from "./fields.ts";
+import { pane, remind, section, unsent } from "./fields.ts";
 
 const known = new Map<string, string>(); // how the server last rendered each field
 
@@ -63,6 +63,7 @@ function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   for (const f of fields(fresh)) known.set(f.dataset.key!, f.outerHTML);
   folds(fresh);
   pane.replaceChildren(fresh);
+  remind(fresh);
   if (!same) pane.parentElement!.scrollTop = 0;
   const back = id ? (document.getElementById(id) as HTMLInputElement | null) : null;
   if (!back) return;

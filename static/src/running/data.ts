@@ -5,6 +5,7 @@ import { canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { el, html } from "../builder/dom.ts";
 import { showTab } from "../builder/panes.ts";
+import type { Edge, Point } from "../canvas/model.ts";
 import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
 import { listen } from "../listen.ts";
@@ -47,6 +48,14 @@ subscribe("failed", () => showTab("data"));
 subscribe("over", load);
 subscribe("clear", load);
 
+// The last value of the edge that is pointed at, selected, or at the focused port.
+const beforeTip = 150; // ms
+let edgeTimer = 0;
+listen<{ edge?: Edge; client: Point; focus?: boolean }>(canvas, "canvas:edge", ({ edge, client, focus }) => {
+  clearTimeout(edgeTimer);
+  edgeTimer = window.setTimeout(() => void import("../builder/extras.ts").then((e) => e.showWire(edge, client, focus)), edge ? beforeTip : 0);
+});
+
 // Pins.
 
 if (!readonly) command({ name: "pin", title: "Pin or unpin output", hint: "Draft runs use it instead of running the node", icon: "pin", keys: "P", enabled: () => !!chosen(), run: () => void togglePin(chosen()!) });
@@ -60,6 +69,9 @@ async function togglePin(node: string): Promise<void> {
   if (r.ok) mark(node, !off);
   else showTab("data"); // it shows why
 }
+
+// The canvas handles P itself, and asks for it with the nodes that it means.
+listen<{ nodes: string[] }>(canvas, "canvas:pin", ({ nodes }) => { if (!readonly) for (const node of nodes) void togglePin(node); });
 
 place.addEventListener("submit", (e) => {
   const f = e.target as HTMLFormElement;

@@ -1,5 +1,7 @@
-// Shows a step in its node: a badge with state and duration, streamed text, then
-// a preview of the result, tokens and cost. All of it is set as text. When the
+// Shows a step in its node: a badge with its state, its duration, streamed text,
+// then a preview of the result, tokens and cost. All of it is set as text. The
+// preview has a reserved height, so a run never moves anything; styles show the
+// whole of it over the neighbors while the node is hovered or selected. When the
 // server replaces the content of a node, it is shown again.
 import { canvas, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
@@ -17,7 +19,7 @@ const signs: Record<string, [icon: string, tone: string]> = {
   pending: ["circle-dashed", ""], running: ["loader", "run"], retrying: ["refresh-cw", "wait"], waiting: ["pause", "wait"], succeeded: ["check", "ok"],
   reused: ["repeat", "ok"], skipped: ["skip-forward", ""], failed: ["x", "bad"], canceled: ["ban", ""],
 };
-const labeled = new Set(["skipped", "waiting", "retrying", "failed", "canceled", "reused"]); // states that the badge shows as text
+const briefly = 50; // ms; durations below it are not worth the space of the title
 
 subscribe<StepEvent[]>("steps", (steps) => {
   for (const s of steps) {
@@ -38,7 +40,7 @@ subscribe<TextEvent[]>("text", (texts) => {
 });
 
 subscribe("clear", () => {
-  for (const node of nodes.keys()) { badgeOf(node)?.setAttribute("hidden", ""); slotOf(node)?.setAttribute("hidden", ""); slotOf(node)?.replaceChildren(); }
+  for (const node of nodes.keys()) { badgeOf(node)?.setAttribute("hidden", ""); slotOf(node)?.replaceChildren(); }
   nodes.clear();
 });
 
@@ -55,15 +57,14 @@ const badgeOf = (node: string) => article(node)?.querySelector<HTMLElement>("[da
 
 function write(node: string): void { badge(node); body(node); }
 
-/** badge shows the state and duration of the step in the node's header. */
+/** badge shows the state of the step on the corner of the node, and its duration beside the title. */
 function badge(node: string): void {
   const step = nodes.get(node)?.step, b = badgeOf(node);
   if (!step || !b) return;
   const [sign, tone] = signs[step.state] ?? ["circle", ""];
-  b.className = `node-badge tag ${tone}`;
   const label = stateLabel(step.state);
-  b.title = step.error ? `${label}: ${step.error.Text}` : label;
-  b.replaceChildren(icon(sign), el("span", labeled.has(step.state) ? {} : { class: "unseen" }, label), el("span", { "data-took": "" }, time(node)));
+  b.title = step.error ? `${label}: ${step.error.Text}` : isOver(step.state) && step.ms > 0 ? `${label} in ${formatDuration(step.ms)}` : label;
+  b.replaceChildren(el("span", { class: `node-state ${tone}` }, icon(sign), el("span", { class: "unseen" }, label)), el("span", { "data-took": "" }, time(node)));
   b.hidden = false;
 }
 
@@ -71,7 +72,7 @@ function badge(node: string): void {
 function time(node: string): string {
   const { step, from } = nodes.get(node)!;
   if (step!.state === "running") return formatDuration(performance.now() - from);
-  return step!.state === "succeeded" && step!.ms > 0 ? formatDuration(step!.ms) : "";
+  return step!.state === "succeeded" && step!.ms >= briefly ? formatDuration(step!.ms) : "";
 }
 
 /** body shows streamed text while it arrives, then the error or a preview of the result. */
@@ -84,8 +85,7 @@ function body(node: string): void {
   else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "result-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
   if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "result-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
-  slot.hidden = !parts.length;
-  slot.replaceChildren(...parts);
+  slot.replaceChildren(...(parts.length ? [el("div", { class: `result${n?.error && !output.text && n.state !== "succeeded" ? " bad" : ""}` }, ...parts)] : []));
   const going = slot.querySelector(".going");
   if (going) going.scrollTop = going.scrollHeight;
 }
@@ -103,8 +103,8 @@ function preview({ preview: p }: StepEvent): HTMLElement[] {
 }
 
 function score(label: string, value: number, best: boolean): HTMLElement[] {
-  const line = el("div", { class: best ? "best" : "" }, el(best ? "b" : "span", {}, label), el("span", {}, value.toFixed(2)));
-  return best ? [line, el("meter", { min: "0", max: "1", value: String(value), "aria-label": label })] : [line];
+  const meter = el("meter", { min: "0", max: "1", value: String(value), "aria-label": label });
+  return [el("div", { class: best ? "best" : "" }, el(best ? "b" : "span", {}, label), meter, el("span", { title: String(value) }, value.toFixed(2)))];
 }
 
 window.setInterval(() => {

@@ -1,0 +1,170 @@
+package editor_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// A menu opened by the right button or a resting finger survives the release.
+func TestCanvas_menuStays(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	const open = `document.querySelector(".float-menu")?.matches(":popover-open")`
+	at := p.Middle("#node-team header")
+	right := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: at.X, Y: at.Y, Button: input.MouseButtonRight, Buttons: 2, ClickCount: 1}
+	webtest.Send(p, input.DispatchMouseEvent, right)
+	p.Until(open)
+	right.Type, right.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
+	webtest.Send(p, input.DispatchMouseEvent, right)
+	webtest.Value[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	p.Want(open, `true`)
+	p.Want(`document.activeElement.closest(".float-menu") !== null`, `true`)
+	p.Press("Escape")
+	p.Want(open, `false`)
+
+	finger := input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at.X, Y: at.Y}}}
+	webtest.Send(p, input.DispatchTouchEvent, finger)
+	p.Until(open)
+	webtest.Send(p, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
+	webtest.Value[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	p.Want(open, `true`)
+	p.Click("#builder .brand .word, .builder-top h1, .builder-top")
+	p.Want(open, `false`)
+}
+
+// Selecting a node shows it whatever tab is open; deselecting returns to the tab.
+func TestCanvas_selectionShowsTheNode(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	tab := func(name string) {
+		p.T.Helper()
+		p.Until(`document.querySelector("#pane [aria-selected=true]").id === "tab-` + name + `"`)
+	}
+	p.Click("#tab-runs")
+	tab("runs")
+	p.Click("#node-team header")
+	tab("node")
+	p.Until(`document.querySelector("#inspector [data-node=team]")?.checkVisibility()`)
+	p.Click("#node-reply header")
+	p.Until(`document.querySelector("#inspector [data-node=reply]")?.checkVisibility()`)
+	p.Press("Escape")
+	tab("runs")
+	p.Click("#node-team header")
+	tab("node")
+	p.Click("#tab-api") // the user's own choice stays
+	tab("api")
+	webtest.Value[bool](p, `(canvas.selection.clear(), true)`)
+	tab("api")
+}
+
+// A wire that is dropped on a text adds its name there and connects it: on a
+// node, on a field beside the canvas, and on empty canvas by the list of kinds.
+func TestCanvas_templatesTakeAWire(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	setDraft(h, id, `{"schema": "sluice.flow/v1", "name": "Shout", "nodes": [
+		{"id": "word", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "word", "type": "text"}},
+		{"id": "name", "kind": "input", "position": {"x": 0, "y": 200}, "config": {"name": "Your name", "type": "file"}},
+		{"id": "loud", "kind": "template", "position": {"x": 400, "y": 0}, "config": {"template": "Dear"}}
+	], "edges": []}`)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	text := func(want string) {
+		p.T.Helper()
+		p.Until(`canvas.draft.nodes.get("loud").config.template === "` + want + `"`)
+	}
+	p.Drag(p.Middle(`#node-word [data-side="out"]`), p.Middle(`#node-loud header`))
+	text("Dear {{word}}")
+	p.Until(`canvas.draft.edges.map((e) => e.to).join() === "loud.word"`)
+	p.Saved()
+	p.Press("Ctrl+Z") // one step
+	text("Dear")
+	p.Want(`canvas.draft.edges.length`, `0`)
+	p.Saved()
+
+	p.Click("#node-loud header")
+	p.Until(`document.querySelector("#inspector [data-set=template]")`)
+	p.Drag(p.Middle(`#node-name [data-side="out"]`), p.Middle(`#inspector [data-set=template] [data-template]`))
+	text("Dear {{Your_name}}")
+	p.Until(`canvas.scene.port("loud.Your_name", "in") && canvas.edges.get("name.value>loud.Your_name")`)
+	p.Saved()
+
+	// What is dropped on empty canvas is offered Template and Chat, whatever its type.
+	p.Drag(p.Middle(`#node-name [data-side="out"]`), webtest.Spot{X: 600, Y: 620})
+	p.Until(`document.getElementById("chooser")?.open && ["Template", "Chat"].every((k) => [...document.querySelectorAll("#chooser [role=option] b")].some((b) => b.textContent === k))`)
+	p.Write("templ")
+	p.Press("Enter")
+	p.Until(`canvas.draft.nodes.get("template")?.config.template === "{{Your_name}}" && canvas.draft.hasEdge({ from: "name.value", to: "template.Your_name" })`)
+	p.Saved()
+
+	// A name that nothing is connected to has its sources beside it.
+	webtest.Value[bool](p, `(canvas.commit("Change", [{ op: "set", node: "loud", field: "template", value: "{{other}}" }]), canvas.selection.set(["loud"]), true)`)
+	p.Until(`document.querySelector("#inspector select[data-sources=other]")?.length > 1`)
+	webtest.Value[bool](p, `(() => { const s = document.querySelector("#inspector select[data-sources=other]"); s.value = "word.value"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
+	p.Until(`canvas.draft.hasEdge({ from: "word.value", to: "loud.other" })`)
+	p.Saved()
+}
+
+// A text that cannot be read is kept while another node is shown, and listed.
+func TestCanvas_keepsUnreadTexts(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	setDraft(h, id, `{"schema": "sluice.flow/v1", "name": "Shout", "nodes": [
+		{"id": "word", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "word", "type": "json"}},
+		{"id": "loud", "kind": "output", "position": {"x": 400, "y": 0}, "config": {"name": "loud"}}
+	], "edges": [{"from": "word.value", "to": "loud.value"}]}`)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	const field = `document.querySelector("#inspector [data-set=default]")`
+	webtest.Value[bool](p, `(canvas.selection.set(["word"]), true)`)
+	p.Until(field)
+	webtest.Value[bool](p, `(() => { const f = `+field+`; f.closest("details")?.setAttribute("open", ""); const c = f.querySelector("textarea, input:not([type=hidden])"); c.value = '{"a": '; c.dispatchEvent(new Event("input", { bubbles: true })); canvas.selection.set(["loud"]); return true; })()`)
+	p.Until(`document.querySelector("#inspector [data-node=loud]")`)
+	p.Until(`document.querySelector("#problems [data-jump=word]")?.textContent.includes("Not saved") && document.getElementById("problem-count").textContent === "1"`)
+	webtest.Value[bool](p, `(canvas.selection.set(["word"]), true)`)
+	p.Until(field + `?.hasAttribute("data-unread") && ` + field + `.querySelector("textarea, input:not([type=hidden])").value === '{"a": '`)
+	webtest.Value[bool](p, `(() => { const c = `+field+`.querySelector("textarea, input:not([type=hidden])"); c.value = '{"a": 1}'; c.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
+	p.Until(`canvas.draft.nodes.get("word").config.default?.a === 1 && !document.querySelector("#problems [data-jump=word]")`)
+	p.Saved()
+}
+
+// Single keys work while the canvas has the focus, and only then.
+func TestCanvas_keys(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	id := h.Flow(webtest.SampleFlow)
+	p := b.Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	webtest.Value[bool](p, `(document.activeElement.blur(), true)`)
+	p.Press("?", "A", "/")
+	p.Want(`document.querySelector("dialog[open]") === null && canvas.draft.nodes.size === 4`, `true`)
+	p.Want(`document.activeElement === document.body`, `true`)
+
+	// The palette: Ctrl+Enter runs, Enter adds and clears the search.
+	p.Click("#palette-search")
+	p.Write("templ")
+	p.Press("Ctrl+Enter")
+	p.Until(`document.getElementById("run-dialog").open`)
+	p.Want(`canvas.draft.nodes.size`, `4`)
+	p.Press("Escape")
+	p.Until(`!document.getElementById("run-dialog").open`)
+	p.Click("#palette-search")
+	p.Press("Enter")
+	p.Until(`canvas.draft.nodes.has("template")`)
+	p.Want(`[...canvas.scene.boxes.keys()].filter((id) => id !== "template").some((id) => { const a = canvas.scene.box(id), b = canvas.scene.box("template"); return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height; })`, `false`)
+	p.Press("/") // in the canvas: the next node comes right of the selected one
+	p.Until(`document.getElementById("chooser")?.open`)
+	p.Write("sentim")
+	p.Press("Enter")
+	p.Until(`canvas.draft.nodes.has("sentiment") && canvas.draft.position("sentiment").x === Math.round((canvas.draft.position("template").x + 300) / 10) * 10`)
+	p.Want(`document.getElementById("palette-search").value === "" && document.querySelectorAll("#palette [hidden]:not(.none)").length === 0`, `true`)
+	p.Saved()
+}

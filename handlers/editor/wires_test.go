@@ -1,0 +1,39 @@
+package editor_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// What went over an edge is told in a few lines, and nothing is said of an edge
+// that carried nothing.
+func TestWire(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	id := h.Flow(`{"schema":"sluice.flow/v1","name":"Pass","nodes":[{"id":"in","kind":"input","config":{"name":"in","type":"json"}},{"id":"out","kind":"output","config":{"name":"out"}}],"edges":[{"from":"in.value","to":"out.value"}]}`)
+	wire := "/flows/" + id + "/wire?from=in.value"
+	b.Get(wire).Is(http.StatusNoContent) // nothing has run
+	for sent, want := range map[string][]string{
+		`0.9134071588`:                       {"<b>0.91</b>", "<code>0.9134071588</code>"},
+		`3`:                                  {"<b>3</b>"},
+		`true`:                               {"<b>true</b>"},
+		`["first <b>","second"]`:             {"<b>2 items</b>", "first &lt;b&gt;"},
+		`[]`:                                 {"<b>no items</b>"},
+		`"` + strings.Repeat("x", 900) + `"`: {strings.Repeat("x", 280) + "…"},
+	} {
+		run := h.Ran(b, id, url.Values{"filled": {"1"}, "in.in": {sent}})
+		for _, text := range want {
+			if got := b.Get(wire + "&run=" + run.ID).Is(http.StatusOK).Body; !strings.Contains(got, text) {
+				t.Errorf("%.30s gives %s, want %s", sent, got, text)
+			}
+		}
+	}
+	b.Get(wire + "x").Is(http.StatusNoContent)
+	b.Get("/flows/" + id + "/wire?from=gone.value").Is(http.StatusNoContent)
+}
