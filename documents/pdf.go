@@ -107,6 +107,11 @@ func (p *pdfReading) readPage(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
+	if p.Images {
+		if err := p.drawPage(ctx, page, n); err != nil {
+			return err
+		}
+	}
 	text, err := page.Text(ctx)
 	if err != nil {
 		return err
@@ -118,11 +123,6 @@ func (p *pdfReading) readPage(ctx context.Context, n int) error {
 		return err
 	} else if picture {
 		p.texts.add(fmt.Sprintf("[Page %d has no text, only a picture.]", n))
-	}
-	if p.Images {
-		if err := p.drawPage(ctx, page, n); err != nil {
-			return err
-		}
 	}
 	return page.Close(ctx)
 }

@@ -7,44 +7,54 @@ import (
 	"strings"
 )
 
-// Page is an open page. Its form fields and annotations are part of its content.
+// Page is an open page. Form fields and annotations that their program left to the
+// viewer to draw are drawn.
 type Page struct {
 	d      *Document
+	number int // from 0
 	handle uint64
 	boxes  []string // texts of text boxes
 	fields []string // "name: value" of filled-in form fields, in the order of the file
+	listed []uint64 // annotations of the fields whose text is in fields, ascending
 }
 
 // Page opens a page, counted from 0.
-//
-// It flattens form fields and other annotations into the content of the page, so
-// that what was filled in is text and part of pictures. Programs that fill in
-// forms often leave drawing the fields to the viewer; these are drawn first.
 func (d *Document) Page(ctx context.Context, number int) (*Page, error) {
-	p := &Page{d: d}
-	if err := p.load(ctx, number); err != nil {
+	p := &Page{d: d, number: number}
+	if err := p.load(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.readAnnotations(ctx); err != nil {
-		return nil, err
-	}
-	const changed, forScreen = 1, 0
-	result, err := d.e.call(ctx, "FPDFPage_Flatten", p.handle, forScreen)
-	if err != nil || result != changed {
-		return p, err
-	}
-	if err := p.Close(ctx); err != nil { // the change takes effect when the page is loaded again
-		return nil, err
-	}
-	return p, p.load(ctx, number)
+	return p, p.readAnnotations(ctx)
 }
 
-func (p *Page) load(ctx context.Context, number int) (err error) {
-	p.handle, err = p.d.e.call(ctx, "FPDF_LoadPage", p.d.handle, uint64(number))
+func (p *Page) load(ctx context.Context) (err error) {
+	p.handle, err = p.d.e.call(ctx, "FPDF_LoadPage", p.d.handle, uint64(p.number))
 	if err == nil && p.handle == 0 {
-		err = fmt.Errorf("page %d: %w", number+1, ErrDamaged)
+		err = fmt.Errorf("page %d: %w", p.number+1, ErrDamaged)
 	}
 	return err
+}
+
+// flatten makes annotations part of the content of the page, so that their text is
+// found like any other. Fields that are listed are removed instead: drawn, a value is
+// apart from its label, and its letters are often those of a font that only its
+// program can read.
+func (p *Page) flatten(ctx context.Context) error {
+	for _, i := range slices.Backward(p.listed) { // a removal moves the ones after it
+		if _, err := p.d.e.call(ctx, "FPDFPage_RemoveAnnot", p.handle, i); err != nil {
+			return err
+		}
+	}
+	p.listed = nil
+	const changed, forScreen = 1, 0
+	result, err := p.d.e.call(ctx, "FPDFPage_Flatten", p.handle, forScreen)
+	if err != nil || result != changed {
+		return err
+	}
+	if err := p.Close(ctx); err != nil { // the change takes effect when the page is loaded again
+		return err
+	}
+	return p.load(ctx)
 }
 
 // Close frees the memory of the page.
@@ -100,7 +110,7 @@ func (p *Page) readAnnotations(ctx context.Context) error {
 		if annotation == 0 {
 			continue
 		}
-		if err := p.readAnnotation(ctx, annotation); err != nil {
+		if err := p.readAnnotation(ctx, i, annotation); err != nil {
 			return err
 		}
 		if _, err := p.d.e.call(ctx, "FPDFPage_CloseAnnot", annotation); err != nil {
@@ -110,7 +120,7 @@ func (p *Page) readAnnotations(ctx context.Context) error {
 	return nil
 }
 
-func (p *Page) readAnnotation(ctx context.Context, annotation uint64) error {
+func (p *Page) readAnnotation(ctx context.Context, index, annotation uint64) error {
 	e := p.d.e
 	subtype, err := e.call(ctx, "FPDFAnnot_GetSubtype", annotation)
 	if err != nil {
@@ -120,12 +130,8 @@ func (p *Page) readAnnotation(ctx context.Context, annotation uint64) error {
 	switch subtype {
 	case subtypeWidget:
 		generate = "EPDFAnnot_GenerateFormFieldAP"
-		field, err := p.fieldText(ctx, annotation)
-		if err != nil {
+		if err := p.readField(ctx, index, annotation); err != nil {
 			return err
-		}
-		if field != "" && !slices.Contains(p.fields, field) { // a field may be drawn at several places
-			p.fields = append(p.fields, field)
 		}
 	case subtypeFreeText:
 		box, err := p.stringValue(ctx, annotation, "Contents")
@@ -140,68 +146,6 @@ func (p *Page) readAnnotation(ctx context.Context, annotation uint64) error {
 		_, err = e.call(ctx, generate, annotation)
 	}
 	return err
-}
-
-// Types of form fields, by FPDFAnnot_GetFormFieldType.
-const (
-	fieldCheckBox = 2
-	fieldRadio    = 3
-	fieldComboBox = 4
-	fieldListBox  = 5
-	fieldText     = 6
-)
-
-// maskedField is the flag of a text field for a password.
-const maskedField = 1 << 13
-
-// fieldText returns "name: value" of a form field, or "" for a field that is
-// empty, not checked, or for a password. The name is the one that programs show
-// to people, if there is one.
-func (p *Page) fieldText(ctx context.Context, annotation uint64) (string, error) {
-	value, err := p.fieldValue(ctx, annotation)
-	if err != nil || strings.TrimSpace(value) == "" {
-		return "", err
-	}
-	for _, source := range []string{"FPDFAnnot_GetFormFieldAlternateName", "FPDFAnnot_GetFormFieldName"} {
-		name, err := p.d.e.sizedText(ctx, source, p.d.form, annotation)
-		if err != nil {
-			return "", err
-		}
-		if name = oneSpace(name); name != "" {
-			return name + ": " + strings.TrimSpace(lineEnds.Replace(value)), nil
-		}
-	}
-	return value, nil
-}
-
-func (p *Page) fieldValue(ctx context.Context, annotation uint64) (string, error) {
-	e := p.d.e
-	fieldType, err := e.call(ctx, "FPDFAnnot_GetFormFieldType", p.d.form, annotation)
-	if err != nil {
-		return "", err
-	}
-	switch fieldType {
-	case fieldCheckBox, fieldRadio:
-		// The state is the name of the appearance that is shown.
-		// FPDFAnnot_IsChecked misses fields that declare no other one.
-		state, err := p.stringValue(ctx, annotation, "AS")
-		if err != nil || state == "" || state == "Off" {
-			return "", err
-		}
-		if fieldType == fieldRadio {
-			return state, nil
-		}
-		return "checked", nil
-	case fieldText:
-		flags, err := e.call(ctx, "FPDFAnnot_GetFormFieldFlags", p.d.form, annotation)
-		if err != nil || flags&maskedField != 0 {
-			return "", err
-		}
-	case fieldComboBox, fieldListBox:
-	default:
-		return "", nil
-	}
-	return e.sizedText(ctx, "FPDFAnnot_GetFormFieldValue", p.d.form, annotation)
 }
 
 // stringValue returns the text or name that an annotation has under a key.

@@ -14,7 +14,8 @@ const (
 	reverseByteOrder = 0x10 // red first
 )
 
-// Picture draws the page on white so that its longer side has so many pixels.
+// Picture draws the page on white, with annotations and form fields, so that its longer side has
+// so many pixels.
 func (p *Page) Picture(ctx context.Context, longer int) (*image.RGBA, error) {
 	e := p.d.e
 	width, err := p.size(ctx, "FPDF_GetPageWidthF")

@@ -8,9 +8,13 @@ import (
 )
 
 // Text returns the text of the page in the order that PDFium finds, with the
-// values of its form fields at the end. Lines end with "\n".
+// values of its form fields at the end. Lines end with "\n". It changes the page: a picture
+// that shows the fields must be drawn before.
 func (p *Page) Text(ctx context.Context) (string, error) {
 	e := p.d.e
+	if err := p.flatten(ctx); err != nil {
+		return "", err
+	}
 	text, err := e.call(ctx, "FPDFText_LoadPage", p.handle)
 	if err != nil || text == 0 {
 		return p.withNotes(""), err

@@ -1,0 +1,126 @@
+package pdfium
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// readField keeps the text of a form field.
+func (p *Page) readField(ctx context.Context, index, annotation uint64) error {
+	field, err := p.fieldText(ctx, annotation)
+	if err != nil || field == "" {
+		return err
+	}
+	if !slices.Contains(p.fields, field) { // a field may be drawn at several places
+		p.fields = append(p.fields, field)
+	}
+	fieldType, err := p.d.e.call(ctx, "FPDFAnnot_GetFormFieldType", p.d.form, annotation)
+	if fieldType != fieldCheckBox && fieldType != fieldRadio { // their mark stands beside its label
+		p.listed = append(p.listed, index)
+	}
+	return err
+}
+
+// Types of form fields, by FPDFAnnot_GetFormFieldType.
+const (
+	fieldCheckBox = 2
+	fieldRadio    = 3
+	fieldComboBox = 4
+	fieldListBox  = 5
+	fieldText     = 6
+)
+
+// maskedField is the flag of a text field for a password.
+const maskedField = 1 << 13
+
+// fieldText returns "name: value" of a form field, or "" for a field that is
+// empty, not checked, or for a password. The name is the one that programs show
+// to people, if there is one.
+func (p *Page) fieldText(ctx context.Context, annotation uint64) (string, error) {
+	value, err := p.fieldValue(ctx, annotation)
+	if err != nil || strings.TrimSpace(value) == "" {
+		return "", err
+	}
+	for _, source := range []string{"FPDFAnnot_GetFormFieldAlternateName", "FPDFAnnot_GetFormFieldName"} {
+		name, err := p.d.e.sizedText(ctx, source, p.d.form, annotation)
+		if err != nil {
+			return "", err
+		}
+		if name = oneSpace(name); name != "" {
+			return name + ": " + strings.TrimSpace(lineEnds.Replace(value)), nil
+		}
+	}
+	return value, nil
+}
+
+func (p *Page) fieldValue(ctx context.Context, annotation uint64) (string, error) {
+	e := p.d.e
+	fieldType, err := e.call(ctx, "FPDFAnnot_GetFormFieldType", p.d.form, annotation)
+	if err != nil {
+		return "", err
+	}
+	switch fieldType {
+	case fieldCheckBox, fieldRadio:
+		// The state is the name of the appearance that is shown.
+		// FPDFAnnot_IsChecked misses fields that declare no other one.
+		state, err := p.stringValue(ctx, annotation, "AS")
+		if err != nil || state == "" || state == "Off" {
+			return "", err
+		}
+		if fieldType == fieldRadio {
+			return decodeName(state), nil
+		}
+		return "checked", nil
+	case fieldText:
+		flags, err := e.call(ctx, "FPDFAnnot_GetFormFieldFlags", p.d.form, annotation)
+		if err != nil || flags&maskedField != 0 {
+			return "", err
+		}
+	case fieldListBox:
+		return p.chosen(ctx, annotation)
+	case fieldComboBox:
+	default:
+		return "", nil
+	}
+	return e.sizedText(ctx, "FPDFAnnot_GetFormFieldValue", p.d.form, annotation)
+}
+
+// chosen returns the options of a list box that are chosen, separated by ", ".
+func (p *Page) chosen(ctx context.Context, annotation uint64) (string, error) {
+	count, err := p.d.e.call(ctx, "FPDFAnnot_GetOptionCount", p.d.form, annotation)
+	if err != nil {
+		return "", err
+	}
+	var options []string
+	for i := range max(int32(count), 0) {
+		selected, err := p.d.e.call(ctx, "FPDFAnnot_IsOptionSelected", p.d.form, annotation, uint64(i))
+		if err != nil {
+			return "", err
+		}
+		if selected == 0 {
+			continue
+		}
+		option, err := p.d.e.sizedText(ctx, "FPDFAnnot_GetOptionLabel", p.d.form, annotation, uint64(i))
+		if err != nil {
+			return "", err
+		}
+		options = append(options, option)
+	}
+	if len(options) == 0 { // a value that is not among the options
+		return p.d.e.sizedText(ctx, "FPDFAnnot_GetFormFieldValue", p.d.form, annotation)
+	}
+	return strings.Join(options, ", "), nil
+}
+
+// decodeName returns the text of a PDF name, in which #C3 is the byte C3 (ISO 32000-1, 7.3.5).
+// Names are UTF-8 by convention.
+func decodeName(name string) string {
+	text, err := url.PathUnescape(strings.ReplaceAll(strings.ReplaceAll(name, "%", "%25"), "#", "%"))
+	if err != nil || !utf8.ValidString(text) {
+		return name
+	}
+	return text
+}
