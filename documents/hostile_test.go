@@ -112,7 +112,9 @@ func TestEndless(t *testing.T) {
 	t.Run("forms draw each other", func(t *testing.T) {
 		t.Parallel()
 		_, err := readIn(t.Context(), Request{CPU: 1}, manyForms(12))
-		has(t, refusal(t, err), "takes too long")
+		if got := refusal(t, err); !strings.Contains(got, "takes too long") && !strings.Contains(got, "more memory") { // whichever limit comes first
+			t.Errorf("got %q", got)
+		}
 	})
 }
 

@@ -70,6 +70,7 @@ func (p *pdfReading) readPages(ctx context.Context) error {
 	}
 	p.out.Truncated = truncated
 	read := 0
+	nothing := damagedPDF
 	for _, n := range numbers {
 		err := p.readPage(ctx, n)
 		switch {
@@ -80,6 +81,7 @@ func (p *pdfReading) readPages(ctx context.Context) error {
 			return err
 		case err != nil: // the engine gave up, so that it can read no further page
 			p.out.Truncated = true
+			nothing = errGaveUp
 		default:
 			read++
 		}
@@ -92,7 +94,7 @@ func (p *pdfReading) readPages(ctx context.Context) error {
 	}
 	switch {
 	case read == 0:
-		return damagedPDF
+		return nothing
 	case !p.hasAny && !p.Images:
 		return refuse("The PDF has no text inside: it may be scanned, which makes pages pictures. Turn on Page images and connect them to a model with vision, or use an OCR model.")
 	}

@@ -59,6 +59,8 @@ func (r *reading) readDocument() (*Document, error) {
 		return r.readOffice(format)
 	case "html":
 		return r.readHTML()
+	case "csv":
+		return r.readCSV(), nil
 	case "":
 		return nil, r.unsupported()
 	default:

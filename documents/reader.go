@@ -147,8 +147,12 @@ func childError(ctx context.Context, err error, seconds int) error {
 	case exit.ExitCode() == exitNoEngine:
 		return fmt.Errorf("the PDF engine does not start: %w", err)
 	}
-	return refuse("The document could not be read: it is damaged, or takes more memory than reading may take. Save it again with another program, or split it.")
+	return errGaveUp
 }
+
+// errGaveUp says that reading ended early, for a reason that cannot be told:
+// what a hostile or broken document does first depends on the speed of the machine.
+var errGaveUp = refuse("The document could not be read: it is damaged, or takes more memory than reading may take. Save it again with another program, or split it.")
 
 // ownBinary is the program that runs, even when the file under its name was
 // replaced by a newer one.

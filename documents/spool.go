@@ -32,23 +32,20 @@ func spool(ctx context.Context, head []byte, content io.Reader) (*spooled, error
 }
 
 func (s *spooled) fill(ctx context.Context, head []byte, content io.Reader) error {
-	source := &rememberError{Reader: io.LimitReader(content, MaxSize)}
 	_, err := s.Write(head)
 	if err == nil {
-		_, err = io.Copy(s, source)
+		_, err = io.Copy(s, io.LimitReader(content, MaxSize))
 	}
 	if err == nil {
 		_, err = s.Seek(0, io.SeekStart)
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case source.err != nil:
-		return source.err
-	case err != nil:
+	}
+	if _, ofFile := errors.AsType[*os.PathError](err); ofFile {
 		return fmt.Errorf("keep a document on disk: %w", err)
 	}
-	return nil
+	return err // of the content
 }
 
 func (s *spooled) close() {
@@ -67,19 +64,4 @@ func (s *spooled) isPDF(offset int) (bool, error) {
 		return false, fmt.Errorf("read a spooled document: %w", err)
 	}
 	return bytes.Contains(head[:n], []byte("%PDF-")), nil
-}
-
-// rememberError keeps the error that reading ended with, to tell it apart from
-// an error of the file that is written.
-type rememberError struct {
-	io.Reader
-	err error
-}
-
-func (r *rememberError) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		r.err = err
-	}
-	return n, err
 }

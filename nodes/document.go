@@ -32,6 +32,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"and the text says so; turn on `images` and connect them to a model with vision. Passwords are not supported.\n" +
 			"- **Excel**: each sheet as a heading and lines with tabs between cells, as a person sees them: dates, percent and currencies " +
 			"formatted, formulas as their last saved result. `tables` has the rows as JSON, named by the first row. Charts and images are left out.\n" +
+			"- **CSV**: the text as it is, and `tables` with its rows. Columns may be separated by commas, semicolons or tabs.\n" +
 			"- **Word and OpenDocument**: paragraphs, tables, text boxes, footnotes, endnotes and comments. Deleted text, headers and footers are left out.\n" +
 			"- **PowerPoint**: the text of each slide and its speaker notes.\n" +
 			"- **HTML** becomes Markdown. Text in an older encoding becomes UTF-8.\n\n" +
@@ -55,7 +56,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "format", Title: "Format", Type: flow.TypeText, Help: "One of pdf, docx, xlsx, pptx, odt, html, markdown, csv or text."},
 			{Name: "truncated", Title: "Truncated", Type: flow.TypeBoolean, Help: "Whether something was left out."},
 			{Name: "images", Title: "Page images", Type: flow.TypeList, Help: "A PNG file for each page of a PDF, if Page images is on; 1568 pixels on the longer side."},
-			{Name: "tables", Title: "Tables", Type: flow.TypeList, Help: "The sheets of a workbook, each with name and rows; a row is an object that maps column names to cell text."},
+			{Name: "tables", Title: "Tables", Type: flow.TypeList, Help: "The sheets of a workbook, or one table of a CSV file, each with name and rows; a row is an object that maps column names to cell text."},
 		},
 		Example: flow.Example{Config: map[string]any{"file": "https://example.com/terms.html"}},
 		Sends:   &flow.Destination{Field: "file", Hosts: flow.URLHost("file")},
