@@ -46,7 +46,7 @@ func (f *Field) takes(value any) bool {
 	case FieldSelect, FieldValueType, FieldModel:
 		return TypeOf(value) == "text" || f.Values != nil
 	case FieldFile:
-		return TypeOf(value) == "file" || f.Value == TypeAny && TypeOf(value) == "text"
+		return TypeOf(value) == "file" || f.Value == TypeSource && TypeOf(value) == "text"
 	case FieldNumber:
 		return TypeOf(value) == "number"
 	case FieldInteger:
@@ -55,7 +55,7 @@ func (f *Field) takes(value any) bool {
 	case FieldBoolean:
 		return TypeOf(value) == "boolean"
 	case FieldList:
-		return TypeOf(value) == "list" || f.Value == TypeAny && (TypeOf(value) == "text" || TypeOf(value) == "file")
+		return TypeOf(value) == "list" || f.Value.Is(value) && (TypeOf(value) == "text" || TypeOf(value) == "file")
 	case FieldMap:
 		return false
 	case FieldSecret:

@@ -106,6 +106,32 @@ const (
 	TypeAny     Type = "any"
 )
 
+// Types of ports that take values of several types. Null is taken too and means
+// that there is no value.
+const (
+	TypeSource  Type = "file or text"       // a file, or the URL of one
+	TypeSources Type = "list, file or text" // files, or URLs of them; a single one counts as a list
+	TypeItems   Type = "list or text"       // a list, or a text with one item a line
+)
+
+// members are the types that a type of several consists of.
+var members = map[Type][]Type{
+	TypeSource:  {TypeFile, TypeText},
+	TypeSources: {TypeList, TypeFile, TypeText},
+	TypeItems:   {TypeList, TypeText},
+}
+
+// Overlaps reports whether a value can be of both types without a conversion.
+func (t Type) Overlaps(other Type) bool {
+	if t == other {
+		return true
+	}
+	if members[t] == nil {
+		t, other = other, t
+	}
+	return slices.ContainsFunc(members[t], other.Overlaps)
+}
+
 // MaxTextBytes bounds a text that a step builds. Templates multiply what they
 // are given, so without a bound a chain of them fills the memory.
 const MaxTextBytes = 16 << 20
@@ -140,7 +166,7 @@ func (t Type) Is(v any) bool {
 	case TypeText, TypeNumber, TypeBoolean, TypeList, TypeFile:
 		return TypeOf(v) == string(t)
 	}
-	return false
+	return members[t] != nil && (v == nil || slices.ContainsFunc(members[t], func(m Type) bool { return m.Is(v) }))
 }
 
 // Coerce turns v into the type where nothing can be lost by it: a number

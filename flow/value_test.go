@@ -188,3 +188,35 @@ func TestInDigits(t *testing.T) {
 		}
 	}
 }
+
+// TestTypesOfSeveral is about ports that take a file or its URL, or a list or text.
+func TestTypesOfSeveral(t *testing.T) {
+	t.Parallel()
+	file := map[string]any{"file": "file_1"}
+	for _, c := range []struct {
+		t      Type
+		values []any
+		want   []bool
+	}{
+		{TypeSource, []any{file, "https://example.com/a.png", nil, json.Number("1"), []any{}}, []bool{true, true, true, false, false}},
+		{TypeSources, []any{[]any{file}, file, "https://example.com/a.png", json.Number("1"), true}, []bool{true, true, true, false, false}},
+		{TypeItems, []any{[]any{"a"}, "a\nb", file, map[string]any{}}, []bool{true, true, false, false}},
+	} {
+		for i, v := range c.values {
+			if got := c.t.Is(v); got != c.want[i] {
+				t.Errorf("%v is %s: got %t", v, c.t, got)
+			}
+		}
+	}
+	for _, c := range []struct {
+		a, b Type
+		want bool
+	}{
+		{TypeText, TypeSource, true}, {TypeSource, TypeFile, true}, {TypeNumber, TypeSource, false}, {TypeList, TypeSource, false},
+		{TypeSources, TypeItems, true}, {TypeFile, TypeItems, false}, {TypeSources, TypeSources, true}, {TypeBoolean, TypeText, false},
+	} {
+		if got := c.a.Overlaps(c.b); got != c.want {
+			t.Errorf("%s overlaps %s: got %t", c.a, c.b, got)
+		}
+	}
+}

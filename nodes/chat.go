@@ -31,7 +31,7 @@ var _ = register(func(d Deps) flow.Kind {
 				Help: "What to ask. A {{name}} in it becomes a port."},
 			{Name: "system", Title: "System prompt", Type: flow.FieldArea, Template: true,
 				Help: "The role and rules of the model. A {{name}} in it becomes a port."},
-			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeAny,
+			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeSources,
 				Help: "Images for the model: a list of files, URLs or data URLs, or one of them."},
 			{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(2),
 				Help: "Randomness of the answer, from 0 to 2. Default: the provider's setting."},

@@ -46,7 +46,7 @@ func TestClassify(t *testing.T) {
 			"got 0":           {"text": text, "labels": " \n "},
 			"got 201":         {"text": text, "labels": many},
 			"twice":           {"text": text, "labels": "a\nb\na: again"},
-			"got an object":   {"text": text, "labels": map[string]any{"a": "b"}},
+			"got object":      {"text": text, "labels": map[string]any{"a": "b"}},
 			"a list of texts": {"text": text, "labels": []any{map[string]any{}}},
 			"200001":          {"text": strings.Repeat("é", builtin.MaxText+1), "labels": "a\nb"},
 		} {

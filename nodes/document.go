@@ -39,7 +39,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"A file can be up to 64 MiB. `truncated` is true when something was left out: pages beyond `max_pages`, text beyond 16 MiB, tables beyond " +
 			"4 MiB, images beyond 100, or a damaged page.",
 		Fields: []flow.Field{
-			{Name: "file", Title: "File", Type: flow.FieldFile, Value: flow.TypeAny, Required: true, Secrets: flow.SecretsInURL,
+			{Name: "file", Title: "File", Type: flow.FieldFile, Value: flow.TypeSource, Required: true, Secrets: flow.SecretsInURL,
 				Accept: []string{".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".html", ".htm", ".md", ".csv", ".tsv", ".txt"},
 				Help:   "A file, or the URL of one. Up to three redirects are followed; private and reserved addresses are refused."},
 			{Name: "pages", Title: "Pages", Type: flow.FieldText, Typed: true, More: true,

@@ -146,9 +146,11 @@ func inputField(f *hosted.Field) flow.Field {
 		out.Type = flow.FieldSelect
 		out.Options, out.Values = choices(f.Options)
 	case hosted.WidgetFile:
-		out.Type, out.Value = flow.FieldFile, flow.TypeAny
-	case hosted.WidgetFiles, hosted.WidgetList:
-		out.Type, out.Value, out.Template = flow.FieldList, flow.TypeAny, f.Widget == hosted.WidgetList
+		out.Type, out.Value = flow.FieldFile, flow.TypeSource
+	case hosted.WidgetFiles:
+		out.Type, out.Value = flow.FieldList, flow.TypeSources
+	case hosted.WidgetList:
+		out.Type, out.Value, out.Template = flow.FieldList, flow.TypeAny, true
 	case hosted.WidgetSecret:
 		out.Type = flow.FieldSecret
 	default:

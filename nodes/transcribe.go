@@ -18,7 +18,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"A price per second that the workspace entered for the model counts the seconds of the recording.",
 		Fields: []flow.Field{
 			requiredField(modelField(taskTranscribe, "It must listen.")),
-			{Name: "audio", Title: "Audio", Type: flow.FieldFile, Secrets: flow.SecretsInURL, Value: flow.TypeAny, Required: true, Accept: []string{"audio/*", "video/*"},
+			{Name: "audio", Title: "Audio", Type: flow.FieldFile, Secrets: flow.SecretsInURL, Value: flow.TypeSource, Required: true, Accept: []string{"audio/*", "video/*"},
 				Help: "The recording: a file, a URL or a data URL."},
 			{Name: "language", Title: "Language", Type: flow.FieldText, Help: "The spoken language as a two-letter code such as en. Default: detected by the model."},
 			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Template: true, More: true, Help: "Hints for the model, such as names that occur. A {{name}} in it becomes a port."},

@@ -58,7 +58,7 @@ func TestTranscribe(t *testing.T) {
 		t.Parallel()
 		for _, audio := range []any{"", "call.mp3", number("3"), []any{}, map[string]any{"file": "report.pdf"}, "data:text/plain;base64,SGk="} {
 			message := hear(audio).fails(t, fakes(), flow.CodeInputInvalid).Message
-			if has(t, message, `"audio"`); strings.Contains(message, "map[") {
+			if has(t, message, "audio"); strings.Contains(message, "map[") {
 				t.Error(message)
 			}
 		}

@@ -183,7 +183,7 @@ func Fits(from, to flow.Type) bool { return convertible(from, to) }
 
 func convertible(from, to flow.Type) bool {
 	loose := func(t flow.Type) bool { return t == flow.TypeAny || t == flow.TypeJSON || t == "" }
-	if from == to || loose(from) || loose(to) {
+	if from.Overlaps(to) || loose(from) || loose(to) {
 		return true
 	}
 	scalar := func(t flow.Type) bool { return t == flow.TypeNumber || t == flow.TypeBoolean }
@@ -191,7 +191,8 @@ func convertible(from, to flow.Type) bool {
 }
 
 // typeWords names a value of each type that can fail to fit.
-var typeWords = map[flow.Type]string{flow.TypeText: "text", flow.TypeNumber: "a number", flow.TypeBoolean: "true or false", flow.TypeFile: "a file", flow.TypeList: "a list"}
+var typeWords = map[flow.Type]string{flow.TypeText: "text", flow.TypeNumber: "a number", flow.TypeBoolean: "true or false", flow.TypeFile: "a file", flow.TypeList: "a list",
+	flow.TypeSource: "a file or its URL", flow.TypeSources: "files or their URLs", flow.TypeItems: "a list or text"}
 
 // mismatch reports an edge between ports of types that cannot be converted. For a file and a
 // text it names the kind of node that converts them.

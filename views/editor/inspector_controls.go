@@ -165,11 +165,11 @@ func (f *NodeField) referAt(i int) string {
 
 // takesFiles reports whether rows of a list may be files.
 func (f *NodeField) takesFiles() bool {
-	return f.Value == flow.TypeAny && !f.Template && f.Name != "labels"
+	return f.Value == flow.TypeSources
 }
 
 // takesURL reports whether a file may be given by its address.
-func (f *NodeField) takesURL() bool { return f.Value == flow.TypeAny }
+func (f *NodeField) takesURL() bool { return f.Value == flow.TypeSource || f.Value == flow.TypeSources }
 
 // choices are the credentials to choose from: those of the field's provider
 // first, and the one that is named though it does not exist.

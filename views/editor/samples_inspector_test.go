@@ -91,12 +91,12 @@ func fieldsPane() NodePane {
 		{flow.Field{Name: "select", Type: flow.FieldSelect, Options: []string{"GET", "POST"}, Default: "GET"}, `"TRACE"`},
 		{flow.Field{Name: "values", Type: flow.FieldSelect, Options: []string{"1", "2"}, Values: value(`[1, 2]`).([]any)}, `2`},
 		{flow.Field{Name: "list", Type: flow.FieldList}, `["<b>", "b"]`},
-		{flow.Field{Name: "images", Type: flow.FieldList, Value: flow.TypeAny}, `[` + file + `, "https://example.com/a.png"]`},
+		{flow.Field{Name: "images", Type: flow.FieldList, Value: flow.TypeSources}, `[` + file + `, "https://example.com/a.png"]`},
 		{flow.Field{Name: "map", Type: flow.FieldMap, Secrets: flow.SecretsByName}, `{"Accept": "*/*", "Authorization": {"credential": "hooks"}}`},
 		{flow.Field{Name: "json", Type: flow.FieldJSON}, `{"a": [1, null]}`},
 		{flow.Field{Name: "secret", Type: flow.FieldSecret}, `{"credential": "gone"}`},
 		{flow.Field{Name: "type", Type: flow.FieldValueType, Default: "text"}, `"number"`},
-		{flow.Field{Name: "file", Type: flow.FieldFile, Value: flow.TypeAny, Accept: []string{"image/*", ".pdf"}}, file},
+		{flow.Field{Name: "file", Type: flow.FieldFile, Value: flow.TypeSource, Accept: []string{"image/*", ".pdf"}}, file},
 		{flow.Field{Name: "model", Type: flow.FieldModel, Task: "chat"}, `"ollama/llama3.2"`},
 	}
 	k := flow.Kind{Name: "every", Title: "Every field", Group: "Text and data", Icon: "braces", Summary: "Has a field of each type.", Doc: "It is `a test`."}

@@ -21,6 +21,14 @@ describe("fits", () => {
     }
 });
 
+describe("fits types of several types", () => {
+  const cases: [PortType, PortType, boolean][] = [
+    ["number", "file or text", false], ["text", "file or text", true], ["file", "file or text", true], ["list", "file or text", false],
+    ["list", "list, file or text", true], ["number", "list, file or text", false], ["file", "list or text", false], ["json", "list or text", true],
+  ];
+  for (const [from, to, want] of cases) test(`${from} to ${to}`, () => assert.equal(fits(from, to), want));
+});
+
 describe("Draft", () => {
   const d = draft(["a", "b", "c", "d"], [["a", "b"], ["b", "c"], ["a", "d"]]);
   test("knows the edges of a node", () => assert.deepEqual(d.edgesOf("a").map(edgeKey), ["a.out>b.in", "a.out>d.in"]));

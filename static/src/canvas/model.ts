@@ -3,7 +3,7 @@
 export const schema = "sluice.flow/v1";
 
 export type Point = { x: number; y: number };
-export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "any";
+export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "any" | "file or text" | "list, file or text" | "list or text";
 export type Side = "in" | "out";
 
 /** Port is a named input or output of a node. */
@@ -45,7 +45,8 @@ export const at = (p: { node: string; name: string }): string => `${p.node}.${p.
 export function fits(from: PortType, to: PortType): boolean {
   const loose = (t: PortType) => t === "any" || t === "json";
   const scalar = (t: PortType) => t === "number" || t === "boolean";
-  return from === to || loose(from) || loose(to) || (from === "text" && scalar(to)) || (scalar(from) && to === "text");
+  const overlap = from.split(/, | or /).some((t) => to.split(/, | or /).includes(t));
+  return overlap || loose(from) || loose(to) || (from === "text" && scalar(to)) || (scalar(from) && to === "text");
 }
 
 /** insertAt sets a key of a map at an index of its order; without one, or with one beyond the end, a new key comes last. */
