@@ -168,3 +168,33 @@ func TestCanvas_keys(t *testing.T) {
 	p.Want(`document.getElementById("palette-search").value === "" && document.querySelectorAll("#palette [hidden]:not(.none)").length === 0`, `true`)
 	p.Saved()
 }
+
+// A node that was just added shows no error until a field was left or the flow is
+// run.
+func TestCanvas_newNode(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	p.Until(`document.getElementById("shortcuts")`) // the part that is loaded when the browser is idle is there
+	add := func(kind string) (seen, mark string) {
+		p.Click("#palette-search")
+		p.Write(kind)
+		p.Press("Enter")
+		p.Until(`document.querySelector("#problems [data-jump=` + kind + `]") && document.querySelector("#inspector [data-node=` + kind + `] .error")`)
+		return `[...document.querySelectorAll("#inspector [data-node=` + kind + `] :is(.error, [aria-invalid])")].filter((e) => e.matches("[aria-invalid]") || e.checkVisibility()).length`,
+			`(document.querySelector("#node-` + kind + ` [data-trouble]")?.checkVisibility() ?? false)`
+	}
+	seen, mark := add("chat")
+	p.Want(seen, `0`)
+	p.Want(mark, `false`)
+	webtest.Value[bool](p, `(document.querySelector("#set-prompt").focus(), true)`)
+	p.Until(`document.querySelector("#inspector .cm-focused")`)
+	p.Want(seen, `0`)
+	webtest.Value[bool](p, `(document.querySelector("#inspector .ins-title").focus(), true)`)
+	p.Until(seen + ` > 0`)
+	seen, mark = add("classify")
+	p.Want(seen, `0`)
+	p.Press("Ctrl+Enter")
+	p.Until(seen + ` > 0 && ` + mark)
+}

@@ -18,8 +18,14 @@ export function commands(): Command[] { return [...all.values()].filter(ready); 
 export function perform(name: string): boolean {
   const c = all.get(name);
   if (!c || !ready(c)) return false;
-  c.run();
+  start(c);
   return true;
+}
+
+/** start runs a command and tells who wants to know (builder:command). */
+function start(c: Command): void {
+  document.dispatchEvent(new CustomEvent("builder:command", { detail: c.name }));
+  c.run();
 }
 
 const ready = (c: Command): boolean => c.enabled?.() ?? true;
@@ -46,7 +52,7 @@ document.addEventListener("keydown", (event) => {
   const c = [...all.values()].find((c) => chordsOf(c).includes(pressed) && ready(c));
   if (!c || (inField(event.target) && ownOfFields.has(pressed)) || document.querySelector("dialog:modal")) return;
   event.preventDefault();
-  c.run();
+  start(c);
 });
 
 /** ownOfFields are chords that text fields handle. */

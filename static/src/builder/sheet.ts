@@ -3,6 +3,7 @@ import { icon } from "../icon.ts";
 import { canvas } from "./canvas.ts";
 import { chordsOf, commands } from "./commands.ts";
 import { el, keysOf } from "./dom.ts";
+import { byTask } from "./tasks.ts";
 
 const dialog = el("dialog", { class: "dialog shortcuts", id: "shortcuts", "aria-labelledby": "shortcuts-title" });
 document.body.append(dialog);
@@ -16,7 +17,7 @@ function fill(): void {
   const ofCanvas = canvas.shortcuts.filter((s) => !s.chords.every((c) => known.has(c)) && !(canvas.readonly && "edits" in s && s.edits));
   dialog.replaceChildren(
     el("header", {}, el("h2", { id: "shortcuts-title" }, "Shortcuts"), close),
-    el("div", { class: "body" }, part("Everywhere", own), part("When the canvas is focused", ofCanvas)),
+    el("div", { class: "body" }, el("p", { class: "help" }, "Single keys work while the canvas has the focus."), ...byTask([...own, ...ofCanvas]).map(([task, list]) => part(task, list))),
   );
 }
 
