@@ -176,7 +176,6 @@ func TestCanvas_newNode(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
-	p.Until(`document.getElementById("shortcuts")`) // the part that is loaded when the browser is idle is there
 	add := func(kind string) (seen, mark string) {
 		p.Click("#palette-search")
 		p.Write(kind)

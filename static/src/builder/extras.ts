@@ -1,4 +1,5 @@
 // What is loaded after the canvas is ready, see later.ts.
+import "./fill.ts";
 import "./sources.ts";
 import "../inspector/untouched.ts";
 export { showMenu } from "./menu.ts";

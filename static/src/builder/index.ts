@@ -7,7 +7,6 @@ import "./panes.ts";
 import "./jump.ts";
 import "./palette.ts";
 import "./later.ts";
-import "./fill.ts";
 import "./actions.ts";
 import "./bar.ts";
 import "./rename.ts";

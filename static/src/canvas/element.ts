@@ -26,7 +26,7 @@ import { Status, type Step } from "./status.ts";
 import { Swaps } from "./swaps.ts";
 import { Sync, type Remote } from "./sync.ts";
 import { Taps } from "./taps.ts";
-import { Viewport } from "./viewport.ts";
+import { prepareDetail, Viewport } from "./viewport.ts";
 import { Watch } from "./watch.ts";
 
 /**
@@ -115,6 +115,7 @@ export class FlowCanvas extends HTMLElement {
     this.append(this.announce.region);
     for (const el of this.layer.querySelectorAll<HTMLElement>(":scope > article[data-id]")) this.scene.adopt(el);
     this.groups.sync();
+    prepareDetail(this.pane, this.draft, `canvas:${flow}:view`);
     this.view = new Viewport(this, `canvas:${flow}:view`); // reads the size of the pane: not before
     this.watch = new Watch(this); // after the elements are set up, which it must not observe
     for (const el of this.scene.elements.values()) this.watch.start(el);

@@ -2,7 +2,7 @@
 // Positions in the document are in flow units, those on the screen in pixels.
 import type { Emitter, Repaintable } from "./context.ts";
 import type { Box } from "./geometry.ts";
-import type { Point } from "./model.ts";
+import type { Draft, Point } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import { loadJSON, store } from "./storage.ts";
 import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform, type View } from "./xyflow.ts";
@@ -13,6 +13,19 @@ const tileZoom = 0.2; // below it titles are too, and nodes are tiles in the col
 const gridStep = 20; // flow units between dots
 const quietFrames = 6; // without a wheel event, until the gesture has ended
 const side = 24, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below; the minimap hides when all is in view
+
+/**
+ * prepareDetail guesses how much detail the first view will show: from the
+ * remembered zoom, or from the positions of the nodes. Set before the first layout,
+ * it saves styling every node twice; show corrects a wrong guess.
+ */
+export function prepareDetail(pane: HTMLElement, draft: Draft, key: string): void {
+  const all = [...draft.nodes.values()].map((n) => n.position ?? { x: 0, y: 0 }), span = (of: number[]) => Math.max(...of) - Math.min(...of);
+  if (all.length < 50) return;
+  const zoom = loadJSON<View>("localStorage", key)?.zoom ?? Math.min((innerWidth - 700) / span(all.map((p) => p.x)), (innerHeight - 250) / span(all.map((p) => p.y))); // panes and bars take the rest, roughly
+  pane.toggleAttribute("data-far", zoom < farZoom);
+  pane.toggleAttribute("data-tiles", zoom < tileZoom);
+}
 
 /** ViewportContext is what the viewport needs of the canvas. */
 export interface ViewportContext extends Emitter {
@@ -41,7 +54,7 @@ export interface HasView {
  * would miss its node: see release and pointerMoved.
  */
 export class Viewport {
-  transform: Transform = [0, 0, 1];
+  transform: Transform;
   readonly panZoom: PanZoomInstance;
   /** size is the size of the pane in pixels. */
   size = { width: 0, height: 0 };
@@ -53,6 +66,7 @@ export class Viewport {
   private sizes = new ResizeObserver(() => this.resized());
 
   constructor(private canvas: ViewportContext, private key: string) {
+    this.transform = [0, 0, canvas.pane.hasAttribute("data-tiles") ? 0 : canvas.pane.hasAttribute("data-far") ? tileZoom : 1];
     this.panZoom = XYPanZoom({
       domNode: canvas.pane, minZoom, maxZoom, translateExtent: infiniteExtent, viewport: { x: 0, y: 0, zoom: 1 },
       onDraggingChange: (on) => canvas.pane.toggleAttribute("data-panning", on),
