@@ -25,7 +25,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "Where to send the outputs. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true,
-				Help: "Names of the output nodes to send. Empty sends all of them."},
+				Help: "Names of the outputs to send. None chosen sends all of them."},
 			{Name: "secret", Title: "Signing secret", Type: flow.FieldSecret, More: true, Signs: true,
 				Help: "The whsec_ secret that signs the message. Default: the secret of this webhook, shown under Webhooks."},
 			{Name: "signature", Title: "Custom signature", Type: flow.FieldSecret, More: true,

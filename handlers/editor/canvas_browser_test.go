@@ -197,3 +197,29 @@ func TestCanvas_newNode(t *testing.T) {
 	p.Press("Ctrl+Enter")
 	p.Until(seen + ` > 0 && ` + mark)
 }
+
+// A webhook node waits for outputs without an edge: dashed lines show for which,
+// and the inspector chooses among them.
+func TestCanvas_collected(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	setDraft(h, id, `{"schema": "sluice.flow/v1", "name": "Tell", "nodes": [
+		{"id": "word", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "word"}},
+		{"id": "one", "kind": "output", "position": {"x": 300, "y": 0}, "config": {"name": "one"}},
+		{"id": "two", "kind": "output", "position": {"x": 300, "y": 160}, "config": {"name": "two"}},
+		{"id": "hook", "kind": "webhook", "position": {"x": 620, "y": 60}, "config": {"url": "https://example.com/hook", "outputs": ["two", "gone"]}}
+	], "edges": [{"from": "word.value", "to": "one.value"}, {"from": "word.value", "to": "two.value"}]}`)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	const curves = `(document.querySelector(".canvas-collected").getAttribute("d").match(/M/g) ?? []).length`
+	p.Until(curves + ` === 1`)
+	webtest.Value[bool](p, `(canvas.selection.set(["hook"]), true)`)
+	p.Until(`document.querySelectorAll("#inspector [data-set=outputs] [type=checkbox]").length === 3`)
+	p.Want(`[...document.querySelectorAll("#inspector [data-set=outputs] label")].map((l) => l.textContent.trim() + " " + l.querySelector("input").checked)`, `["one false","two true","gone true"]`)
+	p.Click("#inspector [data-set=outputs] [value=gone]")
+	p.Until(`JSON.stringify(canvas.draft.nodes.get("hook").config.outputs) === '["two"]'`)
+	p.Click("#inspector [data-set=outputs] [value=one]")
+	p.Until(curves + ` === 2`)
+	p.Saved()
+	p.Want(`canvas.draft.nodes.get("hook").config.outputs`, `["one","two"]`)
+}

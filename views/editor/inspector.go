@@ -48,6 +48,8 @@ type NodeField struct {
 	Hosts []string
 	// Secrets are the texts in the field that look like secrets, by name.
 	Secrets []string
+	// Outputs are the outputs of the flow, for the field that chooses among them.
+	Outputs []OutputChoice
 	// NodeID is the node that the field is of.
 	NodeID string
 	// Upgradable is set if the model is kept at a version.
@@ -57,6 +59,12 @@ type NodeField struct {
 	Problems []string
 	FlowID   string
 	ReadOnly bool
+}
+
+// OutputChoice is an output of the flow, which a node may be told to send.
+type OutputChoice struct {
+	Name   string
+	Chosen bool
 }
 
 // CredentialChoice is a credential by its name.
@@ -178,6 +186,9 @@ func paneFieldAt(pointer string) string {
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
+	if f.Name == b.k.OutputsField && field.Form.As == flow.FieldList {
+		field.Outputs = outputChoices(b.d.Outputs(b.facts.Kinds), field.Form.Texts)
+	}
 	for _, s := range document.SuggestSecrets(b.n, &f) {
 		field.Secrets = append(field.Secrets, s.Name)
 	}
@@ -284,6 +295,21 @@ func docParagraphs(doc string) (list [][]docPart) {
 		}
 		if len(parts) > 0 {
 			list = append(list, parts)
+		}
+	}
+	return list
+}
+
+// outputChoices lists the outputs of a flow, then those that are chosen although
+// the flow does not have them, so that they can be deselected.
+func outputChoices(outputs []flow.Output, chosen []string) []OutputChoice {
+	list := []OutputChoice{}
+	for _, o := range outputs {
+		list = append(list, OutputChoice{o.Name, slices.Contains(chosen, o.Name)})
+	}
+	for _, name := range chosen {
+		if !slices.ContainsFunc(outputs, func(o flow.Output) bool { return o.Name == name }) {
+			list = append(list, OutputChoice{name, true})
 		}
 	}
 	return list

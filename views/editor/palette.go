@@ -25,6 +25,10 @@ type PaletteKind struct {
 	Out     [][]string `json:"out"`
 	// Templates are the fields in which {{names}} stand for values of edges.
 	Templates []string `json:"templates,omitempty"`
+	// Output marks the kind of outputs; Collects is the field in which other kinds
+	// name the outputs that they send.
+	Output   bool   `json:"output,omitempty"`
+	Collects string `json:"collects,omitempty"`
 }
 
 // PaletteOf sorts kinds into the groups of the palette. Kinds of a group that
@@ -53,6 +57,7 @@ func PaletteOf(kinds []*flow.Kind) []PaletteGroup {
 func paletteKind(k *flow.Kind) PaletteKind {
 	p := PaletteKind{Name: k.Name, Title: k.Title, Group: k.Group, Word: components.GroupWord(k.Group), Icon: k.Icon, Summary: k.Summary, In: [][]string{}, Out: [][]string{}}
 	p.Named = k.Role == flow.RoleInput || k.Role == flow.RoleOutput
+	p.Output, p.Collects = k.Role == flow.RoleOutput, k.OutputsField
 	for _, in := range flow.InputPorts(&flow.Node{Kind: k.Name}, k) {
 		if f := k.Field(in.Name); f == nil || !f.More {
 			p.In = append(p.In, []string{in.Name, portType(in.Type)})

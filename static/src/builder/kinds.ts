@@ -6,8 +6,8 @@ import { canvas } from "./canvas.ts";
 import { freeName } from "./match.ts";
 
 type Named = [name: string, type: PortType];
-/** Kind is a node kind. named: its nodes need a unique name. templates: its fields with {{names}}. */
-export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; templates?: string[]; in: Named[]; out: Named[] };
+/** Kind is a node kind. named: its nodes need a unique name. templates: its fields with {{names}}. collects: the field that names the outputs which it sends. */
+export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; templates?: string[]; output?: boolean; collects?: string; in: Named[]; out: Named[] };
 
 const width = 220, height = 160; // approximate size of a new node in flow units
 const apart = 80, beside = 20; // flow units to the node that it stands right of, and to any other

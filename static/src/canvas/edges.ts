@@ -78,7 +78,13 @@ export class Edges {
   }
 
   /** drawOf draws the edges of a node again. */
-  drawOf(node: string): void { for (const e of this.canvas.draft.edgesOf(node)) this.draw(edgeKey(e)); }
+  drawOf(node: string): void {
+    for (const e of this.canvas.draft.edgesOf(node)) this.draw(edgeKey(e));
+    this.drawn?.();
+  }
+
+  /** drawn is called after the edges of a node were drawn again, for what else depends on where nodes are. */
+  drawn: (() => void) | undefined;
 
   /** moveNode shows a node and its edges at a position. The draft is changed by an operation, once the gesture ends. */
   moveNode(id: string, p: Point): void {

@@ -8,7 +8,7 @@ type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 /** part returns a control of a field by the first part of its name: text, kept or name. */
 export function part(field: ParentNode, name: string): Control | null { return field.querySelector<Control>(`[name^="${name}."]`); }
 
-const text = (field: ParentNode): string => part(field, "text")?.value ?? "";
+const text = (field: ParentNode): string => { const c = part(field, "text"); return c && !(c instanceof HTMLInputElement && c.type === "checkbox" && !c.checked) ? c.value : ""; };
 const control = (field: ParentNode): Control => field.querySelector<Control>("input:not([type=hidden], [type=range]), textarea, select")!;
 const some = (s: string): Reading => (s === "" ? {} : { value: s });
 
@@ -50,7 +50,7 @@ function item(row: HTMLElement): unknown {
 }
 
 function list(field: HTMLElement): Reading {
-  const items = rows(field).map(item).filter((v) => v !== undefined);
+  const items = [...field.querySelectorAll<HTMLElement>("[data-row], [data-choice]")].map(item).filter((v) => v !== undefined);
   return items.length ? { value: items } : {};
 }
 
