@@ -1,5 +1,6 @@
 // What is loaded after the canvas is ready, see later.ts.
 import "./fill.ts";
+import "./rename.ts";
 import "./collected.ts";
 import "./sources.ts";
 import "../inspector/untouched.ts";

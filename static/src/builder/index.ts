@@ -9,7 +9,6 @@ import "./palette.ts";
 import "./later.ts";
 import "./actions.ts";
 import "./bar.ts";
-import "./rename.ts";
 import "./problems.ts";
 import "./outline.ts";
 import "./name.ts";
