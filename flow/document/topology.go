@@ -82,6 +82,24 @@ func Topological(d *flow.Document, kinds *flow.Registry) []int {
 	return order
 }
 
+// RunOrder returns the IDs of the nodes that take part in a run, in an order in
+// which they can run. Those that depend on each other in a circle come last, in the
+// order of the document.
+func RunOrder(d *flow.Document, kinds *flow.Registry) []string {
+	order := Topological(d, kinds)
+	ids := make([]string, 0, len(d.Nodes))
+	placed := make([]bool, len(d.Nodes))
+	for _, i := range order {
+		ids, placed[i] = append(ids, d.Nodes[i].ID), true
+	}
+	for i := range d.Nodes {
+		if !placed[i] && flow.RoleOf(kinds, &d.Nodes[i]) != flow.RoleCanvas {
+			ids = append(ids, d.Nodes[i].ID)
+		}
+	}
+	return ids
+}
+
 // cycles are the groups of nodes that depend on each other in a circle
 // (Tarjan's strongly connected components), all of them at once.
 func cycles(out [][]int) [][]int {

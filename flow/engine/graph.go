@@ -54,15 +54,6 @@ func Compile(d *flow.Document, kinds *flow.Registry) (*Graph, error) {
 // Len is the number of nodes that take part in a run.
 func (g *Graph) Len() int { return len(g.nodes) }
 
-// NodeIDs are the nodes that take part in a run, in topological order.
-func (g *Graph) NodeIDs() []string {
-	ids := make([]string, len(g.nodes))
-	for i := range g.nodes {
-		ids[i] = g.nodes[i].ID
-	}
-	return ids
-}
-
 // compile expects a valid document.
 func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 	g := &Graph{Document: d, index: map[string]int{}}

@@ -8,7 +8,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
-	"sluice/flow/engine"
 )
 
 // Outline is the interface of a document: its inputs, its outputs and the nodes that
@@ -77,25 +76,14 @@ func (o *Outlines) Name(ctx context.Context, ws flow.WorkspaceID, hash string) (
 	return out.Name, nil
 }
 
-// read computes an outline. The nodes of a document that cannot run, such as a draft or
-// one with unknown kinds, stay in the order of the document.
+// read computes an outline.
 func (o *Outlines) read(data []byte) (*Outline, error) {
 	d, problems := document.ParseDocument(data)
 	if d == nil {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
 	out := &Outline{Name: d.Name, Description: d.Description, Inputs: d.Inputs(o.kinds), Outputs: d.Outputs(o.kinds), Labels: map[string]string{}}
-	ids := make([]string, 0, len(d.Nodes))
-	if g, err := engine.Compile(d, o.kinds); err == nil {
-		ids = g.NodeIDs()
-	} else {
-		for i := range d.Nodes {
-			if k := o.kinds.Find(d.Nodes[i].Kind); k == nil || k.Role != flow.RoleCanvas {
-				ids = append(ids, d.Nodes[i].ID)
-			}
-		}
-	}
-	for _, id := range ids {
+	for _, id := range document.RunOrder(d, o.kinds) {
 		n := d.Node(id)
 		out.Nodes = append(out.Nodes, outlineNode{id, n.Kind})
 		out.Labels[id] = o.label(n)

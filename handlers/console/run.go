@@ -13,7 +13,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
-	"sluice/flow/engine"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -82,7 +81,7 @@ func (c *call) viewRun(run *flow.Run) (*runView, error) {
 // have not started: pending, or canceled if the run has ended.
 func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 	if v.doc != nil {
-		v.order = runOrder(v.doc, kinds)
+		v.order = document.RunOrder(v.doc, kinds)
 	}
 	missing := flow.StepPending
 	if v.run.State.Ended() {
@@ -99,18 +98,6 @@ func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 		}
 		v.steps = append(v.steps, own...)
 	}
-}
-
-// runOrder returns the nodes that run in topological order. A document that
-// cannot be compiled keeps the order in which it was written.
-func runOrder(d *flow.Document, kinds *flow.Registry) (ids []string) {
-	if g, err := engine.Compile(d, kinds); err == nil {
-		return g.NodeIDs()
-	}
-	for i := range d.Nodes {
-		ids = append(ids, d.Nodes[i].ID)
-	}
-	return ids
 }
 
 // topNode returns the node of the flow itself from a step path such as
