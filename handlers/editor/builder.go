@@ -117,7 +117,7 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 		change(&b)
 	}
 	p := c.Page(b.Name, layout.SectionFlows)
-	p.Canvas = true
+	p.Canvas, p.Panes = true, b.Pane == editorview.PaneAPI
 	return c.Render(status, editorview.Builder(p, b))
 }
 

@@ -19,6 +19,7 @@ func (s *Server) runningRoutes() []route {
 		{http.MethodPost, "/flows/:flow/run", web.Editor, onDraft((*call).startRun)},
 		{http.MethodGet, "/flows/:flow/runs", web.Viewer, web.OnFlow((*call).showFlowRuns)},
 		{http.MethodGet, "/flows/:flow/runs/:run/events", web.Viewer, streaming(web.OnFlow((*call).runEvents))},
+		{http.MethodGet, "/flows/:flow/runs/:run/result", web.Viewer, web.OnFlow((*call).showResult)},
 		{http.MethodPost, "/flows/:flow/runs/:run/cancel", web.Editor, web.OnFlow((*call).cancelRun)},
 		{http.MethodGet, "/flows/:flow/data/:node", web.Viewer, (*call).showData},
 		{http.MethodPost, "/flows/:flow/pin/:node", web.Editor, (*call).pin},
@@ -75,11 +76,25 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 	if err != nil {
 		return form, err
 	}
-	form.Ran = last != nil
+	if form.Ran = last != nil; !form.Ran && ask.Parent == "" {
+		last = examples(inputs)
+	}
 	for i := range inputs {
 		form.Fields = append(form.Fields, web.InputField(&inputs[i], last, typed))
 	}
 	return form, nil
+}
+
+// examples are the values that a first run starts with, so that one click gives a
+// result. Files are not among them: an example is not in the workspace.
+func examples(inputs []flow.Input) map[string]any {
+	values := map[string]any{}
+	for i := range inputs {
+		if in := &inputs[i]; in.HasExample && in.Type != flow.TypeFile {
+			values[in.Name] = in.Example
+		}
+	}
+	return values
 }
 
 // webhooks counts the active webhook nodes, which would really send something.

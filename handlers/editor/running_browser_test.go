@@ -26,12 +26,16 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Eval(`window.heights = JSON.stringify([...document.querySelectorAll("#canvas-nodes > article")].map((n) => n.offsetHeight))`)
 	p.Click("#run-button")
 	p.Until(`document.querySelector("#run-dialog").open`)
-	p.Eval(`document.querySelector("#run-form").requestSubmit()`)
+	p.Until(`document.querySelector("#run-form textarea").value.includes("charged twice")`) // the example
+	p.Eval(`document.querySelector("#run-form textarea").value = ""; document.querySelector("#run-form").requestSubmit()`)
 	p.Until(`document.querySelector("#run-dialog [aria-invalid]") !== null`)
 	p.Look("run-missing")
 	p.Click("[data-fill-examples]")
 	p.Eval(`document.querySelector("#run-form").requestSubmit()`)
 	p.Until(`document.querySelector(".run-bar")?.dataset.state === "succeeded"`)
+	p.Until(`document.querySelector("#tab-result").ariaSelected === "true" && document.querySelector("#flow-result .result-output")?.textContent.includes("charged twice")`)
+	p.Until(`document.querySelector(".result-next .btn")?.textContent === "Publish v1" && document.querySelector(".result-inputs dd").textContent.includes("charged twice")`)
+	p.Look("run-result")
 	p.Until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector("#node-ask").dataset.state === "skipped"`)
 	p.Until(`document.querySelector("#node-team meter") && document.querySelector("#node-reply .result-text").textContent.includes("charged twice")`)
 	p.Until(`/ms|s$/.test(document.querySelector("#node-team .node-badge").title)`)
@@ -80,7 +84,7 @@ func TestRunFailsInTheBuilder(t *testing.T) {
 	p.Look("run-streams")
 	let <- http.StatusTeapot
 	p.Until(`document.querySelector("#node-get .result-error") !== null && document.querySelector(".run-bar").dataset.state === "failed"`)
-	p.Until(`document.querySelector("#canvas").selection.nodes.has("get") && document.querySelector("#node-data .note.bad") !== null`)
+	p.Until(`document.querySelector("#canvas").selection.nodes.has("get") && document.querySelector("#tab-result").ariaSelected === "true" && document.querySelector("#flow-result .note.bad") !== null && document.querySelector("#flow-result [data-jump=get]") !== null`)
 	p.Until(`document.querySelector("#live").textContent.startsWith("Run failed")`)
 	p.Look("run-failed")
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,9 +21,30 @@ func Count(n int) string {
 	return sign + digits
 }
 
-// Took writes a duration with as much of it as matters: 14 ms, 1.9 s, 83 s, 3 min 20 s.
+// rounded writes a number with as many decimals as a person compares: 0.52, 12.35,
+// 0.0012. Other values, and numbers that are too large or small for that, are
+// written as they are.
+func rounded(v any) string {
+	text := displayed(v)
+	f, ok := number(v)
+	if !ok || !isNumber(v) || !strings.Contains(text, ".") || math.Abs(f) >= 1e12 || f != 0 && math.Abs(f) < 1e-6 {
+		return text
+	}
+	decimals := 2
+	for size := math.Abs(f); size != 0 && size < 0.1; size *= 10 {
+		decimals++
+	}
+	if short := strconv.FormatFloat(f, 'f', decimals, 64); len(short) < len(text) {
+		return short
+	}
+	return text
+}
+
+// Took writes a duration with as much of it as matters: <1 ms, 14 ms, 1.9 s, 83 s, 3 min 20 s.
 func Took(d time.Duration) string {
 	switch {
+	case d < time.Millisecond:
+		return "<1 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 10*time.Second:

@@ -101,6 +101,47 @@ func shapeOfList(list []any) valueShape {
 	return shapeTree
 }
 
+// TypeWord is the type of the value in a word.
+func (v ValueView) TypeWord() string {
+	switch value := v.Value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "text"
+	case bool:
+		return "true or false"
+	case []any:
+		return "list"
+	case map[string]any:
+		if _, ok := fileID(value); ok {
+			return "file"
+		}
+		return "object"
+	}
+	return "number"
+}
+
+// shortRunes is up to how many characters a text is an answer in a word or two.
+const shortRunes = 40
+
+// IsShort reports whether the value is a number, true or false, or a word or two.
+func (v ValueView) IsShort() bool {
+	text, isText := v.Value.(string)
+	return isText && text != "" && utf8.RuneCountInString(text) <= shortRunes && !strings.Contains(text, "\n") || !isText && shapeOf(v.Value) == shapeScalar
+}
+
+// Brief is the beginning of the value in one line.
+func (v ValueView) Brief(most int) string {
+	if f, ok := fileID(v.Value); ok {
+		return cmp.Or(v.file().Name, f)
+	}
+	text := strings.Join(strings.Fields(displayed(v.Value)), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
 // measure says how much a value is, in the unit that fits it.
 func (v ValueView) measure() string {
 	switch value := v.Value.(type) {

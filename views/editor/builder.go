@@ -57,9 +57,10 @@ type PaneTab string
 
 // The tabs, as their elements are named.
 const (
-	PaneNode PaneTab = "node"
-	PaneAPI  PaneTab = "api"
-	PaneRuns PaneTab = "runs"
+	PaneResult PaneTab = "result"
+	PaneNode   PaneTab = "node"
+	PaneAPI    PaneTab = "api"
+	PaneRuns   PaneTab = "runs"
 )
 
 // ParsePaneTab reads what a browser remembers; anything odd is the node's tab.

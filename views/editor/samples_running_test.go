@@ -2,6 +2,7 @@ package editor
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"time"
 
@@ -22,6 +23,12 @@ func runningSamples(theme layout.Theme) map[string]templ.Component {
 	pinned, none, broken := step, DataPanel{FlowID: "flow_1", Node: "write", Title: "Write a reply"}, step
 	pinned.HasPin, pinned.State, pinned.Pinned, pinned.PinError = true, "reused", step.Outputs, "This is not JSON."
 	broken.State, broken.Outputs, broken.Error, broken.MayPin = "failed", nil, failed.Error, false
+	done := mark
+	done.State, done.Done = "succeeded", 6
+	result := ResultPane{FlowID: "flow_1", Run: &done, Now: viewtest.Noon, Publish: 1, Inputs: step.Inputs, Outputs: []components.ValueView{
+		{Name: "team", Value: "billing"}, {Name: "confidence", Value: json.Number("0.9134071588")},
+		{Name: "reply", Value: "Hello Sam,\n\nthank you for writing about **billing**.\n\n- A colleague looks at it.\n- You don't need to send anything else.\n"},
+		{Name: "items", Value: []any{map[string]any{"sku": "A1", "count": json.Number("2")}}}}}
 	within := func(parts ...templ.Component) templ.Component {
 		parts = append([]templ.Component{templ.Raw("<h1>Running</h1>")}, parts...)
 		return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
@@ -36,6 +43,9 @@ func runningSamples(theme layout.Theme) map[string]templ.Component {
 		"run-bar-failed": within(RunBar(failed, 0)),
 		"run-list":       within(FlowRuns(RunList{FlowID: "flow_1", Runs: []RunMark{mark, failed}, MayRun: true, Now: viewtest.Noon})),
 		"run-list-empty": within(FlowRuns(RunList{FlowID: "flow_1", MayRun: true, Now: viewtest.Noon})),
+		"result":         within(Result(result)),
+		"result-failed":  within(Result(ResultPane{FlowID: "flow_1", Run: &failed, Failed: "Write a reply", Now: viewtest.Noon})),
+		"result-none":    within(Result(ResultPane{FlowID: "flow_1"})),
 		"run-replay":     within(ReplayNote(Replay{Run: failed, Differs: true, Now: viewtest.Noon})),
 		"data":           within(Data(step)),
 		"data-pinned":    within(Data(pinned)),

@@ -35,6 +35,9 @@ type Page struct {
 	Unsafe bool
 	// Canvas loads the styles of the canvas.
 	Canvas bool
+	// Panes loads the styles of what opens beside the canvas at once, because it is
+	// open from the start.
+	Panes bool
 	// Sheet is a style sheet that few pages have, beside that of all.
 	Sheet string
 	// Nonce allows the styles that the code editor makes; it is on pages with

@@ -11,7 +11,7 @@ const edge = document.getElementById("drawer-edge");
 const least = 80, step = 24; // pixels
 
 /** showTab selects a tab. */
-export function showTab(name: "node" | "api" | "runs" | "problems" | "data"): void {
+export function showTab(name: "result" | "node" | "api" | "runs" | "problems" | "data"): void {
   if (name === "problems" || name === "data") open(true);
   document.getElementById(`tab-${name}`)?.click();
 }

@@ -44,7 +44,6 @@ function put(text: string): void {
 listen(canvas, "canvas:select", load);
 tab.addEventListener("click", () => void fetchData());
 subscribe<StepEvent[]>("steps", (steps) => { if (steps.some((s) => s.node === chosen() && isOver(s.state))) load(); });
-subscribe("failed", () => showTab("data"));
 subscribe("over", load);
 subscribe("clear", load);
 

@@ -32,6 +32,7 @@ export function subscribe<T>(name: string, act: (detail: T) => void): void { lis
 
 /** formatDuration returns milliseconds as text, less precise the longer they are. */
 export function formatDuration(ms: number): string {
+  if (ms < 1) return "<1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const s = ms / 1000;
   if (s < 10) return `${s.toFixed(1)} s`;

@@ -96,7 +96,6 @@ function goTo(node: string): void {
   canvas.view.reveal(node);
   const at = document.activeElement;
   if (!at || at === document.body || at.closest("flow-canvas, #run-bar, .builder-top")) canvas.keys.focus(node);
-  publish("failed", node);
 }
 
 /** last returns the run to show when the page opens: from the URL, or the one shown before a reload. */

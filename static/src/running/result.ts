@@ -1,0 +1,31 @@
+// The Result tab: what the shown run gave. It opens by itself when a run that was
+// started here ends, whatever is selected by then.
+import { flowPath } from "../builder/canvas.ts";
+import { command } from "../builder/commands.ts";
+import { html } from "../builder/dom.ts";
+import { sheet, showTab } from "../builder/panes.ts";
+import htmx from "htmx.org/dist/htmx.esm.js";
+import { ask } from "./ask.ts";
+import { shown, subscribe, type Shown } from "./events.ts";
+
+const place = document.getElementById("flow-result")!;
+const empty = [...place.childNodes];
+
+/** load shows the result of a run, unless another run is shown by then. */
+async function load(run: string): Promise<void> {
+  const r = await ask(`${flowPath}/runs/${encodeURIComponent(run)}/result`);
+  if (!r?.ok || shown?.id !== run) return;
+  place.replaceChildren(html(await r.text()));
+  htmx.process(place);
+}
+
+subscribe<Shown>("over", async ({ id, live }) => {
+  await load(id);
+  if (!live || shown?.id !== id) return;
+  showTab("result");
+  sheet(true);
+});
+subscribe("clear", () => place.replaceChildren(...empty));
+
+command({ name: "result", title: "Show result", icon: "circle-check", run: () => { showTab("result"); sheet(true); } });
+if (shown?.over) void load(shown.id); // it ended before this part was loaded
