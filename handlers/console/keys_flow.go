@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/a-h/templ"
 
@@ -47,34 +46,28 @@ func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview
 		}
 	}
 	if panel.Form.ID == "" {
-		panel.Form = c.flowKeyForm(f, keys)
+		panel.Form = c.flowKeyForm(keys)
 	}
 	return nil
 }
 
 // flowKeyForm returns a filled form for a key of this flow, so that one click
 // creates it.
-func (c *keyCall) flowKeyForm(f *flow.Flow, keys []flow.Key) consoleview.KeyForm {
+func (c *keyCall) flowKeyForm(keys []flow.Key) consoleview.KeyForm {
 	return consoleview.KeyForm{
-		ID: c.s.IDs.New(flow.PrefixKey), Name: unusedKeyName(f.Name, keys), Scopes: []string{string(flow.ScopeRun), string(flow.ScopeRead)},
+		ID: c.s.IDs.New(flow.PrefixKey), Name: unusedKeyName(keys), Scopes: []string{string(flow.ScopeRun), string(flow.ScopeRead)},
 		Within: "flow-", Now: c.s.Now(), Errors: components.Errors{},
 	}
 }
 
-// unusedKeyName returns a name that no key of the workspace has: the name of
-// the flow, with a number if needed.
-func unusedKeyName(name string, keys []flow.Key) string {
-	if runes := []rune(name); len(runes) > 90 {
-		name = strings.TrimSpace(string(runes[:90]))
+// unusedKeyName returns "Key 1", or the next name that no key of the workspace has.
+func unusedKeyName(keys []flow.Key) string {
+	for n := 1; ; n++ {
+		name := "Key " + strconv.Itoa(n)
+		if !slices.ContainsFunc(keys, func(k flow.Key) bool { return k.Name == name }) {
+			return name
+		}
 	}
-	taken := func(name string) bool {
-		return slices.ContainsFunc(keys, func(k flow.Key) bool { return k.Name == name })
-	}
-	free := name
-	for n := 2; taken(free); n++ {
-		free = name + " " + strconv.Itoa(n)
-	}
-	return free
 }
 
 // showFlowKeys is GET /flows/{flow}/keys.

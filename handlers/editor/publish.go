@@ -12,6 +12,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/handlers/web"
+	"sluice/snippets"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -101,6 +102,9 @@ func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error
 		return form, err
 	}
 	form.Diff = diffOf(changes)
+	if d, _ := document.ParseDocument(f.Draft); d != nil {
+		form.Inputs, form.Outputs, form.Webhooks = len(d.Inputs(c.s.Kinds)), len(d.Outputs(c.s.Kinds)), c.webhooks(&draft{Document: d})
+	}
 	if len(form.Diff.Breaking) > 0 {
 		form.Callers, err = c.callers(f.ID)
 	}
@@ -193,14 +197,32 @@ func (c *call) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
 		message = editorview.VersionName(v.Number) + " of “" + f.Name + "” is live."
 	}
 	c.s.AnnounceLive(f.ID, v.Number)
-	form.Done = true
+	form.Done, form.First = true, f.LiveVersion == 0
+	if form.First {
+		if form.Command, err = c.firstCommand(f); err != nil {
+			return err
+		}
+	}
 	form.State.Live, form.State.Next, form.State.Changed, form.State.Beside = v.Number, v.Number, false, true
-	c.Toast(components.ToneOK, message+" POST "+form.URL)
+	if !form.First || !c.IsFragment() { // the dialog says so
+		c.Toast(components.ToneOK, message+" POST "+form.URL)
+	}
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 	}
 	c.Trigger("flow:published", map[string]any{"flow": f.ID, "version": v.Number, "url": form.URL, "first": f.LiveVersion == 0})
 	return c.Render(http.StatusOK, editorview.Published(form))
+}
+
+// firstCommand is a cURL command that calls the flow and waits for its result.
+func (c *call) firstCommand(f *flow.Flow) ([]components.CodePiece, error) {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil {
+		return nil, nil
+	}
+	language := snippets.Languages()[0]
+	code, err := snippets.Render(language.ID, snippets.MannerWait, snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds)))
+	return components.CodePieces(snippets.Highlight(language.ID, code)), err
 }
 
 // AnnounceLive notifies all pages that show a flow which version is live.

@@ -1,6 +1,9 @@
 package editor_test
 
 import (
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"sluice/e2e/chrome"
@@ -19,9 +22,18 @@ func TestPublishInTheBuilder(t *testing.T) {
 	p.Has("#publish-dialog", "Publish")
 	p.Shot("publish-first")
 	p.Click("#publish-dialog footer button")
-	p.Has("#publish-dialog", "New runs use")
+	p.Has("#publish-dialog", "Listening for your first call")
 	p.Has("#publish-button", "v1 is live")
 	p.Shot("published")
+	p.Theme("dark")
+	p.Shot("published-dark")
+	p.Theme("light")
+	p.Click("#publish-dialog [data-key-and-copy]")
+	p.Until(`/slu_(?!YOUR_KEY)/.test(document.getElementById("first-command").textContent)`)
+	call(t, h.Http.URL+"/v1/flow/"+id+"/run", chrome.Value[string](p, `/slu_\w+/.exec(document.getElementById("first-command").textContent)[0]`))
+	p.Has("#publish-dialog", "Your first call arrived")
+	p.Until(`document.querySelector("#canvas-nodes [data-state=succeeded]") !== null`)
+	p.Shot("published-received")
 	p.Click("#publish-dialog [data-close]")
 	h.Key("production")
 
@@ -65,4 +77,24 @@ func TestRunPageInABrowser(t *testing.T) {
 	p.Shot("run-phone")
 	p.Click(`.waterfall a[href$="step=trim"]`)
 	p.Has("#step", "Polite")
+}
+
+// call starts a run of a flow as a program does.
+func call(t *testing.T, url, key string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(`{"who": "Ada"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	if answer.StatusCode != http.StatusAccepted {
+		body, _ := io.ReadAll(answer.Body)
+		t.Fatalf("%s: %s", answer.Status, body)
+	}
 }

@@ -53,8 +53,13 @@ type PublishForm struct {
 	Problems []PublishProblem
 	Note     string
 	Error    string
-	// Done shows that it is live now.
-	Done bool
+	// Done shows that it is live now, First that nothing was live before.
+	Done, First bool
+	// Inputs, Outputs and Webhooks count what the draft has.
+	Inputs, Outputs, Webhooks int
+	// Command calls the flow with cURL and waits for the result; shown after the
+	// first publish.
+	Command []components.CodePiece
 }
 
 // PublishProblem is something that keeps the draft from being published, and
@@ -73,6 +78,15 @@ func (f PublishForm) title() string {
 		return "Publish"
 	}
 	return f.State.label()
+}
+
+// contract says what a caller gives and gets.
+func (f PublishForm) contract() string {
+	text := "It takes " + components.Quantity(f.Inputs, "input") + " and returns " + components.Quantity(f.Outputs, "output")
+	if f.Webhooks > 0 {
+		text += ", and sends " + components.Quantity(f.Webhooks, "webhook")
+	}
+	return text + "."
 }
 
 func (f PublishForm) versions() templ.SafeURL { return components.VersionsURL(f.FlowID) }

@@ -6,6 +6,7 @@ import "./collected.ts";
 import "./sources.ts";
 import "../inspector/untouched.ts";
 import "../running/result.ts";
+import "../versions/first.ts";
 export { showMenu } from "./menu.ts";
 export { open } from "./sheet.ts";
 export { show as showWire } from "../running/wire.ts";
