@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/views/components"
 )
 
 // Provider is a company or server whose models a credential gives access to.
@@ -39,13 +40,13 @@ type Providers interface {
 	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
 }
 
-// providerTitle returns the display name of a provider, or its ID if it is
-// unknown.
-func (s *Server) providerTitle(name string) string {
+// describeProvider returns the display name of a provider, or its ID if it is
+// unknown, and what its models can do.
+func (s *Server) describeProvider(name string) (title string, can []string) {
 	for _, p := range s.Providers.List() {
 		if p.Name == name {
-			return p.Title
+			return p.Title, components.TaskWords(p.Can)
 		}
 	}
-	return name
+	return name, nil
 }
