@@ -154,9 +154,9 @@ func modelPrice(prices map[string]flow.Price, id string, m providers.Model) (tex
 	return dollars(flow.NanoUSD(m.Price.InputNanoUSD)) + " / " + dollars(flow.NanoUSD(m.Price.OutputNanoUSD)), note
 }
 
-// dollars writes a price with cents, or exactly where cents would hide it.
+// dollars writes a price with cents, or exactly where cents would round it.
 func dollars(n flow.NanoUSD) string {
-	if cents := n.Dollars() * 100; n == 0 || cents >= 1 {
+	if n%(flow.USD/100) == 0 {
 		return fmt.Sprintf("$%.2f", n.Dollars())
 	}
 	return "$" + n.String()
@@ -282,10 +282,13 @@ func (m *pageModels) hosted(ctx context.Context, ws flow.WorkspaceID, query stri
 			groups = append(groups, components.ModelGroup{Name: c.Slug, Title: c.Title, Models: hostedChoices(hosted.Catalogue().Models(c.Slug), nil)})
 		}
 	}
+	secret, err := m.hostSecret(ctx, ws)
+	if p, known := providers.FindPreset("replicate"); known && query == "" && err == nil && secret == "" {
+		groups = slices.Insert(groups, 0, components.ModelGroup{Name: p.Name, Title: p.Title, Place: components.PlaceOffered, Hint: "runs hosted models", KeysURL: p.KeysURL})
+	}
 	if query == "" {
 		return groups
 	}
-	secret, err := m.hostSecret(ctx, ws)
 	if err != nil {
 		secret = ""
 	}

@@ -26,6 +26,7 @@ func (s *Server) credentialRoutes() []route {
 		{http.MethodPost, "/credentials/:name/secret", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).replaceSecret)))},
 		{http.MethodPost, "/credentials/:name/remove", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).removeCredential)))},
 		{http.MethodGet, "/flows/:flow/credentials", web.Editor, onCredential((*credentialCall).newCredential)},
+		{http.MethodPost, "/flows/:flow/credentials/connect", web.Editor, onCredential(web.Posted(web.OnFlow((*credentialCall).connectProvider)))},
 		{http.MethodPost, "/flows/:flow/credentials", web.Editor, onCredential(web.Posted(web.OnFlow((*credentialCall).addCredential)))},
 	}
 }

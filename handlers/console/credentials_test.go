@@ -265,3 +265,32 @@ func TestCredentials_search(t *testing.T) {
 	b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {"sk-right"}}).RedirectsTo("/credentials")
 	b.Get("/credentials").Is(http.StatusOK).Has("Add another: OpenAI")
 }
+
+// TestConnectProvider saves a key from the list of models only if the provider accepts it.
+func TestConnectProvider(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	f := h.Flow(`{"schema": "sluice.flow/v1", "name": "Ask", "nodes": [{"id": "note", "kind": "template", "config": {"template": "x"}}]}`)
+	b := h.As(flow.MemberEditor)
+	path := "/flows/" + f + "/credentials/connect"
+	saved := func() int {
+		t.Helper()
+		list, err := h.Store.ListCredentials(t.Context(), flow.DefaultWorkspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {""}}).Is(http.StatusUnprocessableEntity).Has("Paste the secret here.")
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-wrong"}}).Is(http.StatusUnprocessableEntity).Has("OpenAI refuses").Lacks("sk-wrong")
+	if n := saved(); n != 0 {
+		t.Fatalf("%d credentials were saved although they were refused", n)
+	}
+	h.As(flow.MemberViewer).Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusForbidden)
+	b.Post("/flows/flow_none/credentials/connect", url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusNotFound)
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {" sk-right "}}).Is(http.StatusCreated).Has("OpenAI accepts it. Saved as").Lacks("sk-right")
+	if _, secret, err := h.Store.OpenCredential(t.Context(), flow.DefaultWorkspace, "openai"); err != nil || secret != "sk-right" {
+		t.Errorf("saved %q, %v", secret, err)
+	}
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusUnprocessableEntity).Has("exists")
+}

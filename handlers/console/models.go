@@ -140,6 +140,10 @@ func (c *call) hostedCards(page *consoleview.ModelsPage) (cards []consoleview.Mo
 	all := c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "")
 	page.Categories = []consoleview.ModelCategory{category(analyzeCategory, "")}
 	for _, g := range all {
+		if g.Place == components.PlaceOffered { // the hosting platform itself
+			page.Offered = append(page.Offered, g)
+			continue
+		}
 		page.Categories = append(page.Categories, category(g.Name, g.Title))
 	}
 	if page.Query != "" {

@@ -31,6 +31,8 @@ type Providers interface {
 	// Test asks the provider whether it accepts the secret. It returns a message
 	// for the user, or a flow.Error if the provider rejects it.
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
+	// TestSecret is Test for a credential that is not stored yet.
+	TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error)
 	// Environment returns the credentials in the environment of the process.
 	Environment(ws flow.WorkspaceID) []flow.Credential
 	// ProposeHosts returns the fixed hosts that flows send credentials to, by

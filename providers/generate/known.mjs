@@ -18,7 +18,7 @@ const nano = (price) => (typeof price === "object" ? Math.round(price.base * 1e9
 const out = {};
 for (const [name, id] of Object.entries(names)) {
   out[name] = data.find((p) => p.id === id).models
-    .filter((m) => !m.deprecated && m.context_window && !unfit.test(m.id) && (name !== "gemini" || m.id.startsWith("gemini")) && (name !== "openai" || !m.id.startsWith("gpt-oss")))
+    .filter((m) => !m.deprecated && m.context_window && !unfit.test(m.id) && (name !== "gemini" || /^gemini-\d/.test(m.id)) && (name !== "openai" || !m.id.startsWith("gpt-oss")))
     // Prices that change with the date or the time of day are left out: one number would be wrong.
     .map((m) => ({ id: m.id, context: m.context_window, ...(!Array.isArray(m.prices) && m.prices.input_mtok !== undefined && m.prices.output_mtok !== undefined ? { input: nano(m.prices.input_mtok), output: nano(m.prices.output_mtok) } : {}) }))
     .sort((a, b) => /^o\d/.test(a.id) - /^o\d/.test(b.id) || b.id.localeCompare(a.id, "en", { numeric: true })); // new ones first, as their numbers are higher
