@@ -10,6 +10,7 @@ import "./keys.ts";
 import "./menus.ts";
 import "./runs.ts";
 import "./search.ts";
+import "./tabs.ts";
 import "./theme.ts";
 import "./times.ts";
 import "./toasts.ts";
