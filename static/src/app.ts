@@ -6,6 +6,7 @@ import "basecoat-css/basecoat";
 import "basecoat-css/tabs";
 import "./copy.ts";
 import "./dialogs.ts";
+import "./find.ts";
 import "./keys.ts";
 import "./menus.ts";
 import "./runs.ts";

@@ -3,6 +3,8 @@ package components
 import (
 	"cmp"
 	"unicode"
+
+	"sluice/static"
 )
 
 // ModelGroup is models of one place: a provider, a server on this machine, or
@@ -97,3 +99,7 @@ func TaskWords(kinds []string) (words []string) {
 	}
 	return words
 }
+
+// PickerSheet returns the address of the styles of the list of models, which the script loads
+// when the list is opened first.
+func PickerSheet() string { return static.URL("picker.css") }

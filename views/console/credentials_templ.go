@@ -203,7 +203,7 @@ func Credentials(p layout.Page, f CredentialsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -714,7 +714,7 @@ func ChooseProvider(p layout.Page, list []ProviderCard) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -874,7 +874,7 @@ func NewCredentialPage(p layout.Page, f AddCredential) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1203,7 +1203,7 @@ func Credential(p layout.Page, f CredentialPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

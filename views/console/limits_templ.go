@@ -295,7 +295,7 @@ func flowLimits(f LimitsForm) templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<section class=\"setting\" id=\"limits-of-flow\" aria-labelledby=\"limits-title\"><div class=\"about\"><h2 id=\"limits-title\">Limits</h2><p>Bounds for this flow, whoever starts it. Days are UTC.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<section class=\"setting\" id=\"limits-of-flow\" aria-labelledby=\"limits-title\"><div class=\"about\"><h2 id=\"limits-title\">Limits</h2><p>Bounds for all runs of this flow. Days are UTC.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -287,7 +287,7 @@ func ModelShelves(p layout.Page, m ModelsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1081,7 +1081,7 @@ func HostedModel(p layout.Page, m ModelPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Layout(p).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Layout(p.WithSheet("catalog.css")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -16,15 +16,27 @@ const list = (box: HTMLElement): HTMLElement => box.querySelector<HTMLElement>("
 const options = (box: HTMLElement): HTMLElement[] => [...box.querySelectorAll<HTMLElement>("[role=option]:not([hidden])")];
 const typing = (t: Element): boolean => t.closest(".ins-connect") !== null; // the key of a provider
 
+let styled: Promise<unknown> | undefined;
+
+/** style loads the styles of the list, once. */
+function style(sheet: string): Promise<unknown> {
+  return (styled ??= new Promise((done) => {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: sheet, onload: done, onerror: done });
+    document.head.append(link);
+  }));
+}
+
 /** open shows the list of models for a query. Of several requests only the latest response is shown. */
 async function open(box: HTMLElement, query: string, connected = ""): Promise<void> {
   const request = ++asked, l = list(box);
   if (l.hidden) l.replaceChildren(html(`<p class="help">Looking for models…</p>`));
   l.hidden = false;
+  void style(l.dataset.sheet!);
   if (!l.matches(":popover-open")) l.showPopover();
   place(box);
   input(box).setAttribute("aria-expanded", "true");
   const r = await ask(`${flowPath}/models?${new URLSearchParams({ task: box.dataset.models!, q: query, model: input(box).value, connected })}`);
+  await styled;
   if (request !== asked || !r?.ok || l.hidden) return;
   l.replaceChildren(html(await r.text()));
   place(box);
