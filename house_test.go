@@ -69,6 +69,7 @@ var allowed = map[string][]string{
 	"sluice/outbound":                    {},
 	"sluice/providers":                   {"sluice/outbound"},
 	"sluice/providers/builtin":           {},
+	"sluice/providers/generate":          {},
 	"sluice/providers/hosted":            {"sluice/outbound", "sluice/providers"},
 	"sluice/providers/hosted/hostedtest": {},
 	"sluice/snippets":                    {"sluice/flow"},

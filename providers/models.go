@@ -78,6 +78,7 @@ type modelEntry struct {
 	DisplayName  string `json:"display_name"`
 	OwnedBy      string `json:"owned_by"`
 	Organization string `json:"organization"`
+	modelFacts
 }
 
 func (l *modelList) UnmarshalJSON(data []byte) error {
@@ -111,7 +112,9 @@ func (l *modelList) models() []Model {
 		if title == id {
 			title = ""
 		}
-		out = append(out, Model{ID: id, Title: title, Owner: cmp.Or(e.OwnedBy, e.Organization)})
+		m := Model{ID: id, Title: title, Owner: cmp.Or(e.OwnedBy, e.Organization)}
+		e.addTo(&m)
+		out = append(out, m)
 	}
 	return out
 }

@@ -105,6 +105,22 @@ type Model struct {
 	ID    string // without the provider
 	Title string
 	Owner string
+	// Context is the size of the context window in tokens; 0 if it is unknown.
+	Context int64
+	// Vision, Tools and JSON are set if the provider's list says that the model
+	// reads images, calls tools or follows a JSON Schema. False means only that the
+	// list does not say so.
+	Vision, Tools, JSON bool
+	// Price is nil if it is unknown.
+	Price *ModelPrice
+}
+
+// ModelPrice is a list price per million tokens, in 1e-9 dollars.
+type ModelPrice struct {
+	InputNanoUSD, OutputNanoUSD int64
+	// AsOf is the day of the shipped snapshot that the price is from; "" if it is from
+	// the provider's own list.
+	AsOf string
 }
 
 // LocalServer is a model server that was found on this machine.

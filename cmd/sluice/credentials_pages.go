@@ -87,6 +87,16 @@ func (p *pageProviders) Test(ctx context.Context, ws flow.WorkspaceID, name stri
 	if err != nil {
 		return "", err
 	}
+	return p.testAccess(ctx, access)
+}
+
+// TestSecret implements console.Providers.
+func (p *pageProviders) TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error) {
+	return p.testAccess(ctx, flow.Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted})
+}
+
+// testAccess asks the provider, and returns errors that are meant for users.
+func (p *pageProviders) testAccess(ctx context.Context, access flow.Access) (string, error) {
 	result, err := p.upstreams.test(ctx, access)
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return "", flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)

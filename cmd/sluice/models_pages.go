@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -52,19 +54,50 @@ func (m *pageModels) ListModels(ctx context.Context, ws flow.WorkspaceID, task, 
 	if task == "hosted" {
 		return m.hosted(ctx, ws, query)
 	}
-	prices := map[string]string{}
+	prices := map[string]flow.Price{}
 	if list, err := m.store.ListPrices(ctx, ws); err == nil {
 		for _, p := range list {
-			prices[p.Model] = priceText(p)
+			prices[p.Model] = p
 		}
 	}
 	var groups []components.ModelGroup
 	for _, s := range m.servers.Found() {
 		if supports(s.Preset, task) {
-			groups = append(groups, groupOf(s.Preset.Title+", on this machine", s.Preset.Name, s.Models, query, prices))
+			g := groupOf(s.Preset.Title, s.Preset.Name, s.Models, query, prices)
+			g.Place, g.Hint = components.PlaceLocal, "on this machine"
+			for i := range g.Models {
+				if g.Models[i].Price == "" {
+					g.Models[i].Price = "Free"
+				}
+			}
+			groups = append(groups, g)
 		}
 	}
-	return append(groups, m.listReachable(ctx, ws, task, query, prices)...)
+	names := m.reachable(ctx, ws, task)
+	groups = append(groups, m.listReachable(ctx, ws, names, query, prices)...)
+	return append(groups, offered(task, query, names, prices)...)
+}
+
+// offered returns the providers that a credential would connect, with the models
+// that Sluice knows of them without asking. While searching, only those are returned
+// that match.
+func offered(task, query string, connected []string, prices map[string]flow.Price) (groups []components.ModelGroup) {
+	for _, p := range providers.Presets() {
+		if p.Local || p.BaseURL == "" || p.Wire == providers.WireHost || !supports(p, task) || slices.Contains(connected, p.Name) {
+			continue
+		}
+		var known []providers.Model
+		if task == "chat" {
+			known = providers.Known().Models(p.Name)
+		}
+		g := groupOf(p.Title, p.Name, known, query, prices)
+		g.Place, g.KeysURL = components.PlaceOffered, p.KeysURL
+		g.Hint = strings.Join(components.TaskWords(abilities(p)), ", ")
+		if query == "" || len(g.Models) > 0 || strings.Contains(strings.ToLower(p.Title), strings.ToLower(query)) {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
 
 // supports reports whether a provider supports a task.
@@ -74,8 +107,8 @@ func supports(p providers.Preset, task string) bool {
 
 // groupOf returns a group of the models that match the search words. A query may
 // repeat the provider, as in openai/gpt, because model references contain it.
-func groupOf(title, provider string, models []providers.Model, query string, prices map[string]string) components.ModelGroup {
-	g := components.ModelGroup{Title: title}
+func groupOf(title, provider string, models []providers.Model, query string, prices map[string]flow.Price) components.ModelGroup {
+	g := components.ModelGroup{Name: provider, Title: title, Place: components.PlaceConnected}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
 		query = rest
 	}
@@ -85,15 +118,71 @@ func groupOf(title, provider string, models []providers.Model, query string, pri
 		if text == "" {
 			text = found.Owner
 		}
-		g.Models = append(g.Models, components.ModelChoice{ID: id, Text: text, Detail: prices[id]})
+		c := components.ModelChoice{ID: id, Text: text, Context: contextText(found.Context), Can: modelAbilities(found)}
+		c.Price, c.PriceNote = modelPrice(prices, id, found)
+		g.Models = append(g.Models, c)
 	}
 	return g
 }
 
+// modelAbilities returns what the provider's list says that a model can do.
+func modelAbilities(m providers.Model) (can []string) {
+	for _, a := range []struct {
+		word string
+		has  bool
+	}{{"Vision", m.Vision}, {"Tools", m.Tools}, {"JSON", m.JSON}} {
+		if a.has {
+			can = append(can, a.word)
+		}
+	}
+	return can
+}
+
+// modelPrice returns the price of a model as text, and where it is from: the workspace,
+// the provider's own list, or the shipped snapshot. It is "" if none of them knows it.
+func modelPrice(prices map[string]flow.Price, id string, m providers.Model) (text, note string) {
+	if p, set := prices[id]; set {
+		return priceText(p), "Price set in this workspace"
+	}
+	if m.Price == nil {
+		return "", ""
+	}
+	note = "From the provider’s list, per million tokens in and out"
+	if m.Price.AsOf != "" {
+		note = "List price of " + m.Price.AsOf + ", per million tokens in and out"
+	}
+	return dollars(flow.NanoUSD(m.Price.InputNanoUSD)) + " / " + dollars(flow.NanoUSD(m.Price.OutputNanoUSD)), note
+}
+
+// dollars writes a price with cents, or exactly where cents would round it.
+func dollars(n flow.NanoUSD) string {
+	if n%(flow.USD/100) == 0 {
+		return fmt.Sprintf("$%.2f", n.Dollars())
+	}
+	return "$" + n.String()
+}
+
+// contextText writes the size of a context window as model makers do: 128K, 1M. Powers of
+// two are counted in units of 1,024.
+func contextText(tokens int64) string {
+	thousand := int64(1000)
+	if tokens%1000 != 0 && tokens%1024 == 0 {
+		thousand = 1024
+	}
+	switch {
+	case tokens <= 0:
+		return ""
+	case tokens < thousand:
+		return fmt.Sprint(tokens)
+	case tokens < 1_000_000:
+		return fmt.Sprintf("%dK", tokens/thousand)
+	}
+	return strconv.FormatFloat(math.Round(float64(tokens)/float64(thousand*thousand)*100)/100, 'f', -1, 64) + "M"
+}
+
 // listReachable lists the models of all reachable providers concurrently, so that the
 // page takes as long as the slowest of them and not as long as all together.
-func (m *pageModels) listReachable(ctx context.Context, ws flow.WorkspaceID, task, query string, prices map[string]string) []components.ModelGroup {
-	names := m.reachable(ctx, ws, task)
+func (m *pageModels) listReachable(ctx context.Context, ws flow.WorkspaceID, names []string, query string, prices map[string]flow.Price) []components.ModelGroup {
 	groups := make([]components.ModelGroup, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
@@ -135,21 +224,25 @@ func (m *pageModels) reachable(ctx context.Context, ws flow.WorkspaceID, task st
 }
 
 // listProvider lists the models of one provider. An error is shown beside its name.
-func (m *pageModels) listProvider(ctx context.Context, ws flow.WorkspaceID, name, query string, prices map[string]string) components.ModelGroup {
+func (m *pageModels) listProvider(ctx context.Context, ws flow.WorkspaceID, name, query string, prices map[string]flow.Price) components.ModelGroup {
 	title := name
 	if p, known := providers.FindPreset(name); known {
 		title = p.Title
 	}
 	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, name, providerRef(name))
 	if err != nil {
-		return components.ModelGroup{Title: title, Note: sentenceOf(err)}
+		return components.ModelGroup{Name: name, Title: title, Place: components.PlaceConnected, Note: sentenceOf(err)}
 	}
 	at, _ := m.upstreams.preset(a.Provider)
 	if err := admit(a, at); err != nil {
-		return components.ModelGroup{Title: title, Note: sentenceOf(err)}
+		return components.ModelGroup{Name: name, Title: title, Place: components.PlaceConnected, Note: sentenceOf(err)}
 	}
 	models, err := m.cache.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
+	providers.Known().Complete(a.Provider, models)
 	g := groupOf(title, name, models, query, prices)
+	if title != name {
+		g.Hint = "credential " + a.Name
+	}
 	if err != nil {
 		g.Note = sentenceOf(err)
 	}
@@ -186,13 +279,16 @@ func (m *pageModels) hosted(ctx context.Context, ws flow.WorkspaceID, query stri
 	for _, c := range hosted.Catalogue().Categories() {
 		titles[c.Slug] = c.Title
 		if query == "" {
-			groups = append(groups, components.ModelGroup{Title: c.Title, Models: hostedChoices(hosted.Catalogue().Models(c.Slug), nil)})
+			groups = append(groups, components.ModelGroup{Name: c.Slug, Title: c.Title, Models: hostedChoices(hosted.Catalogue().Models(c.Slug), nil)})
 		}
+	}
+	secret, err := m.hostSecret(ctx, ws)
+	if p, known := providers.FindPreset("replicate"); known && query == "" && err == nil && secret == "" {
+		groups = slices.Insert(groups, 0, components.ModelGroup{Name: p.Name, Title: p.Title, Place: components.PlaceOffered, Hint: "runs hosted models", KeysURL: p.KeysURL})
 	}
 	if query == "" {
 		return groups
 	}
-	secret, err := m.hostSecret(ctx, ws)
 	if err != nil {
 		secret = ""
 	}
@@ -214,7 +310,7 @@ func hostedChoices(list []hosted.Listing, titles map[string]string) (out []compo
 				detail = append(detail, part)
 			}
 		}
-		out = append(out, components.ModelChoice{ID: l.Owner + "/" + l.Name, Title: l.Title, Text: l.Description, Detail: strings.Join(detail, " · ")})
+		out = append(out, components.ModelChoice{ID: l.Owner + "/" + l.Name, Title: l.Title, Text: l.Description, Detail: strings.Join(detail, " · "), Category: l.Category, Tags: l.Tasks, Runs: runsText(l.Runs), Output: l.Output})
 	}
 	return out
 }
@@ -223,9 +319,9 @@ func hostedChoices(list []hosted.Listing, titles map[string]string) (out []compo
 func runsText(runs int64) string {
 	switch {
 	case runs >= 1_000_000:
-		return fmt.Sprintf("%d M runs", runs/1_000_000)
+		return fmt.Sprintf("%dM runs", runs/1_000_000)
 	case runs >= 1000:
-		return fmt.Sprintf("%d k runs", runs/1000)
+		return fmt.Sprintf("%dK runs", runs/1000)
 	}
 	return ""
 }
@@ -234,11 +330,11 @@ func runsText(runs int64) string {
 func priceText(p flow.Price) string {
 	switch {
 	case p.Input != 0 || p.Output != 0:
-		return fmt.Sprintf("$%s in, $%s out a million", p.Input, p.Output)
+		return dollars(p.Input) + " / " + dollars(p.Output)
 	case p.Call != 0:
-		return fmt.Sprintf("$%s a call", p.Call)
+		return dollars(p.Call) + " per call"
 	case p.Second != 0:
-		return fmt.Sprintf("$%s a second", p.Second)
+		return dollars(p.Second) + " per second"
 	}
 	return ""
 }

@@ -49,9 +49,23 @@ func TestPageModels(t *testing.T) {
 	if len(all) < 20 || len(found) == 0 || len(found) >= len(all) || !slices.Contains(found, "black-forest-labs/flux-schnell") {
 		t.Errorf("of %d featured models, the words find %v", len(all), found)
 	}
-	if groups := m.ListModels(t.Context(), "ws_other", "chat", ""); len(groups) != 0 {
-		t.Errorf("nobody can be asked, but there is %v", groups)
-	}
+	t.Run("offers providers with their known models", func(t *testing.T) {
+		t.Parallel()
+		groups := m.ListModels(t.Context(), "ws_other", "chat", "")
+		if len(groups) < 10 || slices.ContainsFunc(groups, func(g components.ModelGroup) bool { return g.Place != components.PlaceOffered || g.KeysURL == "" }) {
+			t.Errorf("offered %+v", groups)
+		}
+		found := m.ListModels(t.Context(), "ws_other", "chat", "anthropic/claude-haiku-4-5")
+		if len(found) != 1 || len(found[0].Models) != 1 {
+			t.Fatalf("found %+v", found)
+		}
+		if c := found[0].Models[0]; c.Context != "200K" || c.Price != "$1.00 / $5.00" || !strings.Contains(c.PriceNote, "List price of 20") {
+			t.Errorf("described as %+v", c)
+		}
+		if speech := m.ListModels(t.Context(), "ws_other", "speech", ""); len(speech) == 0 || len(speech[0].Models) != 0 {
+			t.Errorf("speech models that nobody listed: %+v", speech)
+		}
+	})
 	t.Run("a featured model is pinned without a credential", func(t *testing.T) {
 		t.Parallel()
 		n := &flow.Node{ID: "draw", Kind: "hosted_model", Config: map[string]any{"model": "a/b", "input.prompt": "A fox"}}
@@ -109,5 +123,14 @@ func TestPageModels_NewCredential(t *testing.T) {
 				t.Errorf("said %v, wanted something about %s", err, c.field)
 			}
 		})
+	}
+}
+
+func TestContextText(t *testing.T) {
+	t.Parallel()
+	for tokens, want := range map[int64]string{0: "", 512: "512", 8192: "8K", 128_000: "128K", 131_072: "128K", 200_000: "200K", 1_000_000: "1M", 1_048_576: "1M", 1_050_000: "1.05M"} {
+		if got := contextText(tokens); got != want {
+			t.Errorf("%d tokens are %q, not %q", tokens, got, want)
+		}
 	}
 }

@@ -26,6 +26,7 @@ func (s *Server) credentialRoutes() []route {
 		{http.MethodPost, "/credentials/:name/secret", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).replaceSecret)))},
 		{http.MethodPost, "/credentials/:name/remove", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).removeCredential)))},
 		{http.MethodGet, "/flows/:flow/credentials", web.Editor, onCredential((*credentialCall).newCredential)},
+		{http.MethodPost, "/flows/:flow/credentials/connect", web.Editor, onCredential(web.Posted(web.OnFlow((*credentialCall).connectProvider)))},
 		{http.MethodPost, "/flows/:flow/credentials", web.Editor, onCredential(web.Posted(web.OnFlow((*credentialCall).addCredential)))},
 	}
 }
@@ -40,15 +41,17 @@ func (c *credentialCall) listCredentials() error {
 	if err != nil {
 		return err
 	}
-	page := consoleview.CredentialsPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
+	page := consoleview.CredentialsPage{MayEdit: c.MayEdit(), Now: c.s.Now(), Query: strings.TrimSpace(c.QueryParam("q"))}
 	uses := map[string][]library.CredentialUse{}
 	if page.MayEdit {
 		if uses, err = c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID()); err != nil {
 			return err
 		}
 	}
+	connected := map[string]bool{}
 	for i := range list {
 		row := c.credentialRow(&list[i], uses)
+		connected[list[i].Provider] = true
 		if page.MayEdit {
 			row.Sealed = c.isSealed(list[i].Name)
 		}
@@ -58,10 +61,40 @@ func (c *credentialCall) listCredentials() error {
 		for _, k := range c.s.Providers.Environment(c.WorkspaceID()) {
 			row := c.credentialRow(&k, nil)
 			row.Environment = true
+			connected[k.Provider] = true
 			page.Credentials = append(page.Credentials, row)
 		}
+		page.Providers = c.providerCards(connected)
+		filterCredentials(&page)
 	}
 	return c.Render(http.StatusOK, consoleview.Credentials(c.Page("Credentials", layout.SectionCredentials), page))
+}
+
+// filterCredentials keeps what contains all words of the search.
+func filterCredentials(page *consoleview.CredentialsPage) {
+	words := strings.Fields(strings.ToLower(page.Query))
+	lacks := func(parts ...string) bool {
+		text := strings.ToLower(strings.Join(parts, " "))
+		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	}
+	page.Credentials = slices.DeleteFunc(page.Credentials, func(r consoleview.CredentialRow) bool {
+		return lacks(append(slices.Concat(r.Hosts, r.Can), r.Name, r.Provider)...)
+	})
+	page.Providers = slices.DeleteFunc(page.Providers, func(p consoleview.ProviderCard) bool {
+		return lacks(append(slices.Clone(p.Can), p.Name, p.Title, p.Text)...)
+	})
+}
+
+// providerCards returns what a credential can be for.
+func (c *credentialCall) providerCards(connected map[string]bool) (cards []consoleview.ProviderCard) {
+	for _, p := range c.s.Providers.List() {
+		card := consoleview.ProviderCard{Name: p.Name, Title: p.Title, Can: components.TaskWords(p.Can), Connected: connected[p.Name]}
+		if p.Local {
+			card.Text = "Your own server"
+		}
+		cards = append(cards, card)
+	}
+	return append(cards, consoleview.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A secret for headers and signatures"})
 }
 
 // credentialRow converts a credential, with the nodes that use it. The secret
@@ -70,7 +103,7 @@ func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]lib
 	access := flow.Access{Provider: k.Provider}
 	row := consoleview.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
 	if !row.Plain {
-		row.Provider = c.s.providerTitle(k.Provider)
+		row.Provider, row.Can = c.s.describeProvider(k.Provider)
 	}
 	for _, u := range uses[k.Name] {
 		row.Uses = addUse(row.Uses, u)
@@ -106,16 +139,7 @@ func (c *credentialCall) newCredentialPage() error {
 		}
 		return c.Render(http.StatusOK, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
 	}
-	var cards []consoleview.ProviderCard
-	for _, p := range c.s.Providers.List() {
-		text := strings.Join(p.Can, ", ")
-		if p.Local {
-			text = "Your own server: " + text
-		}
-		cards = append(cards, consoleview.ProviderCard{Name: p.Name, Title: p.Title, Text: text})
-	}
-	cards = append(cards, consoleview.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A secret for headers and signatures"})
-	return c.Render(http.StatusOK, consoleview.ChooseProvider(c.Page("Add a credential", layout.SectionCredentials), cards))
+	return c.Render(http.StatusOK, consoleview.ChooseProvider(c.Page("Add a credential", layout.SectionCredentials), c.providerCards(nil)))
 }
 
 // addForm returns the form for a provider; false if there is no such provider.

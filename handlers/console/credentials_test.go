@@ -23,7 +23,7 @@ func TestCredentials(t *testing.T) {
 	t.Parallel()
 	h := setupCredentials(t)
 	b := h.As(flow.MemberEditor)
-	b.Get("/credentials").Is(http.StatusOK).Has("REPLICATE_API_TOKEN", "from the environment")
+	b.Get("/credentials").Is(http.StatusOK).Has("REPLICATE_API_TOKEN", "From the environment")
 	b.Get("/credentials?add=").Is(http.StatusOK).Has("OpenAI", "vLLM", "Something else")
 	b.Get("/credentials?add=openai").Is(http.StatusOK).Has("platform.openai.com/api-keys", `value="openai"`)
 
@@ -83,7 +83,7 @@ func TestCredentialHosts(t *testing.T) {
 		b.Post("/credentials", form).Is(http.StatusUnprocessableEntity).Has("Enter the hosts").Lacks("s3cret")
 		form.Set("any_host", "on")
 		b.Post("/credentials", form).RedirectsTo("/credentials")
-		b.Get("/credentials").Is(http.StatusOK).Has("credential can be sent anywhere")
+		b.Get("/credentials").Is(http.StatusOK).Has("Can be sent anywhere")
 	})
 	t.Run("proposes the hosts that flows use", func(t *testing.T) {
 		h.Flow(`{"schema": "sluice.flow/v1", "name": "Caller", "nodes": [{"id": "call", "kind": "http_request", "config": {"url": "https://api.example.com:8443/x", "headers": {"Authorization": {"credential": "crm"}}}}]}`)
@@ -103,8 +103,8 @@ func TestCredentialHosts(t *testing.T) {
 		if got := hosts("crm"); got != "api.example.com:8443 *.example.org" {
 			t.Errorf("bound to %q", got)
 		}
-		b.Get("/credentials/crm").Is(http.StatusOK).Has("Hosts saved.", "api.example.com:8443, *.example.org").Lacks("sent anywhere")
-		b.Get("/credentials").Is(http.StatusOK).Lacks("sent anywhere")
+		b.Get("/credentials/crm").Is(http.StatusOK).Has("Hosts saved.", "api.example.com:8443, *.example.org").Lacks("be sent anywhere")
+		b.Get("/credentials").Is(http.StatusOK).Lacks("be sent anywhere")
 	})
 	t.Run("refuses any host while a published flow leaves the host to its callers", func(t *testing.T) {
 		f := h.Flow(`{"schema": "sluice.flow/v1", "name": "Anywhere", "nodes": [{"id": "where", "kind": "input", "config": {"name": "where", "type": "text", "default": "x"}},
@@ -141,7 +141,7 @@ func TestCredentialThatDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := h.As(flow.MemberEditor)
-	b.Get("/credentials").Is(http.StatusOK).Has("can’t be opened")
+	b.Get("/credentials").Is(http.StatusOK).Has("Can’t be opened")
 	b.Get("/credentials/broken").Is(http.StatusOK).Has("This credential can’t be opened.", "SLUICE_MASTER_KEY", "enter the secret again")
 	b.Get("/credentials/whole").Is(http.StatusOK).Lacks("can’t be opened")
 	b.Post("/credentials/broken/secret", url.Values{"secret": {"entered again"}}).RedirectsTo("/credentials/broken")
@@ -195,27 +195,28 @@ func (s shelvedModels) ListModels(ctx context.Context, ws flow.WorkspaceID, task
 	if task != web.HostedTask {
 		return s.FakeModels.ListModels(ctx, ws, task, query)
 	}
-	pictures := components.ModelGroup{Title: "Pictures", Models: []components.ModelChoice{{ID: "acme/paint", Title: "Paint", Text: "Paints."}}}
-	speech := components.ModelGroup{Title: "Speech", Models: []components.ModelChoice{{ID: "acme/locked", Title: "Say", Text: "Speaks."}}}
+	images := components.ModelGroup{Name: "image-generation", Title: "Make images", Models: []components.ModelChoice{{ID: "acme/paint", Title: "Paint", Text: "Paints.", Category: "image-generation", Runs: "12M runs", Tags: []string{"text to image"}}}}
+	speech := components.ModelGroup{Name: "text-to-speech", Title: "Speak text", Models: []components.ModelChoice{{ID: "acme/locked", Title: "Say", Text: "Speaks.", Category: "text-to-speech"}}}
 	if query != "" {
-		return []components.ModelGroup{{Title: "Replicate", Models: append(pictures.Models, speech.Models...)}}
+		return []components.ModelGroup{{Title: "Replicate", Models: append(images.Models, speech.Models...)}}
 	}
-	return []components.ModelGroup{pictures, speech}
+	return []components.ModelGroup{images, speech}
 }
 
 func TestModelShelves(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t, func(c *handlers.Config) { c.Models = shelvedModels{} })
 	b, viewer := h.As(flow.MemberEditor), h.As(flow.MemberViewer)
-	b.Get("/models").Is(http.StatusOK).Has("Paint", "Say", "Pictures", `href="/models/acme/paint"`)
-	b.Get("/models?category=Speech").Is(http.StatusOK).Has("Say").Lacks("Paints.")
-	b.Get("/models?category=Pictures&q=any").Is(http.StatusOK).Has("Paints.").Lacks("Speaks.")
+	b.Get("/models").Is(http.StatusOK).Has("Paints.", "Speaks.", "12M runs", "ollama/llama3.2", "Classify", "The credential is refused.", `href="/models/acme/paint"`, "/credentials?add=mistral")
+	b.Get("/models?category=text-to-speech").Is(http.StatusOK).Has("Speaks.").Lacks("Paints.", "ollama/llama3.2")
+	b.Get("/models?category=image-generation&q=any").Is(http.StatusOK).Has("Paints.").Lacks("Speaks.")
 	b.Get("/models?category=nonsense").Is(http.StatusOK).Has("Paints.", "Speaks.")
-	b.Get("/models?shelf=providers").Is(http.StatusOK).Has("ollama/llama3.2", "The credential is refused.")
-	viewer.Get("/models?shelf=built-in").Is(http.StatusOK).Has("Classify", "no key, no network")
-	b.Get("/models/acme/paint").Is(http.StatusOK).Has("steps", "integer, 1 to 50", "Use in a new flow")
-	viewer.Get("/models/acme/paint").Is(http.StatusOK).Lacks("Use in a new flow")
-	b.Get("/models/acme/locked").Is(http.StatusOK).Has("That needs a credential.").Lacks("Use in a new flow")
+	b.Get("/models?shelf=machine").Is(http.StatusOK).Has("ollama/llama3.2", "Free").Lacks("Paints.")
+	b.Get("/models?shelf=hosted").Is(http.StatusOK).Has("Paints.").Lacks(">Classify<", ">Free<")
+	viewer.Get("/models?shelf=built-in").Is(http.StatusOK).Has("Classify", "Offline").Lacks("Use in a flow", "ollama")
+	b.Get("/models/acme/paint").Is(http.StatusOK).Has("steps", "whole number, 1 to 50", "Use in a flow").Lacks("Default</th>")
+	viewer.Get("/models/acme/paint").Is(http.StatusOK).Lacks("Use in a flow")
+	b.Get("/models/acme/locked").Is(http.StatusOK).Has("That needs a credential.").Lacks("Use in a flow")
 	b.Get("/models/acme/none").Is(http.StatusNotFound)
 	h.Anonymous().Get("/models").RedirectsTo("/sign-in?next=%2Fmodels")
 
@@ -228,4 +229,68 @@ func TestModelShelves(t *testing.T) {
 		t.Errorf("the flow around a model: %v", err)
 	}
 	b.Post("/flows", url.Values{"model": {"acme/none"}}).Is(http.StatusUnprocessableEntity).Has("There is no model acme/none.")
+}
+
+// TestNewFlow_kind creates flows around built-in kinds and provider models.
+func TestNewFlow_kind(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	for _, c := range []struct {
+		form  url.Values
+		ports int
+	}{{url.Values{"kind": {"classify"}}, 1}, {url.Values{"kind": {"chat"}, "model": {"ollama/llama3.2"}}, 2}} {
+		id := b.Post("/flows", c.form).Made()
+		d := h.Draft(id)
+		kind, model := c.form.Get("kind"), c.form.Get("model")
+		if n := d.Node(kind); n == nil || len(d.Nodes) != c.ports+2 || model != "" && n.Config["model"] != model {
+			t.Errorf("%v made %s", c.form, d.Canonical())
+		}
+		if _, err := h.Library.Check(d.Canonical()); err != nil {
+			t.Errorf("the flow around %s: %v", kind, err)
+		}
+	}
+	b.Post("/flows", url.Values{"kind": {"input"}}).Is(http.StatusUnprocessableEntity)
+	b.Post("/flows", url.Values{"kind": {"none"}}).Is(http.StatusUnprocessableEntity)
+}
+
+func TestCredentials_search(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	b := h.As(flow.MemberEditor)
+	b.Get("/credentials").Is(http.StatusOK).Has("Connect: OpenAI", "Connect: vLLM", "REPLICATE_API_TOKEN")
+	b.Get("/credentials?q=vllm").Is(http.StatusOK).Has("Connect: vLLM").Lacks("Connect: OpenAI", "REPLICATE_API_TOKEN")
+	b.Get("/credentials?q=replicate").Is(http.StatusOK).Has("REPLICATE_API_TOKEN").Lacks("vLLM")
+	b.Get("/credentials?q=zzz").Is(http.StatusOK).Has("Nothing found")
+	b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {"sk-right"}}).RedirectsTo("/credentials")
+	b.Get("/credentials").Is(http.StatusOK).Has("Add another: OpenAI")
+}
+
+// TestConnectProvider saves a key from the list of models only if the provider accepts it.
+func TestConnectProvider(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	f := h.Flow(`{"schema": "sluice.flow/v1", "name": "Ask", "nodes": [{"id": "note", "kind": "template", "config": {"template": "x"}}]}`)
+	b := h.As(flow.MemberEditor)
+	path := "/flows/" + f + "/credentials/connect"
+	saved := func() int {
+		t.Helper()
+		list, err := h.Store.ListCredentials(t.Context(), flow.DefaultWorkspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {""}}).Is(http.StatusUnprocessableEntity).Has("Paste the secret here.")
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-wrong"}}).Is(http.StatusUnprocessableEntity).Has("OpenAI refuses").Lacks("sk-wrong")
+	if n := saved(); n != 0 {
+		t.Fatalf("%d credentials were saved although they were refused", n)
+	}
+	h.As(flow.MemberViewer).Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusForbidden)
+	b.Post("/flows/flow_none/credentials/connect", url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusNotFound)
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {" sk-right "}}).Is(http.StatusCreated).Has("OpenAI accepts it. Saved as").Lacks("sk-right")
+	if _, secret, err := h.Store.OpenCredential(t.Context(), flow.DefaultWorkspace, "openai"); err != nil || secret != "sk-right" {
+		t.Errorf("saved %q, %v", secret, err)
+	}
+	b.Post(path, url.Values{"provider": {"openai"}, "secret": {"sk-right"}}).Is(http.StatusUnprocessableEntity).Has("exists")
 }

@@ -208,7 +208,8 @@ func (c *call) importReport(d *flow.Document, report []aiflow.Note) consoleview.
 	}
 	for _, n := range report {
 		if n.Sort == aiflow.Needed {
-			r.Needed = append(r.Needed, consoleview.NeededCredential{Provider: n.Provider, Title: c.s.providerTitle(n.Provider), Text: n.Text})
+			title, _ := c.s.describeProvider(n.Provider)
+			r.Needed = append(r.Needed, consoleview.NeededCredential{Provider: n.Provider, Title: title, Text: n.Text})
 			continue
 		}
 		*places[n.Sort] = append(*places[n.Sort], n.Text)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -29,7 +30,7 @@ func (c *call) showTemplates() error {
 }
 
 // createFlow is POST /flows: an empty flow, a template, or a flow around a
-// hosted model.
+// model or node kind.
 func (c *call) createFlow() error {
 	d, err := c.newDocument()
 	if err != nil {
@@ -47,6 +48,9 @@ func (c *call) createFlow() error {
 
 // newDocument returns the document that the form asks for.
 func (c *call) newDocument() (*flow.Document, error) {
+	if kind := c.FormValue("kind"); kind != "" {
+		return c.documentForKind(kind, strings.TrimSpace(c.FormValue("model")))
+	}
 	if model := c.FormValue("model"); model != "" {
 		return c.documentForModel(model)
 	}
@@ -97,6 +101,60 @@ func (c *call) documentForModel(model string) (*flow.Document, error) {
 	d.Nodes = append(d.Nodes, *n, flow.Node{ID: "result", Kind: "output", Position: &flow.Position{X: 760, Y: 0}, Config: map[string]any{"name": "result"}})
 	d.Edges = append(d.Edges, flow.Edge{From: "model.output", To: "result.value"})
 	return d, nil
+}
+
+// documentForKind returns a flow of one node with the kind's example: an input for each
+// port that the example feeds, and the first output. model is the node's, or "".
+func (c *call) documentForKind(kind, model string) (*flow.Document, error) {
+	k := c.s.Kinds.Find(kind)
+	if k == nil || k.Group != builtInGroup && k.Group != modelGroup {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "This node kind does not exist. Reload the page and choose another.")
+	}
+	n := flow.Node{ID: kind, Kind: kind, Position: &flow.Position{X: 360, Y: 0}, Config: maps.Clone(k.Example.Config)}
+	name := k.Title
+	if model != "" {
+		if n.Config == nil {
+			n.Config = map[string]any{}
+		}
+		n.Config["model"], name = model, model
+	}
+	d := &flow.Document{Schema: flow.Schema, Name: truncateName(name), Edges: []flow.Edge{}}
+	taken := map[string]bool{kind: true, "result": true}
+	for _, port := range flow.InputPorts(&n, k) {
+		example, fed := k.Example.Ports[port.Name]
+		if !fed {
+			continue
+		}
+		in := inputForPort(port, example, len(d.Nodes), taken)
+		d.Nodes = append(d.Nodes, in)
+		d.Edges = append(d.Edges, flow.Edge{From: in.ID + ".value", To: kind + "." + port.Name})
+	}
+	d.Nodes = append(d.Nodes, n, flow.Node{ID: "result", Kind: "output", Position: &flow.Position{X: 760, Y: 0}, Config: map[string]any{"name": "result"}})
+	if outputs := flow.OutputPorts(&n, k); len(outputs) > 0 {
+		d.Edges = append(d.Edges, flow.Edge{From: kind + "." + outputs[0].Name, To: "result.value"})
+	}
+	return d, nil
+}
+
+// inputForPort returns an input node for a port, with the example as its own.
+func inputForPort(port flow.Port, example any, row int, taken map[string]bool) flow.Node {
+	id := port.Name
+	for taken[id] {
+		id += "_input"
+	}
+	taken[id] = true
+	t := port.ShownType()
+	if t == flow.TypeAny {
+		t = flow.TypeJSON
+		if _, text := example.(string); text {
+			t = flow.TypeText
+		}
+	}
+	config := map[string]any{"name": id, "type": string(t)}
+	if t != flow.TypeFile {
+		config["example"] = example
+	}
+	return flow.Node{ID: id, Kind: "input", Label: port.Title, Position: &flow.Position{X: 0, Y: float64(row * 140)}, Config: config}
 }
 
 // inputForField returns an input node that feeds a field of a model. taken has

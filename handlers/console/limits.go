@@ -1,8 +1,11 @@
 package console
 
 import (
+	"crypto/rand"
+	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/document"
@@ -12,15 +15,17 @@ import (
 	"sluice/views/layout"
 )
 
-// limitRoutes are the routes of the limits of a flow.
+// limitRoutes are the routes of the settings of a flow: its name, description, tags and limits.
 func (s *Server) limitRoutes() []route {
 	return []route{
+		{http.MethodGet, "/flows/:flow/settings", web.Viewer, web.OnFlow((*call).showLimits)},
+		{http.MethodPost, "/flows/:flow/settings", web.Editor, web.Posted(web.OnFlow((*call).saveAbout))},
 		{http.MethodGet, "/flows/:flow/limits", web.Viewer, web.OnFlow((*call).showLimits)},
 		{http.MethodPost, "/flows/:flow/limits", web.Editor, web.Posted(web.OnFlow((*call).saveLimits))},
 	}
 }
 
-// showLimits is GET /flows/{id}/limits.
+// showLimits is GET /flows/{id}/settings, and /limits for older links.
 func (c *call) showLimits(f *flow.Flow) error {
 	return c.limitsForm(http.StatusOK, f, consoleview.LimitsForm{
 		MaxRunning: countText(f.MaxRunning), MaxQueued: countText(f.MaxQueued),
@@ -44,7 +49,7 @@ func dollarsText(nano flow.NanoUSD) string {
 	return nano.String()
 }
 
-// limitsForm renders the form with today's usage. If there is a budget in
+// limitsForm renders the settings with today's usage. If there is a budget in
 // dollars, it also lists the models without a price, which the budget cannot
 // stop.
 func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm) error {
@@ -63,7 +68,57 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 			form.Unpriced = flow.Unpriced(d.Charges(c.s.Kinds), prices)
 		}
 	}
-	return c.Render(status, consoleview.FlowLimits(c.Page("Limits", layout.SectionFlows), form))
+	d, _ := document.ParseDocument(f.Draft)
+	settings := consoleview.FlowSettings{FlowID: f.ID, Name: f.Name, TypedName: f.Name, Tags: strings.Join(f.Tags, ", "), Limits: form, MayEdit: form.MayEdit}
+	if d != nil {
+		settings.Description = d.Description
+	}
+	return c.renderSettings(status, settings)
+}
+
+func (c *call) renderSettings(status int, settings consoleview.FlowSettings) error {
+	return c.Render(status, consoleview.FlowSettingsPage(c.Page("Settings of "+settings.Name, layout.SectionFlows), settings))
+}
+
+// saveAbout is POST /flows/{id}/settings: the name, the description and the tags. The name and the
+// description are edits of the draft, so that people who have the flow open see them and can undo
+// them.
+func (c *call) saveAbout(f *flow.Flow) error {
+	name, description, tagsText := c.Trimmed("name"), c.Trimmed("description"), c.Trimmed("tags")
+	problems := components.Errors{}
+	tags, err := flow.ParseTags(tagsText)
+	if err != nil {
+		problems["tags"] = flow.AsError(err).Message
+	}
+	if name == "" {
+		problems["name"] = "Enter a name."
+	}
+	if len(problems) == 0 {
+		r := document.EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: []document.Edit{{Op: document.OpName, Name: &name, Description: &description}}}
+		_, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r)
+		if e, ok := errors.AsType[*flow.Error](err); ok {
+			problems["name"] = e.Message
+			if len(e.Fields) > 0 {
+				problems["name"] = e.Fields[0].Detail
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(problems) > 0 {
+		return c.renderSettings(http.StatusUnprocessableEntity, consoleview.FlowSettings{
+			FlowID: f.ID, Name: f.Name, TypedName: name, Description: description, Tags: tagsText, MayEdit: true, Errors: problems,
+			Limits: consoleview.LimitsForm{
+				FlowID: f.ID, Name: f.Name, MayEdit: true, MaxRunning: countText(f.MaxRunning), MaxQueued: countText(f.MaxQueued),
+				RunsPerDay: countText(f.RunsPerDay), USDPerDay: dollarsText(f.USDPerDay),
+			},
+		})
+	}
+	if err := c.s.Store.TagFlow(c.Ctx(), c.WorkspaceID(), f.ID, tags); err != nil {
+		return err
+	}
+	c.Toast(components.ToneOK, "The settings were saved.")
+	return c.Redirect("/flows/" + f.ID + "/settings")
 }
 
 // saveLimits is POST /flows/{id}/limits.

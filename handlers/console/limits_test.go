@@ -23,7 +23,7 @@ func TestLimits(t *testing.T) {
 	id := h.Flow(chatFlow)
 	path := "/flows/" + id + "/limits"
 	b := h.As(flow.MemberEditor)
-	b.Get(path).Is(http.StatusOK).Has("<h1>Limits</h1>", "No limit").Lacks("Used today", "openai/gpt-x")
+	b.Get(path).Is(http.StatusOK).Has("<h1>Settings</h1>", ">Limits</h2>", "No limit").Lacks("Used today", "openai/gpt-x")
 	wrong := url.Values{"max_running": {"two"}, "max_queued": {"-1"}, "runs_per_day": {"10"}, "usd_per_day": {"1,5"}}
 	b.Post(path, wrong).Is(http.StatusUnprocessableEntity).Has(`value="two"`, `value="1,5"`, `value="10"`, "A whole number from 1", "An amount up to a million")
 	if err := h.Store.SavePrice(ctx, flow.Price{WorkspaceID: flow.DefaultWorkspace, Model: "openai/priced", Call: 1}); err != nil {
@@ -48,7 +48,7 @@ func TestLimits_who_may(t *testing.T) {
 	id := h.Flow(chatFlow)
 	path := "/flows/" + id + "/limits"
 	v := h.As(flow.MemberViewer)
-	v.Get(path).Is(http.StatusOK).Has("Runs a UTC day").Lacks("<form class=\"form\"")
+	v.Get(path).Is(http.StatusOK).Has("Runs per day").Lacks("<form class=\"form\"")
 	v.Post(path, url.Values{"runs_per_day": {"1"}}).Is(http.StatusForbidden)
 	b := h.As(flow.MemberEditor)
 	for _, other := range []string{"flow_01jd6v0q8zzzzzzzzzzzzzzzzz", "nothing"} {
@@ -56,4 +56,24 @@ func TestLimits_who_may(t *testing.T) {
 		b.Post("/flows/"+other+"/limits", url.Values{}).Is(http.StatusNotFound)
 	}
 	h.Anonymous().Get(path).RedirectsTo("/sign-in?next=" + url.QueryEscape(path))
+}
+
+// TestFlowSettings changes what a flow is called, through an edit of its draft.
+func TestFlowSettings(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(chatFlow)
+	path := "/flows/" + id + "/settings"
+	b := h.As(flow.MemberEditor)
+	b.Get(path).Is(http.StatusOK).Has(`value="Ask"`, `aria-current="page">Settings</a>`, `href="/runs?flow=`+id, "Archive flow")
+	b.Post(path, url.Values{"name": {" Answer "}, "description": {"Answers mail."}, "tags": {"mail, eu"}}).RedirectsTo(path)
+	b.Get(path).Is(http.StatusOK).Has(`value="Answer"`, "Answers mail.", `value="eu, mail"`)
+	if d := h.Draft(id); d.Name != "Answer" || d.Description != "Answers mail." {
+		t.Errorf("the draft is called %q: %q", d.Name, d.Description)
+	}
+	b.Post(path, url.Values{"name": {""}, "description": {"kept"}, "tags": {"x"}}).Is(http.StatusUnprocessableEntity).Has("Enter a name.", "kept")
+	b.Post(path, url.Values{"name": {"A\u200bB"}}).Is(http.StatusUnprocessableEntity).Has("does not show")
+	v := h.As(flow.MemberViewer)
+	v.Get(path).Is(http.StatusOK).Has("Answers mail.").Lacks("Archive flow", "Save limits")
+	v.Post(path, url.Values{"name": {"X"}}).Is(http.StatusForbidden)
 }

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -20,20 +23,49 @@ func (s *Server) modelRoutes() []route {
 	}
 }
 
-// showModels is GET /models: hosted models, those of providers, or the built-in
-// ones.
+// maxModelCards is how many models the page shows at once. Some providers list hundreds.
+const maxModelCards = 160
+
+// categoryIcons are the icons and short titles of the catalog's categories.
+var categoryIcons = map[string][2]string{
+	analyzeCategory: {"Analyze", "text-search"}, "text-generation": {"Write", "message-square"}, "image-generation": {"Image", "image"}, "image-editing": {"Edit", "wand-sparkles"},
+	"upscaling-restoration": {"Upscale", "maximize"}, "video": {"Video", "film"}, "speech-to-text": {"Transcribe", "mic"}, "text-to-speech": {"Speak", "volume-2"},
+	"music": {"Music", "music"}, "vision-captioning": {"Vision", "eye"}, "ocr": {"Documents", "file-text"}, "embeddings": {"Embed", "waypoints"}, "detection-moderation": {"Detect", "shield"},
+}
+
+// analyzeCategory is the category of the built-in models, which the hosted catalog does not have.
+const analyzeCategory = "analyze"
+
+// showModels is GET /models: all models by category and by where they run, those that
+// are ready to use first.
 func (c *call) showModels() error {
 	page := consoleview.ModelsPage{
 		Shelf: consoleview.ModelShelf(c.QueryParam("shelf")), Query: strings.TrimSpace(c.QueryParam("q")), Category: c.QueryParam("category"), MayEdit: c.MayEdit(),
 	}
-	switch page.Shelf {
-	case consoleview.ShelfBuiltIn:
-		page.BuiltIn = c.s.builtIn()
-	case consoleview.ShelfProviders:
-		page.Groups = c.providerGroups(page.Query)
-	default:
-		page.Shelf = consoleview.ShelfHosted
-		c.hostedGroups(&page)
+	cards := slices.Concat(c.s.builtIn(page.Query), c.connectedCards(&page), c.hostedCards(&page))
+	if !slices.ContainsFunc(page.Categories, func(k consoleview.ModelCategory) bool { return k.Slug == page.Category }) {
+		page.Category = ""
+	}
+	counts := map[consoleview.ModelShelf]int{}
+	for _, card := range cards {
+		if page.Category != "" && card.Category != page.Category {
+			continue
+		}
+		counts[card.Shelf]++
+		counts[consoleview.ShelfAll]++
+		if page.Shelf != consoleview.ShelfAll && card.Shelf != page.Shelf {
+			continue
+		}
+		if len(page.Cards) < maxModelCards {
+			page.Cards = append(page.Cards, card)
+		} else {
+			page.More++
+		}
+	}
+	for _, shelf := range []consoleview.ModelShelf{consoleview.ShelfAll, consoleview.ShelfBuiltIn, consoleview.ShelfMachine, consoleview.ShelfConnected, consoleview.ShelfHosted} {
+		if counts[shelf] > 0 || shelf == page.Shelf || shelf == consoleview.ShelfAll {
+			page.Shelves = append(page.Shelves, consoleview.ShelfCount{Shelf: shelf, Count: counts[shelf]})
+		}
 	}
 	return c.Render(http.StatusOK, consoleview.ModelShelves(c.Page("Models", layout.SectionModels), page))
 }
@@ -41,73 +73,125 @@ func (c *call) showModels() error {
 // modelTasks are the tasks that models of providers can do.
 var modelTasks = []string{"chat", "embed", "image", "speech", "transcribe"}
 
-// providerGroups returns the models of each provider once, although most
-// providers return the same list for each task.
-func (c *call) providerGroups(query string) []components.ModelGroup {
-	var groups []components.ModelGroup
-	known := map[string]int{}
+// connectedCards returns the models of each provider once, although most providers
+// return the same list for each task. Providers without a credential, and those that do not
+// answer, go to the page.
+func (c *call) connectedCards(page *consoleview.ModelsPage) (cards []consoleview.ModelCard) {
+	known := map[string]bool{}
 	for _, task := range modelTasks {
-		for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), task, query) {
-			if _, twice := known[g.Title]; !twice {
-				known[g.Title] = len(groups)
-				groups = append(groups, g)
+		for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), task, page.Query) {
+			if known[g.Title] {
+				continue
+			}
+			known[g.Title] = true
+			switch {
+			case g.Place == components.PlaceOffered:
+				page.Offered = append(page.Offered, g)
+				continue
+			case g.Note != "":
+				page.Notes = append(page.Notes, g)
+			}
+			for _, m := range g.Models {
+				cards = append(cards, providerCard(&g, &m))
 			}
 		}
 	}
-	return groups
+	return cards
 }
 
-// hostedGroups fills in the featured models by category, or those that match
-// the search, within the chosen category.
-func (c *call) hostedGroups(page *consoleview.ModelsPage) {
+// providerCard converts a model of a provider.
+func providerCard(g *components.ModelGroup, m *components.ModelChoice) consoleview.ModelCard {
+	category, kind := modelUse(m.ID)
+	card := consoleview.ModelCard{
+		ID: m.ID, Title: m.Title, Text: m.Text, Shelf: consoleview.ShelfConnected, Category: category, Kind: kind,
+		Tags: m.Can, Price: m.Price, PriceNote: m.PriceNote, Context: m.Context,
+	}
+	if card.Title == "" {
+		_, card.Title, _ = strings.Cut(m.ID, "/")
+	}
+	if g.Place == components.PlaceLocal {
+		card.Shelf = consoleview.ShelfMachine
+		card.Text = "Found on this machine, through " + g.Title + "."
+	} else if card.Text == "" || card.Text == card.Title {
+		card.Text = "A model of " + g.Title + "."
+	}
+	return card
+}
+
+// modelUse returns the category of a provider's model, and the node kind that calls it. Lists of
+// models do not say what each is for, so the name has to: most models chat, and others
+// have their task in the name.
+func modelUse(id string) (category, kind string) {
+	id = strings.ToLower(id)
+	for _, use := range []struct{ words, category, kind string }{
+		{"embed", "embeddings", "embed"}, {"whisper transcribe", "speech-to-text", "transcribe"},
+		{"tts speech", "text-to-speech", "speech"}, {"image dall-e imagen", "image-generation", "image"},
+	} {
+		if slices.ContainsFunc(strings.Fields(use.words), func(w string) bool { return strings.Contains(id, w) }) {
+			return use.category, use.kind
+		}
+	}
+	return "text-generation", "chat"
+}
+
+// hostedCards returns the featured models, or those that match the search, and sets the
+// categories of the page.
+func (c *call) hostedCards(page *consoleview.ModelsPage) (cards []consoleview.ModelCard) {
 	all := c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "")
-	page.Groups = all
-	if page.Query != "" {
-		page.Groups = c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, page.Query)
-	}
-	var kept map[string]bool
+	page.Categories = []consoleview.ModelCategory{category(analyzeCategory, "")}
 	for _, g := range all {
-		page.Categories = append(page.Categories, g.Title)
-		if g.Title == page.Category {
-			kept = modelIDs(g)
+		if g.Place == components.PlaceOffered { // the hosting platform itself
+			page.Offered = append(page.Offered, g)
+			continue
 		}
+		page.Categories = append(page.Categories, category(g.Name, g.Title))
 	}
-	if kept == nil {
-		page.Category = ""
-		return
+	if page.Query != "" {
+		all = c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, page.Query)
 	}
-	for i := range page.Groups {
-		g := &page.Groups[i]
-		var models []components.ModelChoice
+	for _, g := range all {
+		if g.Note != "" {
+			page.Notes = append(page.Notes, g)
+		}
 		for _, m := range g.Models {
-			if kept[m.ID] && (page.Query != "" || g.Title == page.Category) {
-				models = append(models, m)
-			}
+			cards = append(cards, consoleview.ModelCard{
+				ID: m.ID, Title: m.Title, Text: m.Text, Shelf: consoleview.ShelfHosted, Category: cmp.Or(m.Category, g.Name),
+				Tags: m.Tags, Runs: m.Runs, Described: true,
+			})
 		}
-		g.Models = models
 	}
+	return cards
 }
 
-// modelIDs returns the set of model IDs of a group.
-func modelIDs(g components.ModelGroup) map[string]bool {
-	ids := map[string]bool{}
-	for _, m := range g.Models {
-		ids[m.ID] = true
+// category returns a category with its icon. One without a short title keeps the catalog's.
+func category(slug, title string) consoleview.ModelCategory {
+	short, known := categoryIcons[slug]
+	if !known {
+		return consoleview.ModelCategory{Slug: slug, Title: title, Icon: "boxes"}
 	}
-	return ids
+	return consoleview.ModelCategory{Slug: slug, Title: short[0], Icon: short[1]}
 }
 
-// builtInGroup is the palette group of the kinds that work offline.
-const builtInGroup = "Built in"
+// Palette groups of kinds that call models: those inside Sluice, and those of providers.
+const (
+	builtInGroup = "Built in"
+	modelGroup   = "AI models"
+)
 
-// builtIn returns the kinds that work without a provider.
-func (s *Server) builtIn() (list []consoleview.BuiltInModel) {
+// builtIn returns the kinds that work without a provider and contain all words of the search.
+func (s *Server) builtIn(query string) (cards []consoleview.ModelCard) {
+	words := strings.Fields(strings.ToLower(query))
 	for _, k := range s.Kinds.List() {
-		if k.Group == builtInGroup {
-			list = append(list, consoleview.BuiltInModel{Title: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Text: k.Summary})
+		text := strings.ToLower(k.Title + " " + k.Summary + " " + k.Name)
+		if k.Group != builtInGroup || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			continue
 		}
+		cards = append(cards, consoleview.ModelCard{
+			ID: k.Name, Title: k.Title, Text: k.Summary, Shelf: consoleview.ShelfBuiltIn, Category: analyzeCategory,
+			Tags: []string{"Offline", "No key"}, Price: "Free", PriceNote: "Runs inside Sluice", Kind: k.Name,
+		})
 	}
-	return list
+	return cards
 }
 
 // showModel is GET /models/{owner}/{model}: its inputs and outputs, or why it
@@ -118,7 +202,7 @@ func (c *call) showModel() error {
 	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "") {
 		for _, m := range g.Models {
 			if m.ID == id {
-				page.Title, page.Text = m.Title, m.Text
+				page.Title, page.Text, page.Tags, page.Runs = m.Title, m.Text, m.Tags, m.Runs
 			}
 		}
 	}
@@ -149,23 +233,44 @@ func (c *call) fillModel(page *consoleview.ModelPage, n *flow.Node) {
 	}
 	page.Open = n.Config["schema"] == nil
 	for _, o := range k.Outputs {
-		page.Outputs = append(page.Outputs, consoleview.ModelOutput{Name: o.Name, Type: string(o.ShownType())})
+		page.Outputs = append(page.Outputs, consoleview.ModelOutput{Name: o.Name, Type: typeWord(string(o.ShownType()))})
 	}
 	if version := flow.Text(n.Config["version"]); len(version) > 12 {
 		page.Version = version[:12] + "…"
 	}
 }
 
+// typeWord names a type as people do.
+func typeWord(t string) string {
+	switch t {
+	case "json":
+		return "JSON"
+	case "integer":
+		return "whole number"
+	case "boolean":
+		return "yes or no"
+	case "area":
+		return "text"
+	case "any":
+		return "any value"
+	}
+	return t
+}
+
 // fieldType describes the type of a field with its options or range.
 func fieldType(f *flow.Field) string {
+	word := typeWord(string(f.Type))
 	switch {
 	case f.Options != nil:
-		return truncate(strings.Join(f.Options, " | "), 60)
+		return truncate(strings.Join(f.Options, ", "), 60)
 	case f.Min != nil && f.Max != nil:
-		return fmt.Sprintf("%s, %g to %g", f.Type, *f.Min, *f.Max)
+		return fmt.Sprintf("%s, %s to %s", word, plainNumber(*f.Min), plainNumber(*f.Max))
 	}
-	return string(f.Type)
+	return word
 }
+
+// plainNumber writes a bound without an exponent.
+func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // truncate shortens a text to max characters.
 func truncate(s string, most int) string {

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"sluice/flow"
 	"sluice/views/components"
@@ -68,4 +69,44 @@ func (c *credentialCall) addCredential(f *flow.Flow) error {
 		return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "provider": made.Provider})
 	}
 	return c.Redirect("/flows/" + f.ID)
+}
+
+// connectProvider is POST /flows/{flow}/credentials/connect: the form in the list of models. The
+// key is tested first and saved only if the provider accepts it, or cannot be reached. The script
+// gets what to show: {"message"} with the state 201, or 422 if the key is refused.
+func (c *credentialCall) connectProvider(*flow.Flow) error {
+	refuse := func(message string) error {
+		return c.JSON(http.StatusUnprocessableEntity, map[string]string{"message": message})
+	}
+	secret := strings.TrimSpace(c.FormValue("secret"))
+	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: c.FormValue("provider"), Provider: c.FormValue("provider")}
+	made, err := c.s.Providers.Credential(wanted, secret)
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		if len(e.Fields) > 0 {
+			return refuse(e.Fields[0].Detail)
+		}
+		return refuse(e.Message)
+	}
+	if err != nil {
+		return err
+	}
+	switch _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name); {
+	case err == nil:
+		return refuse("A credential for this provider exists. Replace its secret under Credentials.")
+	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		return err
+	}
+	told, err := c.s.Providers.TestSecret(c.Ctx(), made, secret)
+	if e := flow.AsError(err); err != nil && e.Code == flow.CodeProviderAuth {
+		return refuse(e.Message)
+	} else if err != nil {
+		told = "It could not be tested now: " + e.Message
+	}
+	if err := c.s.Store.SaveCredential(c.Ctx(), made, secret); err != nil {
+		return err
+	}
+	if err := c.Audit("credential.save", made.Name, made.Provider); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "message": told + " Saved as “" + made.Name + "”."})
 }

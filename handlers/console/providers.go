@@ -5,6 +5,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/views/components"
 )
 
 // Provider is a company or server whose models a credential gives access to.
@@ -30,6 +31,8 @@ type Providers interface {
 	// Test asks the provider whether it accepts the secret. It returns a message
 	// for the user, or a flow.Error if the provider rejects it.
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
+	// TestSecret is Test for a credential that is not stored yet.
+	TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error)
 	// Environment returns the credentials in the environment of the process.
 	Environment(ws flow.WorkspaceID) []flow.Credential
 	// ProposeHosts returns the fixed hosts that flows send credentials to, by
@@ -39,13 +42,13 @@ type Providers interface {
 	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
 }
 
-// providerTitle returns the display name of a provider, or its ID if it is
-// unknown.
-func (s *Server) providerTitle(name string) string {
+// describeProvider returns the display name of a provider, or its ID if it is
+// unknown, and what its models can do.
+func (s *Server) describeProvider(name string) (title string, can []string) {
 	for _, p := range s.Providers.List() {
 		if p.Name == name {
-			return p.Title
+			return p.Title, components.TaskWords(p.Can)
 		}
 	}
-	return name
+	return name, nil
 }

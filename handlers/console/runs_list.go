@@ -93,6 +93,7 @@ func (c *call) nameRuns(page *consoleview.RunsPage) error {
 	for i := range page.Rows {
 		n.name(&page.Rows[i])
 	}
+	page.FlowName = n.flows[page.Filter.Flow]
 	if page.Filter.Flow == "" {
 		page.Versions = []components.Option{{Value: draftWord, Label: "Drafts"}}
 		return nil

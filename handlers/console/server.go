@@ -79,6 +79,7 @@ func (s *Server) Routes() []web.Route {
 		s.runListRoutes(),
 		s.usageRoutes(),
 		s.limitRoutes(),
+		s.findRoutes(),
 		s.credentialRoutes(),
 		s.deliveryRoutes(),
 		s.webhookRoutes(),

@@ -96,6 +96,28 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.There(webtest.Field("input.steps") + " [type=range]")
 		w.Shot("inspector-hosted")
 	})
+	t.Run("a provider is connected in the list of models", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("write")
+		w.Allow("422")
+		w.Click(webtest.Field("model") + " [data-models-open]")
+		w.Click(".ins-connect summary")
+		w.Until(`document.activeElement?.id === "connect-mistral"`)
+		w.Type("#connect-mistral", "sk-wrong")
+		w.Keys("\r")
+		w.Has("[data-connect-error]", "OpenAI refuses the credential.")
+		w.Shot("inspector-connect")
+		w.Eval(`document.getElementById("connect-mistral").value = ""`)
+		w.Type("#connect-mistral", "sk-right")
+		w.Keys("\r")
+		w.Has("#toasts", "Saved as “mistral”")
+		w.Until(`document.activeElement?.id === "set-model" && document.querySelector('[data-model="mistral/known"]')?.checkVisibility()`)
+		if chrome.Value[bool](w.Tab, `document.documentElement.outerHTML.includes("sk-right")`) {
+			t.Error("the key is still on the page")
+		}
+		w.Click(`[data-model="mistral/known"]`)
+		w.UntilConfig("write", "model", `"mistral/known"`)
+	})
 	t.Run("a credential is made and chosen", func(t *testing.T) {
 		w := webtest.OpenBench(t, b)
 		w.Choose("write")

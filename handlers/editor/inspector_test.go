@@ -177,7 +177,7 @@ func TestModels(t *testing.T) {
 	t.Parallel()
 	h, id := inspected(t)
 	b := h.As(flow.MemberEditor)
-	b.Get("/flows/"+id+"/models?task=chat&q=llama3").Is(http.StatusOK).Has(`data-model="ollama/llama3.2"`, "for chat", "The credential is refused.").Lacks("qwen3")
+	b.Get("/flows/"+id+"/models?task=chat&q=llama3").Is(http.StatusOK).Has(`data-model="ollama/llama3.2"`, "for chat", "The credential is refused.", "mistral/known", "128K", "$1.00 / $2.00", `data-connect="mistral"`).Lacks("qwen3")
 	b.Get("/flows/flow_none/models?task=chat").Is(http.StatusNotFound)
 	hosted := h.Flow(`{"schema": "sluice.flow/v1", "name": "H", "nodes": [{"id": "draw", "kind": "hosted_model", "config": {"model": "acme/old", "input.steps": 3}}], "edges": []}`)
 	t.Run("a chosen model is pinned", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/handlers/web"
+	"sluice/views/components"
 	editorview "sluice/views/editor"
 )
 
@@ -17,17 +18,21 @@ const maxModels = 120
 
 // listModels is GET /flows/{id}/models: the list under a field for models.
 func (c *call) listModels() error {
-	if _, err := c.FindFlow(); err != nil {
+	f, err := c.FindFlow()
+	if err != nil {
 		return err
 	}
-	list := editorview.ModelList{Query: strings.TrimSpace(c.QueryParam("q"))}
+	list := editorview.ModelList{Query: strings.TrimSpace(c.QueryParam("q")), Current: c.QueryParam("model"), Connected: c.QueryParam("connected")}
+	if c.MayEdit() {
+		list.FlowID = f.ID
+	}
 	left := maxModels
 	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), c.QueryParam("task"), list.Query) {
 		if len(g.Models) > left {
 			g.Models, list.More = g.Models[:left], true
 		}
 		left -= len(g.Models)
-		if len(g.Models) > 0 || g.Note != "" {
+		if len(g.Models) > 0 || g.Note != "" || g.Place == components.PlaceOffered && c.MayEdit() {
 			list.Groups = append(list.Groups, g)
 		}
 	}

@@ -46,6 +46,13 @@ func (f FakeProviders) Test(ctx context.Context, ws flow.WorkspaceID, name strin
 	return "OpenAI accepts it.", nil
 }
 
+func (FakeProviders) TestSecret(_ context.Context, _ flow.Credential, secret string) (string, error) {
+	if secret != "sk-right" {
+		return "", flow.Errorf(flow.CodeProviderAuth, "OpenAI refuses the credential.")
+	}
+	return "OpenAI accepts it.", nil
+}
+
 func (FakeProviders) Environment(ws flow.WorkspaceID) []flow.Credential {
 	return []flow.Credential{{Name: "REPLICATE_API_TOKEN", Provider: "replicate"}}
 }

@@ -18,10 +18,13 @@ func (FakeModels) ListModels(_ context.Context, _ flow.WorkspaceID, task string,
 	var list []components.ModelChoice
 	for _, id := range []string{"ollama/llama3.2", "ollama/qwen3"} {
 		if strings.Contains(id, query) {
-			list = append(list, components.ModelChoice{ID: id, Text: "for " + task})
+			list = append(list, components.ModelChoice{ID: id, Text: "for " + task, Price: "Free"})
 		}
 	}
-	return []components.ModelGroup{{Title: "Ollama", Models: list}, {Title: "Groq", Note: "The credential is refused."}}
+	return []components.ModelGroup{
+		{Name: "ollama", Title: "Ollama", Place: components.PlaceLocal, Models: list}, {Name: "groq", Title: "Groq", Place: components.PlaceConnected, Note: "The credential is refused."},
+		{Name: "mistral", Title: "Mistral", Place: components.PlaceOffered, KeysURL: "https://console.mistral.ai/api-keys", Models: []components.ModelChoice{{ID: "mistral/known", Context: "128K", Price: "$1.00 / $2.00"}}},
+	}
 }
 
 func (FakeModels) PinModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error) {

@@ -189,7 +189,7 @@ func isWordByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '
 func (m *entry) listing() Listing {
 	return Listing{
 		Owner: m.ref.Owner, Name: m.ref.Name, Title: m.Title, Description: m.Description,
-		Category: m.Category, Output: m.Output, Official: m.Official, Runs: m.Runs,
+		Category: m.Category, Tasks: m.Tasks, Output: m.Output, Official: m.Official, Runs: m.Runs,
 	}
 }
 

@@ -120,8 +120,9 @@ type Listing struct {
 	Owner, Name string
 	Title       string
 	Description string
-	Category    string // slug
-	Output      string // what it puts out: text, image, video, audio, file, json
+	Category    string   // slug
+	Output      string   // what it puts out: text, image, video, audio, file, json
+	Tasks       []string // what it is for, in a few words; only of shipped models
 	Official    bool
 	Runs        int64
 	CoverURL    string

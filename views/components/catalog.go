@@ -1,17 +1,105 @@
 package components
 
+import (
+	"cmp"
+	"unicode"
+
+	"sluice/static"
+)
+
 // ModelGroup is models of one place: a provider, a server on this machine, or
 // a category of the hosted ones.
 type ModelGroup struct {
-	Title string
+	// Name is the provider's ID or the category's slug.
+	Name, Title string
+	// Place says how the models are reached.
+	Place ModelPlace
+	// Hint is a few words beside the title, such as what the provider can do.
+	Hint string
+	// KeysURL is the page on which users create an API key.
+	KeysURL string
 	// Note is a sentence where the models of a place could not be listed.
 	Note   string
 	Models []ModelChoice
 }
 
+// ModelPlace says how models are reached.
+type ModelPlace string
+
+// The places. PlaceOffered is a provider without a credential: its models are known,
+// but cannot run until it is connected.
+const (
+	PlaceHosted    ModelPlace = ""
+	PlaceLocal     ModelPlace = "local"
+	PlaceConnected ModelPlace = "connected"
+	PlaceOffered   ModelPlace = "offered"
+)
+
 // ModelChoice is a model as a node names it.
 type ModelChoice struct {
 	ID, Title, Text string
-	// Detail is what is known of its size and price, in a few words.
+	// Detail is what else is known of it, in a few words.
 	Detail string
+	// Context is the size of the context window, such as 128K, and Price the price per
+	// million tokens in and out. Both are empty if unknown.
+	Context, Price string
+	// PriceNote says where the price is from.
+	PriceNote string
+	// Can are the abilities that the provider states: Vision, Tools, JSON.
+	Can []string
+	// Category is the slug of a hosted model's category, Tags are what the model is for.
+	Category string
+	Tags     []string
+	// Runs is how often a hosted model ran, such as 12M runs; empty if unknown.
+	Runs string
+	// Output is the type of its result, such as image.
+	Output string
 }
+
+// AbilityIcon returns the icon of an ability in ModelChoice.Can.
+func AbilityIcon(ability string) string {
+	switch ability {
+	case "Vision":
+		return "eye"
+	case "Tools":
+		return "wrench"
+	}
+	return "braces"
+}
+
+// Monogram returns one or two letters that stand for a name: its first, and the next capital
+// that begins a word, as OR for OpenRouter and HF for Hugging Face.
+func Monogram(name string) string {
+	var letters []rune
+	before := ' '
+	for _, r := range name {
+		begins := before == ' ' || before == '-' || unicode.IsLower(before) && unicode.IsUpper(r)
+		if len(letters) < 2 && unicode.IsLetter(r) && begins && (len(letters) == 0 || unicode.IsUpper(r)) {
+			letters = append(letters, unicode.ToUpper(r))
+		}
+		before = r
+	}
+	return string(letters)
+}
+
+// MarkHue returns one of the eight colors of monograms, the same for the same name.
+func MarkHue(name string) string {
+	var sum uint32
+	for _, b := range []byte(name) {
+		sum = sum*31 + uint32(b)
+	}
+	return "hue-" + string(rune('0'+sum%8))
+}
+
+// TaskWords names node kinds that call models by what their models do.
+func TaskWords(kinds []string) (words []string) {
+	names := map[string]string{"chat": "Chat", "embed": "Embeddings", "image": "Images", "speech": "Speech", "transcribe": "Transcription", "hosted_model": "Hosted models"}
+	for _, k := range kinds {
+		words = append(words, cmp.Or(names[k], k))
+	}
+	return words
+}
+
+// PickerSheet returns the address of the styles of the list of models, which the script loads
+// when the list is opened first.
+func PickerSheet() string { return static.URL("picker.css") }

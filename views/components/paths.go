@@ -15,3 +15,17 @@ func RunPath(id string) string { return "/runs/" + url.PathEscape(id) }
 func VersionsURL(flowID string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(flowID) + "/versions")
 }
+
+// flowTab is a page of a flow.
+type flowTab struct {
+	label string
+	url   templ.SafeURL
+}
+
+// flowTabs returns the pages of a flow in order.
+func flowTabs(flowID string) []flowTab {
+	return []flowTab{
+		{"Build", FlowURL(flowID, "")}, {"Runs", templ.SafeURL("/runs?flow=" + url.QueryEscape(flowID))}, {"API", FlowURL(flowID, "/api")}, {"Versions", VersionsURL(flowID)},
+		{"Webhooks", FlowURL(flowID, "/webhooks")}, {"Form", FlowURL(flowID, "/form")}, {"Settings", FlowURL(flowID, "/settings")},
+	}
+}

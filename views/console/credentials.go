@@ -12,7 +12,10 @@ import (
 
 // CredentialsPage lists what flows reach providers with. No secret is in it.
 type CredentialsPage struct {
+	Query       string
 	Credentials []CredentialRow
+	// Providers are those that match the search.
+	Providers []ProviderCard
 	// MayEdit is false for viewers, who see names alone.
 	MayEdit bool
 	Now     time.Time
@@ -21,10 +24,12 @@ type CredentialsPage struct {
 // CredentialRow is one credential.
 type CredentialRow struct {
 	Name, Provider string
-	Hosts          []string
-	BaseURL        string
-	ChangedAt      time.Time
-	Uses           []CredentialUse
+	// Can are the tasks of the provider's models.
+	Can       []string
+	Hosts     []string
+	BaseURL   string
+	ChangedAt time.Time
+	Uses      []CredentialUse
 	// Environment is set if it comes from the environment of the process and is not stored.
 	Environment bool
 	// Plain is a secret for headers and the like, which nobody can be asked about.
@@ -42,7 +47,12 @@ type CredentialUse struct {
 }
 
 // ProviderCard is a maker of models that a credential can be for.
-type ProviderCard struct{ Name, Title, Text string }
+type ProviderCard struct {
+	Name, Title, Text string
+	Can               []string
+	// Connected is set if the workspace has a credential for it.
+	Connected bool
+}
 
 // AddCredential is the form for a new credential.
 type AddCredential struct {
@@ -116,4 +126,15 @@ func unboundAdvice(proposed bool) string {
 		return "If the URL of a request is an input, anyone who starts the flow can have the secret sent to themselves. Your flows send it to the hosts below. Save them to bind it."
 	}
 	return "If the URL of a request is an input, anyone who starts the flow can have the secret sent to themselves. Enter the hosts it is for."
+}
+
+// found reports whether anything matches the search.
+func (f CredentialsPage) found() bool { return len(f.Credentials)+len(f.Providers) > 0 }
+
+// verb is what the link of a provider says.
+func (p ProviderCard) verb() string {
+	if p.Connected {
+		return "Add another"
+	}
+	return "Connect"
 }

@@ -6,6 +6,16 @@ import (
 	"sluice/views/components"
 )
 
+// FlowSettings are what a flow is called, and its limits.
+type FlowSettings struct {
+	FlowID, Name string
+	// TypedName, Description and Tags are the values of the form; tags have commas between.
+	TypedName, Description, Tags string
+	Limits                       LimitsForm
+	MayEdit                      bool
+	Errors                       components.Errors
+}
+
 // LimitsForm is how much a flow may do, as it was typed, and what of it is used
 // today.
 type LimitsForm struct {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"sluice/views/components"
@@ -12,34 +13,92 @@ import (
 // ModelShelf is one of the places where models are.
 type ModelShelf string
 
-// The shelves. ShelfHosted is the one when none is chosen.
+// The shelves. ShelfAll is the one when none is chosen.
 const (
-	ShelfHosted    ModelShelf = ""
-	ShelfProviders ModelShelf = "providers"
+	ShelfAll       ModelShelf = ""
 	ShelfBuiltIn   ModelShelf = "built-in"
+	ShelfMachine   ModelShelf = "machine"
+	ShelfConnected ModelShelf = "connected"
+	ShelfHosted    ModelShelf = "hosted"
 )
+
+// Label is what the shelf is called on the page.
+func (s ModelShelf) Label() string {
+	switch s {
+	case ShelfBuiltIn:
+		return "Built in"
+	case ShelfMachine:
+		return "This machine"
+	case ShelfConnected:
+		return "Connected"
+	case ShelfHosted:
+		return "Hosted"
+	}
+	return "All sources"
+}
+
+func (s ModelShelf) icon() string {
+	switch s {
+	case ShelfBuiltIn:
+		return "box"
+	case ShelfMachine:
+		return "monitor"
+	case ShelfConnected:
+		return "plug"
+	}
+	return "globe"
+}
 
 // ModelsPage is the catalogue.
 type ModelsPage struct {
 	Shelf           ModelShelf
 	Query, Category string
-	// Categories are the titles of all of them.
-	Categories []string
-	Groups     []components.ModelGroup
-	// BuiltIn are the kinds that stand on what is inside Sluice.
-	BuiltIn []BuiltInModel
+	Categories      []ModelCategory
+	// Shelves are those with models, with how many match the search.
+	Shelves []ShelfCount
+	Cards   []ModelCard
+	// More is how many cards are left out, which a search finds.
+	More int
+	// Notes are providers whose models could not be listed.
+	Notes []components.ModelGroup
+	// Offered are providers that can be connected.
+	Offered []components.ModelGroup
 	// MayEdit is false for viewers.
 	MayEdit bool
 }
 
-// BuiltInModel is a kind that needs no model of others.
-type BuiltInModel struct{ Title, Icon, Group, Text string }
+// ModelCategory is a kind of task.
+type ModelCategory struct{ Slug, Title, Icon string }
+
+// ShelfCount is how many models of a shelf match.
+type ShelfCount struct {
+	Shelf ModelShelf
+	Count int
+}
+
+// ModelCard is one model in the catalogue.
+type ModelCard struct {
+	ID, Title, Text string
+	Shelf           ModelShelf
+	// Category is a slug, which the picture of the card shows.
+	Category string
+	Tags     []string
+	// Price, Context and Runs are empty if unknown.
+	Price, PriceNote, Context, Runs string
+	// Described is set for hosted models, which have a page of their own.
+	Described bool
+	// Kind is the node kind that a new flow uses the model with; empty for a hosted model.
+	Kind string
+}
 
 // ModelPage is one hosted model.
 type ModelPage struct {
 	ID, Title, Text, Version string
-	Inputs                   []ModelInput
-	Outputs                  []ModelOutput
+	// Runs is how often the model ran at its host, such as "12M runs"; may be empty.
+	Runs    string
+	Tags    []string
+	Inputs  []ModelInput
+	Outputs []ModelOutput
 	// Open is set for a model without an input schema.
 	Open bool
 	// Why tells why it cannot be described or used.
@@ -56,24 +115,49 @@ type ModelInput struct {
 // ModelOutput is what it puts out.
 type ModelOutput struct{ Name, Type string }
 
-func (m ModelsPage) tabs() []components.Tab {
-	return []components.Tab{
-		{Label: "Hosted", Href: "/models", Current: m.Shelf == ShelfHosted},
-		{Label: "Providers and this machine", Href: "/models?shelf=providers", Current: m.Shelf == ShelfProviders},
-		{Label: "Built in", Href: "/models?shelf=built-in", Current: m.Shelf == ShelfBuiltIn},
+// hasDefaults reports whether the column of defaults would not be empty.
+func (m ModelPage) hasDefaults() bool {
+	return slices.ContainsFunc(m.Inputs, func(in ModelInput) bool { return in.Default != "" })
+}
+
+// hasHelp reports whether the column of descriptions would not be empty.
+func (m ModelPage) hasHelp() bool {
+	return slices.ContainsFunc(m.Inputs, func(in ModelInput) bool { return in.Help != "" })
+}
+
+// link returns the address of the page with another category or shelf.
+func (m ModelsPage) link(category string, shelf ModelShelf) templ.SafeURL {
+	q := url.Values{}
+	for _, p := range [][2]string{{"q", m.Query}, {"category", category}, {"shelf", string(shelf)}} {
+		if p[1] != "" {
+			q.Set(p[0], p[1])
+		}
 	}
+	if len(q) == 0 {
+		return "/models"
+	}
+	return templ.SafeURL("/models?" + q.Encode())
+}
+
+// cover is the kind of picture on a card: what models of the category make.
+func (c ModelCard) cover() string {
+	switch c.Category {
+	case "image-generation", "image-editing", "upscaling-restoration":
+		return "picture"
+	case "video":
+		return "film"
+	case "speech-to-text", "text-to-speech", "music":
+		return "wave"
+	case "vision-captioning", "ocr", "detection-moderation":
+		return "frames"
+	case "embeddings":
+		return "graph"
+	}
+	return "lines"
 }
 
 // modelPath is where a hosted model is shown.
 func modelPath(id string) templ.SafeURL {
 	owner, name, _ := strings.Cut(id, "/")
 	return templ.SafeURL("/models/" + url.PathEscape(owner) + "/" + url.PathEscape(name))
-}
-
-// found counts the models of all groups.
-func (m ModelsPage) found() (n int) {
-	for _, g := range m.Groups {
-		n += len(g.Models)
-	}
-	return n
 }

@@ -14,6 +14,8 @@ import (
 
 // RunsPage is the list of runs with what narrows it.
 type RunsPage struct {
+	// FlowName is the name of the flow in the filter; empty if it has none.
+	FlowName string
 	Filter RunsFilter
 	// What can be chosen: flows, keys, and the versions of the chosen flow.
 	Flows, Keys, Versions []components.Option
@@ -148,7 +150,7 @@ func (p RunsPage) looked() string {
 	if p.More {
 		return fmt.Sprintf("Looked at %s of the matching runs, as far as %s.", components.Count(p.Looked), moment(p.Reached))
 	}
-	return fmt.Sprintf("Looked at all %s.", components.Quantity(p.Looked, "matching run"))
+	return fmt.Sprintf("%s of %s match.", components.Count(len(p.Rows)), components.Quantity(p.Looked, "run"))
 }
 
 // invalid marks a control whose value was refused, and says why.

@@ -16,5 +16,10 @@ func limitsSamples(theme layout.Theme) map[string]templ.Component {
 	wrong := LimitsForm{FlowID: "flow_1", Name: "Route a support ticket", MaxRunning: "-1", USDPerDay: "five", MayEdit: true, Errors: components.Errors{"max_running": "A whole number from 1 to 1,000,000,000. Leave it empty for no limit.", "usd_per_day": "An amount up to a million dollars. Leave it empty for no limit."}}
 	seen := f
 	seen.MayEdit, seen.Unpriced, seen.Budgets = false, nil, nil
-	return map[string]templ.Component{"limits": FlowLimits(p, f), "limits-errors": FlowLimits(p, wrong), "limits-viewer": FlowLimits(p, seen)}
+	settings := FlowSettings{FlowID: "flow_1", Name: f.Name, TypedName: f.Name, Description: "Finds the team.", Tags: "mail, eu", Limits: f, MayEdit: true}
+	failed := FlowSettings{FlowID: "flow_1", Name: f.Name, Limits: wrong, MayEdit: true, Errors: components.Errors{"name": "Enter a name."}}
+	return map[string]templ.Component{
+		"limits": FlowSettingsPage(p, settings), "limits-errors": FlowSettingsPage(p, failed),
+		"limits-viewer": FlowSettingsPage(p, FlowSettings{FlowID: "flow_1", Name: f.Name, Limits: seen}),
+	}
 }

@@ -1,11 +1,23 @@
 package editor
 
-import "sluice/views/components"
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice/views/components"
+)
 
 // ModelList is what a person finds who looks for a model.
 type ModelList struct {
-	Query  string
-	Groups []components.ModelGroup
+	Query string
+	// Current is the model of the node, which has a check mark.
+	Current string
+	// FlowID is where a provider is connected from; empty if that is not allowed.
+	FlowID string
+	// Connected is the provider that was connected while the list was open.
+	Connected string
+	Groups    []components.ModelGroup
 	// More is set if there are more than are shown.
 	More bool
 }
@@ -41,4 +53,41 @@ type CredentialForm struct {
 	AnyHost                bool
 	Providers              []components.Option
 	Errors                 components.Errors
+}
+
+// shownOffered is how many models of a provider without a credential are shown before the rest is unfolded.
+const shownOffered = 4
+
+// state is the word and tone of a group's state.
+func (l ModelList) state(g components.ModelGroup) (components.Tone, string) {
+	switch {
+	case g.Note != "" || g.Place == components.PlaceHosted || g.Place == components.PlaceOffered:
+		return components.ToneNone, ""
+	case g.Place == components.PlaceLocal:
+		return components.ToneOK, "Ready"
+	case g.Name == l.Connected:
+		return components.ToneOK, "Tested just now"
+	}
+	return components.ToneOK, "Connected"
+}
+
+// label is a model's name without the provider, which the heading above it says.
+func modelLabel(g components.ModelGroup, m components.ModelChoice) string {
+	return strings.TrimPrefix(m.ID, g.Name+"/")
+}
+
+// hasFacts reports whether a column of sizes and prices would not be empty.
+func (l ModelList) hasFacts() bool {
+	return slices.ContainsFunc(l.Groups, func(g components.ModelGroup) bool {
+		return slices.ContainsFunc(g.Models, func(m components.ModelChoice) bool { return m.Context != "" || m.Price != "" })
+	})
+}
+
+// hostOf returns the host of an address, as people know it.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host
 }

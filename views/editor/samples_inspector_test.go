@@ -36,11 +36,15 @@ func inspectorSamples(theme layout.Theme) map[string]templ.Component {
 		{ID: "reply", Kind: "output", Config: map[string]any{"name": "reply"}}}}
 	all["overview"] = FlowOverview(FlowPaneOf("flow_1", overview, paneKinds()))
 	all["overview-empty"] = FlowOverview(FlowPaneOf("flow_1", &flow.Document{Name: "New"}, paneKinds()))
-	all["models"] = Models(ModelList{Groups: []components.ModelGroup{
-		{Title: "Ollama, on this machine", Models: []components.ModelChoice{{ID: "ollama/llama3.2"}}},
-		{Title: "OpenAI", Models: []components.ModelChoice{{ID: "openai/gpt-5-nano", Text: "openai", Detail: "$0.05 in, $0.4 out a million"}}},
-		{Title: "Groq", Note: "The credential is refused."},
-	}, More: true})
+	many := []components.ModelChoice{{ID: "anthropic/a"}, {ID: "anthropic/b"}, {ID: "anthropic/c"}, {ID: "anthropic/d"}, {ID: "anthropic/e", Context: "200K", Price: "$1.00 / $5.00", PriceNote: "List price of 2026-09-23"}}
+	all["models"] = Models(ModelList{FlowID: "flow_1", Current: "openai/gpt-5-nano", Connected: "openai", More: true, Groups: []components.ModelGroup{
+		{Name: "ollama", Title: "Ollama", Hint: "on this machine", Place: components.PlaceLocal, Models: []components.ModelChoice{{ID: "ollama/llama3.2", Price: "Free"}}},
+		{Name: "openai", Title: "OpenAI", Place: components.PlaceConnected, Models: []components.ModelChoice{{ID: "openai/gpt-5-nano", Text: "openai", Context: "400K", Price: "$0.05 / $0.40", Can: []string{"Vision", "Tools", "JSON"}}}},
+		{Name: "groq", Title: "Groq", Place: components.PlaceConnected, Note: "The credential is refused."},
+		{Name: "anthropic", Title: "Anthropic", Hint: "Chat", Place: components.PlaceOffered, KeysURL: "https://platform.claude.com/settings/keys", Models: many},
+	}})
+	all["models-viewer"] = Models(ModelList{Groups: []components.ModelGroup{{Name: "anthropic", Title: "Anthropic", Place: components.PlaceOffered, Models: many[:1]}}})
+	all["models-hosted"] = Models(ModelList{Groups: []components.ModelGroup{{Name: "image-generation", Title: "Make images", Models: []components.ModelChoice{{ID: "black-forest-labs/flux-schnell", Title: "FLUX schnell", Text: "Makes images of descriptions.", Detail: "300M runs"}}}}})
 	all["models-none"] = Models(ModelList{Query: "lama<"})
 	all["upgrade"] = UpgradeOf(ModelUpgrade{FlowID: "flow_1", Node: "m", Model: "acme/paint", Changes: []ModelChange{{Sentence: "The input steps is at most 30 now."}, {Sentence: "The input seed is gone.", Breaking: true}}, Misfits: []string{"input.seed: The model has no input of this name."}})
 	all["credential-new"] = NewCredential(CredentialForm{FlowID: "flow_1", Provider: "openai", Providers: []components.Option{{Value: "", Label: "Anything: a plain secret"}, {Value: "openai", Label: "OpenAI"}}, Errors: components.Errors{"secret": "Paste the secret here."}})

@@ -9,8 +9,9 @@ import { chip, el, keysOf } from "./dom.ts";
 /** Choice is an item of the list. word is the group of kinds that sets the color of the icon. */
 export type Choice = { title: string; note?: string; heading?: string; icon?: string; word?: string; keys?: string; run(): void };
 /** Ask configures the list. at is a position in the window; without it the list is centered. */
-export type Ask = { label: string; placeholder: string; none: string; choices(words: string): Choice[]; at?: Point };
+export type Ask = { label: string; placeholder: string; none: string; choices(words: string): Choice[]; at?: Point; /** more finds items that take a request; they are added below. */ more?(words: string): Promise<Choice[]> };
 
+const pause = 150; // ms of no typing before a request
 const gap = 12; // pixels kept free at the edges of the window
 
 const dialog = el("dialog", { class: "chooser", id: "chooser" });
@@ -23,6 +24,7 @@ document.body.append(dialog);
 let ask: Ask | undefined;
 let shown: Choice[] = [];
 let active = 0;
+let timer = 0;
 
 /** choose opens the list; the chosen item runs. */
 export function choose(a: Ask): void {
@@ -48,6 +50,19 @@ function put(at: Point | undefined): void {
 function fill(): void {
   shown = ask!.choices(field.value);
   active = 0;
+  draw();
+  clearTimeout(timer);
+  const asked = ask!, words = field.value.trim();
+  if (asked.more && words) timer = window.setTimeout(() => void asked.more!(words).then((found) => {
+    if (ask !== asked || field.value.trim() !== words || !dialog.open) return;
+    shown = [...asked.choices(field.value), ...found];
+    active = Math.min(active, Math.max(0, shown.length - 1));
+    draw();
+  }), pause);
+}
+
+/** draw renders the items. */
+function draw(): void {
   list.replaceChildren();
   let heading: string | undefined;
   shown.forEach((c, i) => {

@@ -7,11 +7,6 @@ import { score } from "./match.ts";
 import { jump } from "./jump.ts";
 
 const most = 60; // items shown at most
-const pages: [title: string, path: string, icon: string][] = [
-  ["Flows", "/flows", "workflow"], ["Runs", "/runs", "history"], ["Versions of this flow", `${flowPath}/versions`, "git-branch"], ["Credentials", "/credentials", "key-round"],
-  ["Models", "/models", "boxes"], ["Usage", "/usage", "chart-no-axes-column"], ["Settings", "/settings", "settings"],
-];
-
 /** nodes returns the nodes that match, with their scores. acts and places do the same for commands and pages. */
 function nodes(words: string): { n: number; c: Choice }[] {
   return canvas.keys.order().map((id) => {
@@ -28,6 +23,11 @@ function acts(words: string): { n: number; c: Choice }[] {
     .map((c) => ({ n: score(words, c.title, c.hint ?? "", c.name), c: { title: c.title, note: c.hint, heading: "Commands", icon: c.icon ?? "chevron-right", keys: keysOfCommand(c), run: () => c.run() } })).filter((x) => x.n);
 }
 
+const pages: [title: string, path: string, icon: string][] = [
+  ["Flows", "/flows", "workflow"], ["Runs", "/runs", "history"], ["Versions of this flow", `${flowPath}/versions`, "git-branch"], ["Settings of this flow", `${flowPath}/settings`, "settings"],
+  ["Credentials", "/credentials", "key-round"], ["Models", "/models", "boxes"], ["Usage", "/usage", "chart-no-axes-column"], ["Settings", "/settings", "settings"],
+];
+
 function places(words: string): { n: number; c: Choice }[] {
   return pages.map(([title, path, icon]) => ({ n: score(words, title, "page go to"), c: { title, heading: "Go to", icon, run: () => location.assign(path) } })).filter((x) => x.n);
 }
@@ -39,5 +39,5 @@ function ranked(words: string, ...lists: { n: number; c: Choice }[][]): Choice[]
 }
 
 /** all searches everything; find only the nodes. */
-export const all = (): void => choose({ label: "Search commands, nodes and pages", placeholder: "Type a command or search…", none: "No matches.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) });
+export const all = (): void => choose({ label: "Search commands, nodes and pages", placeholder: "Type a command or search…", none: "No matches.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)), more: (w) => import("./places.ts").then((p) => p.found(w)) });
 export const find = (): void => choose({ label: "Find a node", placeholder: "Name, kind or setting…", none: "No matches.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) });

@@ -2,6 +2,8 @@
 import type { Op } from "../canvas/ops.ts";
 import { canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { html } from "../builder/dom.ts";
+import { fetchPart } from "../builder/requests.ts";
+import { toast } from "../toasts.ts";
 import { ask, fragment, nodePath } from "./ask.ts";
 import { fieldOf, pane, section, send } from "./fields.ts";
 
@@ -11,26 +13,75 @@ let timer = 0, asked = 0;
 const boxOf = (e: EventTarget | null): HTMLElement | null => (e instanceof Element ? e.closest<HTMLElement>("[data-models]") : null);
 const input = (box: HTMLElement): HTMLInputElement => box.querySelector<HTMLInputElement>("[role=combobox]")!;
 const list = (box: HTMLElement): HTMLElement => box.querySelector<HTMLElement>("[data-models-list]")!;
-const options = (box: HTMLElement): HTMLElement[] => [...box.querySelectorAll<HTMLElement>("[role=option]")];
+const options = (box: HTMLElement): HTMLElement[] => [...box.querySelectorAll<HTMLElement>("[role=option]:not([hidden])")];
+const typing = (t: Element): boolean => t.closest(".ins-connect") !== null; // the key of a provider
+
+let styled: Promise<unknown> | undefined;
+
+/** style loads the styles of the list, once. */
+function style(sheet: string): Promise<unknown> {
+  return (styled ??= new Promise((done) => {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: sheet, onload: done, onerror: done });
+    document.head.append(link);
+  }));
+}
 
 /** open shows the list of models for a query. Of several requests only the latest response is shown. */
-async function open(box: HTMLElement, query: string): Promise<void> {
+async function open(box: HTMLElement, query: string, connected = ""): Promise<void> {
   const request = ++asked, l = list(box);
   if (l.hidden) l.replaceChildren(html(`<p class="help">Looking for models…</p>`));
   l.hidden = false;
+  void style(l.dataset.sheet!);
+  if (!l.matches(":popover-open")) l.showPopover();
+  place(box);
   input(box).setAttribute("aria-expanded", "true");
-  const r = await ask(`${flowPath}/models?task=${box.dataset.models}&q=${encodeURIComponent(query)}`);
+  const r = await ask(`${flowPath}/models?${new URLSearchParams({ task: box.dataset.models!, q: query, model: input(box).value, connected })}`);
+  await styled;
   if (request !== asked || !r?.ok || l.hidden) return;
   l.replaceChildren(html(await r.text()));
-  const found = l.querySelector("[role=listbox]")!;
+  place(box);
+  const found = l.querySelector("[role=dialog]")!;
   found.id = "models-found";
   input(box).setAttribute("aria-controls", found.id);
+}
+
+/** place puts the list beside the pane, so that a model is one line, and below or above the field. */
+function place(box: HTMLElement): void {
+  const l = list(box), at = box.getBoundingClientRect(), gap = 4, edge = 8, width = Math.min(630, innerWidth - 2 * edge);
+  const below = innerHeight - at.bottom - gap - edge, above = at.top - gap - edge, down = below >= 320 || below >= above;
+  l.style.width = `${width}px`;
+  l.style.left = `${Math.max(edge, Math.min(at.right, innerWidth - edge) - width)}px`;
+  l.style.maxHeight = `${Math.min(560, down ? below : above)}px`;
+  l.style.top = down ? `${at.bottom + gap}px` : "auto";
+  l.style.bottom = down ? "auto" : `${innerHeight - at.top + gap}px`;
+}
+
+/** connect tests a key of a provider, and lists its models. */
+async function connect(box: HTMLElement, form: HTMLFormElement): Promise<void> {
+  const error = form.querySelector<HTMLElement>("[data-connect-error]")!, secret = form.querySelector<HTMLInputElement>("[name=secret]")!;
+  if (form.classList.contains("htmx-request")) return; // its button was pressed twice
+  form.classList.add("htmx-request");
+  error.hidden = true;
+  secret.removeAttribute("aria-invalid");
+  const r = await fetchPart(form.getAttribute("action")!, { method: "POST", body: new URLSearchParams(new FormData(form) as unknown as Record<string, string>) });
+  form.classList.remove("htmx-request");
+  const said = (r && (r.status === 201 || r.status === 422) ? await r.json().catch(() => undefined) : undefined) as { message?: string } | undefined;
+  if (r?.status === 201) {
+    toast(said?.message ?? "Connected.", "ok");
+    input(box).focus();
+    return open(box, "", form.dataset.connect!);
+  }
+  error.textContent = said?.message ?? "The key was not saved. Check the connection to Sluice and try again.";
+  error.hidden = false;
+  secret.setAttribute("aria-invalid", "true");
+  secret.focus();
 }
 
 /** close hides the list, and ignores a response that is still to come. */
 function close(box: HTMLElement): void {
   asked++;
   list(box).hidden = true;
+  if (list(box).matches(":popover-open")) list(box).hidePopover();
   input(box).setAttribute("aria-expanded", "false");
   for (const name of ["aria-activedescendant", "aria-controls"]) input(box).removeAttribute(name);
 }
@@ -71,30 +122,50 @@ async function pin(node: string, model: string): Promise<boolean> {
 if (!readonly) {
   pane.addEventListener("input", (e) => {
     const box = boxOf(e.target);
-    if (!box) return;
+    if (!box || typing(e.target as Element)) return;
     clearTimeout(timer);
     timer = window.setTimeout(() => void open(box, input(box).value), searchPause);
   });
   pane.addEventListener("change", (e) => {
     const box = boxOf(e.target);
-    if (box?.dataset.models === "hosted") void taken(box);
+    if (box?.dataset.models === "hosted" && !typing(e.target as Element)) void taken(box);
   });
   pane.addEventListener("click", (e) => {
     const t = e.target as Element, box = boxOf(t), option = t.closest<HTMLElement>("[data-model]");
     if (!box) return;
     if (option) return choose(box, option.dataset.model!);
+    const all = t.closest<HTMLElement>("[data-models-all]");
+    if (all) {
+      for (const o of all.parentElement!.querySelectorAll<HTMLElement>("[role=option][hidden]")) o.hidden = false;
+      return all.remove();
+    }
     if (!t.closest("[data-models-open]")) return;
     if (!list(box).hidden) return close(box);
     input(box).focus();
     void open(box, "");
   });
-  pane.addEventListener("pointerdown", (e) => { if ((e.target as Element).closest("[data-models-list]")) e.preventDefault(); }); // the field keeps the focus
+  pane.addEventListener("pointerdown", (e) => { if ((e.target as Element).closest("[data-models-list]") && !typing(e.target as Element)) e.preventDefault(); }); // the field keeps the focus
+  pane.addEventListener("submit", (e) => {
+    const form = (e.target as Element).closest<HTMLFormElement>("form[data-connect]"), box = boxOf(form);
+    if (!form || !box) return;
+    e.preventDefault();
+    e.stopPropagation();
+    void connect(box, form);
+  }, { capture: true });
+  pane.addEventListener("toggle", (e) => { // one key at a time; its field has the focus
+    const d = e.target as HTMLDetailsElement;
+    if (!d.matches?.(".ins-connect") || !d.open) return;
+    for (const other of pane.querySelectorAll<HTMLDetailsElement>(".ins-connect[open]")) if (other !== d) other.open = false;
+    d.querySelector<HTMLInputElement>("[name=secret]")!.focus();
+  }, { capture: true });
+  addEventListener("resize", () => { const box = pane.querySelector<HTMLElement>("[data-models]:has([data-models-list]:not([hidden]))"); if (box) place(box); });
   pane.addEventListener("focusout", (e) => {
     const box = boxOf(e.target);
     if (box && !box.contains(e.relatedTarget as Node)) { clearTimeout(timer); close(box); }
   });
   pane.addEventListener("keydown", (e) => {
     const box = boxOf(e.target);
+    if (box && e.key === "Escape" && typing(e.target as Element)) { e.preventDefault(); input(box).focus(); return close(box); }
     if (!box || !(e.target as Element).matches("[role=combobox]")) return;
     const shown = !list(box).hidden, to = box.querySelector<HTMLElement>("[role=option][aria-selected=true]");
     if (e.key === "ArrowDown" || e.key === "ArrowUp") { if (shown) active(box, e.key === "ArrowDown" ? 1 : -1); else void open(box, ""); }
