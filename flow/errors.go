@@ -138,6 +138,18 @@ func AsError(err error) *Error {
 	return Errorf(CodeInternal, "Something went wrong inside Sluice. The log has the details.")
 }
 
+// InField returns err with the place of the value that caused it before its
+// message. Errors that are not for people are returned as they are.
+func InField(err error, place string) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	own := *e
+	own.Message = place + ": " + e.Message
+	return &own
+}
+
 // Problem is one thing that is wrong in a document or an input, and where.
 type Problem struct {
 	Pointer string `json:"pointer"` // RFC 6901, "" is the whole document

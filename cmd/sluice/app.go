@@ -187,7 +187,8 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	// The runner executes; the web server below only calls it and never touches the queue.
 	a.runner = jobs.New(jobs.Config{
 		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.secrets), Prices: a.secrets,
-		Files: a.store, Links: links,
+		Files: a.store, Links: links, CheckURL: a.models.client.CheckURL,
+		Fetcher:  &nodes.Fetcher{HTTP: a.models.client, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		InstanceTimeout: a.store.InstanceTimeout(),

@@ -76,7 +76,72 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		}
 		return f.Value(), nil
 	}
+	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
+		return c.fetchFile(ctx, in, place, f, accepts)
+	}
 	return secrets, v.end
+}
+
+// fetchFile stores the file at an address with the run. An earlier attempt may have
+// stored it, even if it crashed before its result was recorded; then its ID exists.
+func (c *execution) fetchFile(ctx context.Context, in *flow.In, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
+	if c.Fetcher == nil {
+		return nil, errors.New("the engine has no way to fetch files")
+	}
+	id := flow.FetchedFileID(in.Key, place)
+	if stored, err := c.storedFile(ctx, in.WorkspaceID, id); stored != nil || err != nil {
+		return stored, err
+	}
+	var value map[string]any
+	err := c.Fetcher.FetchFile(ctx, f, accepts, func(name, mime string, content io.Reader) error {
+		stored, err := c.Files.SaveFile(ctx, flow.NewFile{ID: id, WorkspaceID: in.WorkspaceID, RunID: in.RunID, Name: name, MIME: mime, Refusable: true}, content)
+		if err == nil {
+			value = stored.Value()
+		}
+		return err
+	})
+	if err != nil && flow.AsError(err).Code == flow.CodeInternal { // the attempt before may have stored it meanwhile
+		if stored, again := c.storedFile(ctx, in.WorkspaceID, id); stored != nil && again == nil {
+			return stored, nil
+		}
+	}
+	return value, err
+}
+
+// storedFile returns the value of a file, or nil if it does not exist.
+func (c *execution) storedFile(ctx context.Context, ws flow.WorkspaceID, id string) (map[string]any, error) {
+	f, content, err := c.Files.OpenFile(ctx, ws, id)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the fetched file %s: %w", id, err)
+	}
+	_ = content.Close() // nothing was read
+	return f.Value(), nil
+}
+
+// fetchArrived replaces the addresses that came by edges to ports of type file by
+// stored files, before the node runs.
+func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In) error {
+	for _, port := range flow.SortedNames(in.Ports) {
+		if n.port(port).Type != flow.TypeFile {
+			continue
+		}
+		f, isRemote := flow.RemoteFileOf(in.Ports[port])
+		if !isRemote {
+			continue
+		}
+		value, err := in.FetchFile(ctx, port, f, nil)
+		if err != nil {
+			return flow.InField(err, n.ID+"."+port)
+		}
+		in.Ports[port] = value
+		if field := n.kind.Field(port); field != nil && !field.Typed {
+			in.Config[port] = value
+		}
+	}
+	return nil
 }
 
 // checkBudget refuses to begin a step that may cost money once a budget of the run
@@ -129,7 +194,7 @@ func (n *graphNode) deliveriesMayName(list []flow.NewDelivery) error {
 // know whether the next worker will find it.
 func (c *execution) save(ctx context.Context, node int, state any) error {
 	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
-	if err == nil && c.plan.g.nodes[node].kind.Class == flow.Inline {
+	if err == nil && c.plan.nodes[node].class == flow.Inline {
 		err = errors.New("inline work runs on the goroutine that would have to record it")
 	}
 	if err != nil {

@@ -117,7 +117,7 @@ func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
 	case "required":
 		switch {
 		case in.Type == flow.TypeFile:
-			return "Choose a file."
+			return "Choose a file or paste a URL."
 		case len(in.Enum) > 0:
 			return "Choose one."
 		}
@@ -134,8 +134,10 @@ func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
 		return "This does not match the required format."
 	case "not_found":
 		return "Choose the file again."
+	case "invalid_url":
+		return "This URL cannot be used. It must begin with https:// and be reachable by everybody."
 	case "not_allowed":
-		if in.Type == flow.TypeFile {
+		if in.TakesFiles() {
 			return "This type of file is not accepted. " + acceptText(in)
 		}
 		return "Choose one of the options."
@@ -147,7 +149,7 @@ func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
 
 var wrongTypeText = map[flow.Type]string{
 	flow.TypeNumber: "Type a number, such as 3 or 0.5.", flow.TypeBoolean: "Choose yes or no.", flow.TypeText: "Type some text.",
-	flow.TypeList: "Type one item per line, or a list as JSON.", flow.TypeJSON: "Type JSON.", flow.TypeFile: "Choose a file.",
+	flow.TypeList: "Type one item per line, or a list as JSON.", flow.TypeJSON: "Type JSON.", flow.TypeFile: "Choose a file or paste a URL.",
 }
 
 var (
