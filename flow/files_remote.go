@@ -21,7 +21,7 @@ type RemoteFile struct {
 // RemoteFileOf reads a value such as "https://example.com/cat.png",
 // "data:image/png;base64,…" or {"url": "…", "name": "cat.png"}. It reports false
 // for anything else, such as a stored file or a text that is no address. It does
-// not tell whether the URL is valid or may be fetched.
+// not check that the URL is valid or may be fetched.
 func RemoteFileOf(v any) (f RemoteFile, ok bool) {
 	switch v := v.(type) {
 	case string:

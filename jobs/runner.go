@@ -27,7 +27,7 @@ type Config struct {
 	Files   flow.FileStore
 	Links   *filelinks.Signer // adds download links to webhooks that hold files
 	Prices  flow.PriceStore
-	Fetcher flow.Fetcher // for files given by URL; nil if there is none
+	Fetcher flow.Fetcher // for files given by URL; nil refuses them
 	// CheckURL returns an error for a URL that must not be fetched, such as one
 	// with a private address. It looks nothing up. Nil accepts all.
 	CheckURL func(address string) error

@@ -83,6 +83,18 @@ func TestInputFetchesFiles(t *testing.T) {
 			t.Errorf("got %v %v after %d requests", r.Error, list, n.Load())
 		}
 	})
+	t.Run("once, although the first attempt was not recorded", func(t *testing.T) {
+		t.Parallel()
+		s, n := serveCounted(t)
+		w := newWorld() // its files stay, as after a crash
+		w.fetcher = &Fetcher{HTTP: s.deps.HTTP}
+		u := use{kind: "input", config: photo, ports: map[string]any{"value": s.URL + "/cat.png"}}
+		first, second := u.carryIn(t, w, s.deps), u.carryIn(t, w, s.deps)
+		same(t, "file", second.Outputs, first.Outputs)
+		if n.Load() != 1 || len(w.files.kept) != 1 {
+			t.Errorf("%d requests and %d files", n.Load(), len(w.files.kept))
+		}
+	})
 	t.Run("a URL in a text stays a text", func(t *testing.T) {
 		t.Parallel()
 		r := use{kind: "input", config: map[string]any{"name": "v"}, ports: map[string]any{"value": s.URL + "/cat.png"}}.carry(t, s.deps)
