@@ -44,6 +44,7 @@ const (
 	CodeDestinationBlocked  Code = "destination_blocked"
 	CodeHTTPFailed          Code = "http_failed"
 	CodeBudgetExceeded      Code = "budget_exceeded"
+	CodePriceUnknown        Code = "price_unknown"
 	CodePoisoned            Code = "poisoned"
 	CodeInternal            Code = "internal"
 )

@@ -40,6 +40,7 @@ type Config struct {
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Maximum size of a file." placeholder:"512MiB"`
 	MaxFetch       size          `env:"SLUICE_MAX_FETCH" default:"64MiB" help:"Maximum size of a file that is given by URL." placeholder:"64MiB"`
+	Prices         string        `env:"SLUICE_PRICES" help:"Price list in place of the one that ships with the program; a JSON file." placeholder:"FILE" type:"path"`
 	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are still served after /readyz reports the shutdown, so that load balancers notice. 0 for none." placeholder:"2s"`
 	Log            logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
 	LocalModels    string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,14 +152,51 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
 		return nil
 	}
-	if _, paid := n.kind.Charge(in.Config); !paid {
+	charge, paid := n.kind.Charge(in.Config)
+	if !paid {
 		return nil
 	}
-	err := c.Budgets.CheckSpending(ctx, in.WorkspaceID, in.FlowID, c.plan.run.KeyID)
-	if err != nil && flow.AsError(err).Code != flow.CodeBudgetExceeded {
-		err = fmt.Errorf("check the budgets: %w", err)
+	r := flow.Reservation{
+		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, RunID: in.RunID, Path: in.Path, Attempt: c.plan.run.Attempt,
 	}
-	return err
+	price, known, err := charge.Price(ctx, c.Prices, in.WorkspaceID)
+	if err != nil {
+		return fmt.Errorf("find the price of %s: %w", charge.Model, err)
+	}
+	if known {
+		r.Amount = price.Cost(charge.Use, charge.Seconds)
+	} else if !charge.Reported {
+		r.Unpriced = cmp.Or(charge.Model, "the model")
+	}
+	return c.reserve(ctx, r)
+}
+
+// Running steps that reserve the rest of a budget usually cost less than they
+// reserve, so a step waits for them before it fails.
+const (
+	reservePause   = 200 * time.Millisecond
+	reserveTimeout = 10 * time.Second
+)
+
+// reserve reserves what a step may cost.
+func (c *execution) reserve(ctx context.Context, r flow.Reservation) error {
+	for waited := time.Duration(0); ; waited += reservePause {
+		err := c.Budgets.ReserveSpending(ctx, r)
+		switch {
+		case errors.Is(err, flow.ErrBudgetReserved) && waited >= reserveTimeout:
+			return flow.Errorf(flow.CodeBudgetExceeded, "Running steps may need the rest of the budget for today. Start the run again when they have ended, or have the budget raised.")
+		case errors.Is(err, flow.ErrBudgetReserved):
+		case err != nil && flow.AsError(err).Code == flow.CodeInternal:
+			return fmt.Errorf("check the budgets: %w", err)
+		default:
+			return err
+		}
+		select {
+		case <-time.After(reservePause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // errUncertainSave tells a step that the write of its state was answered with an

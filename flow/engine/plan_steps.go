@@ -15,6 +15,9 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	if n.active = false; n.class != flow.Inline {
 		p.running--
 	}
+	if n.step.Usage.UnpricedSteps > 0 {
+		out.Usage.UnpricedSteps = 0 // an attempt before has counted the step
+	}
 	n.step.Usage = n.step.Usage.Add(out.Usage)
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	switch {

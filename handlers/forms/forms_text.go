@@ -32,6 +32,7 @@ var errFormUsedUp = &formRefusal{http.StatusTooManyRequests, "This form has reac
 // Other errors become an error page.
 var refusals = map[flow.Code]formRefusal{
 	flow.CodeBudgetExceeded:     {http.StatusPaymentRequired, "The budget of this form is used up. Try again later, or tell the person who gave you the link.", 0},
+	flow.CodePriceUnknown:       {http.StatusPaymentRequired, "This form cannot be used right now. Tell the person who gave you the link; what you typed is still here.", 0},
 	flow.CodeQuotaExceeded:      {http.StatusPaymentRequired, "This form cannot accept anything right now because its storage is full. Tell the person who gave you the link; what you typed is still here.", 0},
 	flow.CodeRateLimited:        {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
 	flow.CodeConcurrencyLimited: {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
