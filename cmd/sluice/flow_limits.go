@@ -133,8 +133,8 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 	return w.Flush()
 }
 
-// warnUnpriced names the models without a price, because of which a budget in dollars
-// refuses starts or is not complete.
+// warnUnpriced names the models without a price, which make a budget in dollars refuse
+// starts or miss their cost.
 func warnUnpriced(ctx context.Context, cfg *Config, store *db.Store, s *streams, f *flow.Flow) error {
 	d, _ := document.ParseDocument(f.Draft)
 	if f.USDPerDay == 0 || d == nil {

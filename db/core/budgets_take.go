@@ -94,9 +94,9 @@ func (s *Spending) Budgets() (list []flow.Budget) {
 	return list
 }
 
-// ReserveSpending reserves what a step may cost. A budget of which nothing is
-// reserved allows any amount as long as it is not used up; otherwise what is spent,
-// reserved and asked for together must not exceed it. So parallel steps overshoot a
+// ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
+// that is not used up allows any amount; otherwise what is spent, reserved and asked
+// for together must not exceed it. So parallel steps overshoot a
 // budget by at most the amount of one.
 func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()

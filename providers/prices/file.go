@@ -24,8 +24,8 @@ type Provider struct {
 	Models []Model `json:"models"`
 }
 
-// Model is a model with its prices: one Rates object, or a list of them of which each
-// may have a constraint.
+// Model is a model with its prices: an object of rates, or a list of them with
+// constraints.
 type Model struct {
 	ID     string          `json:"id"`
 	Match  Match           `json:"match"`

@@ -163,7 +163,7 @@ func (e *listed) at(at time.Time) (*flow.TokenPrices, bool) {
 	}, input || output || calls
 }
 
-// rate converts a price in dollars; nil means that there is none.
+// rate converts a price in dollars; nil means that the unit has no price.
 func (r rates) rate(unit string) *flow.TokenRate {
 	given, ok := r[unit]
 	if !ok {
