@@ -22,7 +22,7 @@ type flowLimitsCmd struct {
 	MaxQueued     *int64   `help:"Queue limit; further runs are rejected (429)." placeholder:"N"`
 	RunsPerDay    *int64   `help:"Maximum runs per UTC day." placeholder:"N"`
 	USDPerDay     *float64 `name:"usd-per-day" help:"Maximum cost per UTC day in dollars." placeholder:"USD"`
-	AllowUnpriced *bool    `name:"allow-unpriced" negatable:"" help:"Whether runs may use models whose price is unknown although there is a limit in dollars."`
+	AllowUnpriced string   `name:"allow-unpriced" help:"yes or no: whether runs may use models whose price is unknown although there is a limit in dollars." placeholder:"yes|no"`
 	JSON          bool     `help:"Print as JSON."`
 }
 
@@ -67,8 +67,12 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 		}
 		limits.USDPerDay, given = flow.USDOf(*usd), true
 	}
-	if c.AllowUnpriced != nil {
-		limits.AllowUnpriced, given = *c.AllowUnpriced, true
+	switch c.AllowUnpriced {
+	case "":
+	case "yes", "no":
+		limits.AllowUnpriced, given = c.AllowUnpriced == "yes", true
+	default:
+		return usageError("--allow-unpriced is yes or no")
 	}
 	if !given {
 		return nil
@@ -148,7 +152,7 @@ func warnUnpriced(ctx context.Context, cfg *Config, store *db.Store, s *streams,
 	if err != nil || len(models) == 0 {
 		return err
 	}
-	effect := "so starts are refused (price_unknown); --allow-unpriced allows them"
+	effect := "so starts are refused (price_unknown); --allow-unpriced yes allows them"
 	if f.AllowUnpriced {
 		effect = "so their cost does not count towards the daily budget"
 	}
