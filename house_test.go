@@ -72,6 +72,7 @@ var allowed = map[string][]string{
 	"sluice/providers/generate":          {},
 	"sluice/providers/hosted":            {"sluice/outbound", "sluice/providers"},
 	"sluice/providers/hosted/hostedtest": {},
+	"sluice/providers/prices":            {"sluice/flow"},
 	"sluice/snippets":                    {"sluice/flow"},
 	"sluice/static":                      {},
 	"sluice/views":                       {},

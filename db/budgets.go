@@ -10,15 +10,25 @@ import (
 	"sluice/flow"
 )
 
-// CheckSpending returns an error if the flow or the key has used up its budget of
-// dollars for this UTC day. keyID may be empty. It counts all recorded costs,
-// including those of open runs, and applies changes of budgets immediately.
-func (s Budgets) CheckSpending(ctx context.Context, ws flow.WorkspaceID, flowID, keyID string) error {
-	l, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: ws, FlowID: flowID, KeyID: keyID})
+// ReserveSpending implements flow.BudgetStore. It counts all recorded costs,
+// including those of open runs, and applies changes of budgets immediately. Without
+// a budget in dollars it only reads the limits.
+func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error {
+	l, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID})
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
 	}
-	return core.CheckSpending(ctx, s.Reads, core.Spending{WorkspaceID: ws, FlowID: flowID, KeyID: keyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: flow.NanoUSD(l.KeyUsd)}, s.Config.Now())
+	spending := core.Spending{
+		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: flow.NanoUSD(l.KeyUsd),
+		FlowUnpriced: l.FlowUnpriced != 0, KeyUnpriced: l.KeyUnpriced != 0,
+	}
+	if r.Unpriced != "" && spending.NeedsPrices() {
+		return flow.UnknownPrice([]string{r.Unpriced})
+	}
+	if r.Amount <= 0 || len(spending.Budgets()) == 0 {
+		return core.CheckSpending(ctx, s.Reads, spending, s.Config.Now())
+	}
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return tx.ReserveSpending(spending, r) })
 }
 
 // SetFlowLimits sets the limits and budgets of a flow.
@@ -31,7 +41,7 @@ func (s Budgets) SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID 
 		clear(tx.Batch.Counts.Limits)
 		n, err := tx.SetFlowLimits(tx.Ctx, gen.SetFlowLimitsParams{
 			ID: flowID, WorkspaceID: ws, MaxRunning: l.MaxRunning, MaxQueued: l.MaxQueued,
-			RunsPerDay: l.RunsPerDay, UsdPerDay: l.USDPerDay, UpdatedAt: s.NowMicros(),
+			RunsPerDay: l.RunsPerDay, UsdPerDay: l.USDPerDay, AllowUnpriced: dbconn.BoolInt(l.AllowUnpriced), UpdatedAt: s.NowMicros(),
 		})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err

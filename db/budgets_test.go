@@ -198,29 +198,29 @@ func TestBudgets_of_dollars(t *testing.T) {
 		k, byKey := w.key(0, 10)
 		w.limit(flow.Limits{USDPerDay: 25})
 		first := w.take(w.start(byKey).ID)
-		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, k.ID))
+		w.must(w.ReserveSpending(w.ctx, flow.Reservation{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID}))
 		w.spend(first, 10) // of a step that has not ended, in a run that is open
 		ofKey := flow.Budget{KeyID: k.ID, Name: "billing", Unit: flow.BudgetUSD, Limit: 10, Used: 10}
-		wantBudget(t, w.CheckSpending(w.ctx, ws, w.flow.ID, k.ID), ofKey)
+		wantBudget(t, w.ReserveSpending(w.ctx, flow.Reservation{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID}), ofKey)
 		_, err := w.tryStart(byKey)
 		wantBudget(t, err, ofKey)
 		list, err := w.KeyBudgets(w.ctx, k)
 		w.must(err)
 		wantEqual(t, "of the key", list[0], ofKey)
 
-		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, "")) // the flow has something left
+		w.must(w.ReserveSpending(w.ctx, flow.Reservation{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: ""})) // the flow has something left
 		second := w.take(w.start().ID)
 		w.spend(second, 20)
 		ofFlow := flow.Budget{FlowID: w.flow.ID, Unit: flow.BudgetUSD, Limit: 25, Used: 30}
-		wantBudget(t, w.CheckSpending(w.ctx, ws, w.flow.ID, "key_a"), ofFlow)
+		wantBudget(t, w.ReserveSpending(w.ctx, flow.Reservation{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: "key_a"}), ofFlow)
 		_, err = w.tryStart()
 		wantBudget(t, err, ofFlow)
 		w.start(func(n *flow.NewRun) { n.Run.FlowID = w.newFlow(ws).ID }) // another flow
 
 		w.limit(flow.Limits{USDPerDay: 31}) // holds at once
-		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, ""))
+		w.must(w.ReserveSpending(w.ctx, flow.Reservation{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: ""}))
 		w.clock.move(9 * time.Hour)
-		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, k.ID))
+		w.must(w.ReserveSpending(w.ctx, flow.Reservation{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID}))
 		w.start(byKey)
 	})
 }
@@ -252,7 +252,7 @@ func TestBudgets_need_no_statements_if_not_set(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		statements := func(k *flow.Key) string {
 			run := flow.Run{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID, DocumentHash: "abc", Timeout: time.Hour, Save: true}
-			names, err := w.StartStatements(w.ctx, flow.NewRun{Run: run, Key: k})
+			names, err := w.StartStatements(w.ctx, flow.NewRun{Run: run, Key: k, Prices: true})
 			w.must(err)
 			// On PostgreSQL the number of admitted runs may be known from a moment ago.
 			return strings.ReplaceAll(strings.Join(names, " "), "CountAdmitted ", "")

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 		limit = min(limit, n.MaxSize)
 	}
 	m := blobs.NewMeter(content, limit)
-	if n.RunID == "" {
+	if n.RunID == "" || n.Refusable {
 		if err := s.limitUpload(ctx, n.WorkspaceID, m); err != nil {
 			return nil, err
 		}
@@ -37,11 +38,11 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	}
 	defer d.Drop()
 	f := &flow.File{
-		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: flow.MediaType(n.MIME, m.Head),
+		ID: cmp.Or(n.ID, s.IDs().New(flow.PrefixFile)), WorkspaceID: n.WorkspaceID, MIME: flow.MediaType(n.MIME, m.Head),
 		Size: m.Size, Hash: m.Sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
 	}
 	f.Name = flow.FileName(n.Name, f.MIME)
-	if err := d.Keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n.RunID) }); err != nil {
+	if err := d.Keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n) }); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -62,7 +63,7 @@ func (s Files) limitUpload(ctx context.Context, ws flow.WorkspaceID, m *blobs.Me
 }
 
 // addFile inserts the row of a file and links it to a run, if any.
-func addFile(tx *core.Tx, f *flow.File, runID string) error {
+func addFile(tx *core.Tx, f *flow.File, n flow.NewFile) error {
 	err := tx.InsertFile(tx.Ctx, gen.InsertFileParams{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
 		KeyID: f.KeyID, CreatedAt: dbconn.Micros(f.CreatedAt),
@@ -71,17 +72,23 @@ func addFile(tx *core.Tx, f *flow.File, runID string) error {
 		return err
 	}
 	kept := flow.Storage{Bytes: f.Size + flow.StorageItem}
-	if runID == "" {
+	if n.RunID == "" {
 		return tx.StoreChecked(f.WorkspaceID, kept)
 	}
-	tx.StoreMore(f.WorkspaceID, kept) // files of an accepted run are never refused
+	if n.Refusable {
+		if err := tx.StoreChecked(f.WorkspaceID, kept); err != nil {
+			return err
+		}
+	} else {
+		tx.StoreMore(f.WorkspaceID, kept) // other files of an accepted run are never refused
+	}
 	// A worker that lost its run may still save files. If the content of the run was
 	// erased, nothing would ever erase the file.
-	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})
+	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: n.RunID, WorkspaceID: f.WorkspaceID})
 	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err
 	}
-	return tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: runID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
+	return tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: n.RunID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
 }
 
 // OpenFile opens a file for reading. The reader is valid until ctx ends.

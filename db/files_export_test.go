@@ -58,7 +58,7 @@ func (s *Store) Unwanted(ctx context.Context, hash string) error { return s.buck
 
 // NameFile is the row that SaveFile writes.
 func NameFile(tx *core.Tx, ws flow.WorkspaceID, id, hash string, size int64) error {
-	return addFile(tx, &flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, "")
+	return addFile(tx, &flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, flow.NewFile{})
 }
 
 // TempFiles replaces the function that creates temporary files.

@@ -33,7 +33,7 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		}
 		err := tx.InsertFlow(tx.Ctx, gen.InsertFlowParams{
 			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: dbconn.ValidText(f.Name), Description: dbconn.ValidText(f.Description), Tags: dbconn.EncodeList(f.Tags), Draft: string(f.Draft),
-			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, Signing: signing, CreatedAt: dbconn.Micros(f.CreatedAt),
+			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, AllowUnpriced: dbconn.BoolInt(f.AllowUnpriced), Signing: signing, CreatedAt: dbconn.Micros(f.CreatedAt),
 		})
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func (s Flows) HadFlows(ctx context.Context, ws flow.WorkspaceID) (bool, error) 
 func flowOf(r gen.ListFlowsRow) flow.Flow {
 	return flow.Flow{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: dbconn.DecodeList[string](r.Tags), Draft: []byte(r.Draft), Rev: r.Rev,
-		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay},
+		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay, AllowUnpriced: r.AllowUnpriced != 0},
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), UpdatedAt: dbconn.TimeOf(r.UpdatedAt), ArchivedAt: dbconn.TimeOf(r.ArchivedAt),
 	}
 }

@@ -35,7 +35,7 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.InsertKey(tx.Ctx, gen.InsertKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Prefix: k.Prefix, Hash: k.Hash,
-			Scopes: dbconn.EncodeList(k.Scopes), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay,
+			Scopes: dbconn.EncodeList(k.Scopes), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, AllowUnpriced: dbconn.BoolInt(k.AllowUnpriced),
 			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: dbconn.Micros(k.CreatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt), WebhookSecret: secret,
 		})
 		if err == nil && n == 0 {
@@ -91,7 +91,7 @@ func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
 		}
 		n, err := tx.UpdateKey(tx.Ctx, gen.UpdateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
-			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, ExpiresAt: dbconn.Micros(k.ExpiresAt),
+			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, AllowUnpriced: dbconn.BoolInt(k.AllowUnpriced), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
 		if err := dbconn.MustAffect(n, err, "key"); err != nil {
 			return err

@@ -65,7 +65,7 @@ func queryOne[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) (v T
 
 // newRun is a run of a flow whose start takes the admission lock.
 func newRun(flowID string) flow.NewRun {
-	return flow.NewRun{Key: &flow.Key{ID: "key_a", Concurrency: 1000}, Run: flow.Run{
+	return flow.NewRun{Prices: true, Key: &flow.Key{ID: "key_a", Concurrency: 1000}, Run: flow.Run{
 		WorkspaceID: ws, FlowID: flowID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
 		Inputs: map[string]any{"ticket": "help"}, Save: true, Timeout: time.Hour,
 	}}

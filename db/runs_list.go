@@ -70,7 +70,7 @@ func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error
 }
 
 // rowColumns are the columns of a row in a list. None of them is large.
-const rowColumns = "id, flow_id, version, draft, state, run_trigger, key_id, user_id, input_tokens, output_tokens, cost_nano_usd, " +
+const rowColumns = "id, flow_id, version, draft, state, run_trigger, key_id, user_id, input_tokens, output_tokens, cost_nano_usd, cached_tokens, reasoning_tokens, unpriced_steps, " +
 	"progress_done, progress_total, created_at, started_at, ended_at, erased, gist, error"
 
 // runRows reads rows by their IDs and returns them newest first.
@@ -87,7 +87,7 @@ func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) 
 
 func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 	var r gen.Run
-	err := rows.Scan(&r.ID, &r.FlowID, &r.Version, &r.Draft, &r.State, &r.RunTrigger, &r.KeyID, &r.UserID, &r.InputTokens, &r.OutputTokens, &r.CostNanoUsd,
+	err := rows.Scan(&r.ID, &r.FlowID, &r.Version, &r.Draft, &r.State, &r.RunTrigger, &r.KeyID, &r.UserID, &r.InputTokens, &r.OutputTokens, &r.CostNanoUsd, &r.CachedTokens, &r.ReasoningTokens, &r.UnpricedSteps,
 		&r.ProgressDone, &r.ProgressTotal, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.Erased, &r.Gist, &r.Error)
 	if err != nil {
 		return flow.RunRow{}, err
@@ -95,7 +95,7 @@ func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 	row := flow.RunRow{
 		ID: r.ID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0, State: flow.RunState(r.State), Trigger: flow.Trigger(r.RunTrigger),
 		KeyID: r.KeyID, UserID: r.UserID,
-		Usage:     flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Usage:     core.UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress:  flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), Erased: flow.Code(r.Erased), InputSummary: r.Gist,
 	}

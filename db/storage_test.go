@@ -182,7 +182,7 @@ func (o *operations) upload() error {
 }
 
 func (o *operations) startRun(flowID string) error {
-	n := flow.NewRun{Run: flow.Run{
+	n := flow.NewRun{Prices: true, Run: flow.Run{
 		WorkspaceID: o.ws, FlowID: flowID, DocumentHash: fmt.Sprint(o.IntN(5)), Trigger: flow.TriggerAPI,
 		Inputs: map[string]any{"text": o.text()}, Metadata: map[string]any{"n": o.text()}, Save: o.IntN(2) == 0, Timeout: time.Hour,
 	}}

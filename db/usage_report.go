@@ -33,11 +33,11 @@ func sameUsage(a, b *flow.UsageDay) bool {
 	return core.CompareUsage(core.UsageEntry{UsageDay: *a}, core.UsageEntry{UsageDay: *b}) == 0
 }
 
-func usageDayOf(r gen.UsageAll) flow.UsageDay {
+func usageDayOf(r gen.UsageFull) flow.UsageDay {
 	return flow.UsageDay{
 		Day: r.Day, KeyID: r.KeyID, FlowID: r.FlowID, Model: r.Model, Bucket: int(r.Bucket),
 		Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
-		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Usage:    core.UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Duration: time.Duration(r.Duration) * time.Microsecond,
 	}
 }
@@ -68,16 +68,20 @@ func (s UsageLog) FoldUsage(ctx context.Context) error {
 
 const foldUsage = `WITH entries AS (DELETE FROM usage_log RETURNING *), days AS (
 	INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps,
-		input_tokens, output_tokens, cost_nano_usd, duration)
+		input_tokens, output_tokens, cost_nano_usd, duration,
+		cached_tokens, reasoning_tokens, unpriced_steps)
 	SELECT workspace_id, day, key_id, flow_id, model, bucket, sum(runs), sum(succeeded), sum(failed), sum(canceled), sum(steps),
-		sum(input_tokens), sum(output_tokens), sum(cost_nano_usd), sum(duration)
+		sum(input_tokens), sum(output_tokens), sum(cost_nano_usd), sum(duration),
+		sum(cached_tokens), sum(reasoning_tokens), sum(unpriced_steps)
 	FROM entries WHERE hour = 0 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
 	ON CONFLICT (workspace_id, day, key_id, flow_id, model, bucket) DO UPDATE
 	SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded + excluded.succeeded,
 		failed = usage_daily.failed + excluded.failed, canceled = usage_daily.canceled + excluded.canceled,
 		steps = usage_daily.steps + excluded.steps, input_tokens = usage_daily.input_tokens + excluded.input_tokens,
 		output_tokens = usage_daily.output_tokens + excluded.output_tokens,
-		cost_nano_usd = usage_daily.cost_nano_usd + excluded.cost_nano_usd, duration = usage_daily.duration + excluded.duration)
+		cost_nano_usd = usage_daily.cost_nano_usd + excluded.cost_nano_usd, duration = usage_daily.duration + excluded.duration,
+		cached_tokens = usage_daily.cached_tokens + excluded.cached_tokens, reasoning_tokens = usage_daily.reasoning_tokens + excluded.reasoning_tokens,
+		unpriced_steps = usage_daily.unpriced_steps + excluded.unpriced_steps)
 INSERT INTO flow_hours (workspace_id, flow_id, hour, bucket, succeeded, failed, canceled, cost_nano_usd)
 SELECT workspace_id, flow_id, hour, bucket, sum(succeeded), sum(failed), sum(canceled), sum(cost_nano_usd)
 FROM entries WHERE hour > 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4

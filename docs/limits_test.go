@@ -47,9 +47,10 @@ var limits = map[string]string{
 	"Pinned outputs of a node": `{{bytes "flow" "MaxPinBytes"}}`,
 	"Concurrent runs, queued runs, runs per day, dollars per day": "Off unless you set them: *Limits* in the flow's menu, or `sluice flow limits ID`",
 
-	"One file":           "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
-	"Links in responses": "1 to {{found `handlers/api/files_links.go` `linkLifetime = (\\d+) `}} hours",
-	"Links in webhooks":  `{{span "flow/filelinks" "deliveryLinks"}}`,
+	"One file":              "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
+	"One file given by URL": "{{found `cmd/sluice/config.go` `SLUICE_MAX_FETCH\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FETCH`)",
+	"Links in responses":    "1 to {{found `handlers/api/files_links.go` `linkLifetime = (\\d+) `}} hours",
+	"Links in webhooks":     `{{span "flow/filelinks" "deliveryLinks"}}`,
 
 	"Bytes stored":                "unlimited (`SLUICE_QUOTA_BYTES`); {{found `flow/quotas.go` `Bytes: (\\d+) << 30`}} GiB with open sign-up",
 	"Flows that are not archived": "unlimited (`SLUICE_QUOTA_FLOWS`); {{found `flow/quotas.go` `Flows: (\\d+)`}} with open sign-up",

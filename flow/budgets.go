@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,15 +54,57 @@ func NextDay(t time.Time) time.Time {
 
 // BudgetStore knows what keys and flows may cost.
 type BudgetStore interface {
-	// CheckSpending returns the Refusal of a budget in dollars that the flow, or
-	// the key if there is one, has used up today.
-	CheckSpending(ctx context.Context, ws WorkspaceID, flowID, keyID string) error
+	// ReserveSpending reserves what a step may cost of the budgets in dollars of its
+	// flow and, if there is one, its key. It returns the Refusal of a budget that is
+	// used up, UnknownPrice if a budget does not allow that, and ErrBudgetReserved
+	// if running steps reserve so much that the rest does not suffice. Something is
+	// always left for a first step: if nothing else is reserved and the budget is
+	// not used up, any amount may be reserved.
+	ReserveSpending(ctx context.Context, r Reservation) error
+}
+
+// Reservation is what a step may cost. It ends when the step does, or when another
+// worker takes the run over.
+type Reservation struct {
+	WorkspaceID   WorkspaceID
+	FlowID, KeyID string // KeyID is empty for runs of people
+	RunID, Path   string
+	Attempt       int64 // of the run
+	Amount        NanoUSD
+	Unpriced      string // the model, if its price is unknown
+}
+
+// ErrBudgetReserved reports that a budget has something left, but that running steps
+// may need it.
+var ErrBudgetReserved = errors.New("running steps reserve the rest of the budget")
+
+// ErrPricesWanted reports that a start must tell which of its models have no price,
+// because a budget depends on it; see NewRun.Prices.
+var ErrPricesWanted = errors.New("the prices of the run's models are needed")
+
+// UnknownPrice returns the error for models without a price under a budget in
+// dollars.
+func UnknownPrice(models []string) *Error {
+	return Errorf(CodePriceUnknown, "There is a budget in dollars, and the price of %s is unknown. Enter it with 'sluice price set', or let the budget allow models without a price.", InputNames(models))
 }
 
 // Charge is what a step may cost money for.
 type Charge struct {
 	Model    string // provider/model as prices name it; empty when it comes by an edge
 	Reported bool   // the provider itself says what a call costs
+	Tokens   bool   // it is charged by tokens of text, as in price lists
+	// Estimates of what a step with the config uses at most.
+	Use     TokenUse
+	Seconds float64 // of compute
+}
+
+// Price returns the price of the model, if it is known for such a charge.
+func (c *Charge) Price(ctx context.Context, prices PriceStore, ws WorkspaceID) (p Price, known bool, err error) {
+	if prices == nil || c.Model == "" {
+		return p, false, nil
+	}
+	p, known, err = prices.FindPrice(ctx, ws, c.Model)
+	return p, known && (c.Tokens || p.Tokens == nil), err
 }
 
 // Charges are what the nodes of a document may cost money for, each once, in
@@ -74,9 +117,12 @@ func (d *Document) Charges(kinds *Registry) (list []Charge) {
 		if k == nil || k.Charge == nil || n.Disabled {
 			continue
 		}
-		if c, paid := k.Charge(n.Config); paid && !seen[c] {
+		if c, paid := k.Charge(n.Config); paid {
+			c.Use = TokenUse{}
+			if !seen[c] {
+				list = append(list, c)
+			}
 			seen[c] = true
-			list = append(list, c)
 		}
 	}
 	return list
@@ -92,16 +138,24 @@ func ParseCount(text string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Unpriced are the models among charges whose cost nobody would know: what they
-// cost counts as nothing, so no budget stops them.
-func Unpriced(charges []Charge, prices []Price) (models []string) {
-	for _, c := range charges {
-		known := slices.ContainsFunc(prices, func(p Price) bool { return p.Model == c.Model })
-		if !known && !c.Reported && c.Model != "" {
+// Unpriced returns the models among charges whose price is unknown, sorted. Models
+// that are chosen when a flow runs are not among them.
+func Unpriced(ctx context.Context, charges []Charge, prices PriceStore, ws WorkspaceID) (models []string, err error) {
+	for i := range charges {
+		c := &charges[i]
+		if c.Reported || c.Model == "" {
+			continue
+		}
+		_, known, err := c.Price(ctx, prices, ws)
+		if err != nil {
+			return nil, fmt.Errorf("find the price of %s: %w", c.Model, err)
+		}
+		if !known {
 			models = append(models, c.Model)
 		}
 	}
-	return models
+	slices.Sort(models)
+	return slices.Compact(models), nil
 }
 
 // Check tells what is wrong with limits that were typed, by the name of each.
@@ -118,6 +172,13 @@ func (l Limits) Check() map[string]string {
 	return wrong
 }
 
+func allowedWord(is bool) string {
+	if is {
+		return "allowed"
+	}
+	return "not allowed"
+}
+
 // Changes says what another Limits has otherwise, for the audit log.
 func (l Limits) Changes(to Limits) string {
 	var list []string
@@ -130,5 +191,6 @@ func (l Limits) Changes(to Limits) string {
 	differ("waiting runs", orNone(l.MaxQueued), orNone(to.MaxQueued))
 	differ("runs a day", orNone(l.RunsPerDay), orNone(to.RunsPerDay))
 	differ("dollars a day", l.USDPerDay.orNoLimit(), to.USDPerDay.orNoLimit())
+	differ("models without a price", allowedWord(l.AllowUnpriced), allowedWord(to.AllowUnpriced))
 	return strings.Join(list, ", ")
 }

@@ -44,6 +44,7 @@ const (
 	CodeDestinationBlocked  Code = "destination_blocked"
 	CodeHTTPFailed          Code = "http_failed"
 	CodeBudgetExceeded      Code = "budget_exceeded"
+	CodePriceUnknown        Code = "price_unknown"
 	CodePoisoned            Code = "poisoned"
 	CodeInternal            Code = "internal"
 )
@@ -136,6 +137,18 @@ func AsError(err error) *Error {
 		return e
 	}
 	return Errorf(CodeInternal, "Something went wrong inside Sluice. The log has the details.")
+}
+
+// InField returns err with the place of the value that caused it before its
+// message. Errors that are not for people are returned as they are.
+func InField(err error, place string) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	own := *e
+	own.Message = place + ": " + e.Message
+	return &own
 }
 
 // Problem is one thing that is wrong in a document or an input, and where.

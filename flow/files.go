@@ -30,6 +30,11 @@ type NewFile struct {
 	KeyID       string
 	Name, MIME  string
 	MaxSize     int64 // bytes; zero means the store's own limit
+	// ID is the ID of the new file; empty makes a random one.
+	ID string
+	// Refusable files count against the workspace's quota before they are stored.
+	// Other files of an accepted run are never refused.
+	Refusable bool
 }
 
 // FileStore keeps files. Content larger than the limit is an *Error of

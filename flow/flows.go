@@ -25,6 +25,9 @@ type Limits struct {
 	MaxQueued  int64   // waiting runs beyond which a start is refused; 0 means the workspace's
 	RunsPerDay int64   // runs accepted per UTC day
 	USDPerDay  NanoUSD // nano-dollars per UTC day
+	// AllowUnpriced lets runs use models without a price although USDPerDay is set.
+	// Their cost does not count.
+	AllowUnpriced bool
 }
 
 // Version is an immutable published snapshot of a flow.

@@ -53,14 +53,7 @@ func (g IDs) New(prefix string) string {
 // time in the ID is the time in the run's ID.
 func DeliveryID(runID, path string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "delivery\x00%s\x00%s\x00%d", runID, path, n))
-	var id ulid.ULID
-	copy(id[:], sum[:])
-	if run, err := ulid.Parse(strings.TrimPrefix(runID, PrefixRun)); err == nil {
-		_ = id.SetTime(run.Time())
-	} else {
-		_ = id.SetTime(0) // the run's ID has no time; a hash could be out of range
-	}
-	return PrefixDelivery + strings.ToLower(id.String())
+	return derivedID(PrefixDelivery, runID, sum[:])
 }
 
 // ValidID reports whether s has the form of an ID with this prefix. It is

@@ -11,6 +11,8 @@ const (
 	summarySize  = 140 // characters
 	summaryItems = 4   // of a list or an object
 	summaryDepth = 2   // lists within lists
+
+	maxShownURL = 4 << 20 // bytes; a data URL in a request is shorter
 )
 
 // InputSummary is what inputs begin with, in one line: of a single input the value
@@ -28,12 +30,18 @@ func InputSummary(inputs map[string]any) string {
 func summarizeValue(v any, depth int) string {
 	switch v := v.(type) {
 	case string:
+		if f, ok := RemoteFileOf(v); ok && len(v) <= maxShownURL && !strings.ContainsAny(f.URL, " \t\r\n") {
+			return oneLine(f.Shown()) // whether it is the URL of a file is not known here
+		}
 		return oneLine(v)
 	case []any:
 		return "[" + summarizeList(v, depth+1) + "]"
 	case map[string]any:
 		if _, ok := v["file"].(string); ok {
 			return oneLine(fmt.Sprint(v["name"]))
+		}
+		if f, ok := RemoteFileOf(v); ok {
+			return oneLine(f.Shown())
 		}
 		if depth == summaryDepth {
 			return "{…}"

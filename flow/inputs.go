@@ -24,6 +24,7 @@ type Input struct {
 	Pattern     string
 	Enum        []any
 	Accept      []string // media types such as image/* and endings such as .pdf, of files; empty: all
+	Items       Type     // of a list: file, or empty for any items
 
 	pattern *regexp.Regexp
 }
@@ -86,6 +87,9 @@ func ReadInput(n *Node) Input {
 	}
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsOf(n.Config["accept"])
+	if items, ok := n.Config["items"].(string); ok && items != string(TypeAny) {
+		in.Items = Type(items)
+	}
 	return in
 }
 
@@ -137,8 +141,8 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 		}
 		v = parsed
 	}
-	if !in.Type.Is(v) && in.Type == TypeFile {
-		return v, fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, got %s`, TypeOf(v))
+	if in.Type == TypeFile {
+		return v, in.checkFiles([]any{v})
 	}
 	if !in.Type.Is(v) {
 		return v, fail("wrong_type", "wanted %s, got %s", in.Type, TypeOf(v))
@@ -146,8 +150,10 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	if _, ok := Float(v); !ok && in.Type == TypeNumber {
 		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
 	}
-	if _, ok := FileID(v); !ok && in.Type == TypeFile {
-		return v, []Problem{in.NoFile(v)}
+	if list, _ := v.([]any); in.Items == TypeFile {
+		if problems := in.checkFiles(list); len(problems) > 0 {
+			return v, problems
+		}
 	}
 	if _, _, err := AsValue(v, MaxValueDepth); err != nil {
 		return v, fail("too_deep", "nested deeper than %d levels", MaxValueDepth)
@@ -221,8 +227,11 @@ func (in *Input) Problems() []Problem {
 			add(fmt.Sprintf("accept/%d", i), "invalid", "%q is neither a media type such as image/* nor an ending such as .pdf", a)
 		}
 	}
-	if len(in.Accept) > 0 && in.Type != TypeFile {
-		add("accept", "invalid", "only an input of type file can say which files it accepts")
+	if in.Items != "" && (in.Items != TypeFile || in.Type != TypeList) {
+		add("items", "invalid", "only an input of type list has items; they can be any or file")
+	}
+	if len(in.Accept) > 0 && !in.TakesFiles() {
+		add("accept", "invalid", "only an input of type file, or a list of files, can say which files it accepts")
 	}
 	if in.Pattern != "" && in.pattern == nil {
 		add("pattern", "invalid", "this is not a regular expression (RE2)")
@@ -254,13 +263,17 @@ func (in *Input) Problems() []Problem {
 // JSONSchema describes the value of one input.
 func (in *Input) JSONSchema() map[string]any {
 	s := map[string]any{}
-	if t := map[Type]string{TypeText: "string", TypeNumber: "number", TypeBoolean: "boolean", TypeList: "array", TypeFile: "object"}[in.Type]; t != "" {
+	if t := map[Type]string{TypeText: "string", TypeNumber: "number", TypeBoolean: "boolean", TypeList: "array"}[in.Type]; t != "" {
 		s["type"] = t
 	}
-	switch in.Type {
-	case TypeList:
+	switch {
+	case in.Items == TypeFile:
+		items := map[string]any{}
+		in.describeFile(items)
+		s["items"] = items
+	case in.Type == TypeList:
 		s["items"] = map[string]any{}
-	case TypeFile:
+	case in.Type == TypeFile:
 		in.describeFile(s)
 	}
 	set := func(name string, v any, ok bool) {

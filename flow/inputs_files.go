@@ -45,12 +45,80 @@ func (in *Input) NoFile(v any) Problem {
 	}
 }
 
-// describeFile says in a JSON Schema what a file value is. What is accepted is
-// a list, for which JSON Schema has no word; a single type is its
-// contentMediaType.
+// TakesFiles reports whether the values of the input are files.
+func (in *Input) TakesFiles() bool { return in.Type == TypeFile || in.Items == TypeFile }
+
+// RemoteFiles returns the files of a value that a step has to fetch, by their place
+// in it: 0 for a single file. Only inputs that take files have any, so that a URL
+// in a text stays a text.
+func (in *Input) RemoteFiles(v any) map[int]RemoteFile {
+	if !in.TakesFiles() {
+		return nil
+	}
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	var files map[int]RemoteFile
+	for i, item := range list {
+		if f, ok := RemoteFileOf(item); ok {
+			if files == nil {
+				files = map[int]RemoteFile{}
+			}
+			files[i] = f
+		}
+	}
+	return files
+}
+
+// checkFiles returns the first problem with the values of files, without looking
+// them up. What a data URL holds is known, so its type is checked here; the type of
+// what a server sends is checked once it was fetched.
+func (in *Input) checkFiles(values []any) []Problem {
+	fail := func(code, format string, args ...any) []Problem {
+		return []Problem{{Pointer: Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
+	}
+	for _, v := range values {
+		remote, isRemote := RemoteFileOf(v)
+		_, isFile := FileID(v)
+		switch {
+		case isFile:
+		case isRemote && remote.IsData():
+			content, mediaType, err := remote.Data()
+			if err != nil {
+				return fail("invalid_url", "%s", strings.TrimSuffix(AsError(err).Message, "."))
+			}
+			f := &File{MIME: MediaType(mediaType, content)}
+			if f.Name = FileName(remote.Name, f.MIME); !in.Accepts(f) {
+				return []Problem{in.NotAccepted(f)}
+			}
+		case isRemote:
+		case TypeOf(v) == string(TypeFile):
+			return []Problem{in.NoFile(v)}
+		case TypeOf(v) == string(TypeText):
+			code := "wrong_type"
+			if strings.Contains(Text(v), "://") {
+				code = "invalid_url"
+			}
+			return fail(code, "wanted a URL that begins with https:// or data:, or a file such as {\"file\": \"file_…\"}")
+		default:
+			return fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, or its URL, got %s`, TypeOf(v))
+		}
+	}
+	return nil
+}
+
+// describeFile says in a JSON Schema what a file value is: a stored file, or an
+// address in one of two forms. What is accepted is a list, for which JSON Schema has
+// no word; a single type is its contentMediaType.
 func (in *Input) describeFile(s map[string]any) {
 	id := map[string]any{"type": "string", "pattern": fileID.String()}
-	s["properties"], s["required"] = map[string]any{"file": id}, []string{"file"}
+	address := map[string]any{"type": "string", "format": "uri", "pattern": "^([hH][tT][tT][pP][sS]?|[dD][aA][tT][aA]):"}
+	s["oneOf"] = []any{
+		map[string]any{"type": "object", "properties": map[string]any{"file": id}, "required": []any{"file"}},
+		address,
+		map[string]any{"type": "object", "properties": map[string]any{"url": address, "name": map[string]any{"type": "string"}}, "required": []any{"url"}, "additionalProperties": false},
+	}
 	if len(in.Accept) > 0 {
 		s["x-accept"] = in.Accept
 	}

@@ -30,17 +30,19 @@ type Key struct {
 	RPM         int64    // requests a minute; 0 means no limit, as below
 	Concurrency int64    // runs that have not ended
 	USDPerDay   NanoUSD  // nano-dollars per UTC day
-	RunsPerDay  int64    // runs accepted per UTC day
-	CreatedAt   time.Time
-	CreatedBy   string    // ID of a person, or "cli"
-	RolledAt    time.Time // when the present text was made, if it is not the first
-	Previous    KeyText
-	ExpiresAt   time.Time // zero: never
-	RevokedAt   time.Time // zero unless revoked
-	LastUsedAt  time.Time
-	LastUsedIP  string
-	Uses        int64
-	Trigger     Trigger // what runs started with it are triggered by; empty means api
+	// AllowUnpriced lets runs use models without a price although USDPerDay is set.
+	AllowUnpriced bool
+	RunsPerDay    int64 // runs accepted per UTC day
+	CreatedAt     time.Time
+	CreatedBy     string    // ID of a person, or "cli"
+	RolledAt      time.Time // when the present text was made, if it is not the first
+	Previous      KeyText
+	ExpiresAt     time.Time // zero: never
+	RevokedAt     time.Time // zero unless revoked
+	LastUsedAt    time.Time
+	LastUsedIP    string
+	Uses          int64
+	Trigger       Trigger // what runs started with it are triggered by; empty means api
 
 	// Presented is the hash of the secret that the caller sent: Hash or
 	// Previous.Hash. It is empty where nobody did.
@@ -57,7 +59,7 @@ func (k *Key) Opens(remembered *Key) bool {
 	return k.RevokedAt.Equal(r.RevokedAt) && k.ExpiresAt.Equal(r.ExpiresAt) &&
 		k.Hash == r.Hash && k.Previous.Hash == r.Previous.Hash && k.Previous.Until.Equal(r.Previous.Until) &&
 		slices.Equal(k.Scopes, r.Scopes) && slices.Equal(k.Flows, r.Flows) && k.RPM == r.RPM &&
-		k.Concurrency == r.Concurrency && k.USDPerDay == r.USDPerDay && k.RunsPerDay == r.RunsPerDay
+		k.Concurrency == r.Concurrency && k.USDPerDay == r.USDPerDay && k.RunsPerDay == r.RunsPerDay && k.AllowUnpriced == r.AllowUnpriced
 }
 
 // KeyText is the text that a key had before its present one. It works until a

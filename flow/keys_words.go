@@ -69,6 +69,7 @@ func ChangesOfKey(a, b *Key) []string {
 	differ("runs at once", orNone(a.Concurrency), orNone(b.Concurrency))
 	differ("runs a day", orNone(a.RunsPerDay), orNone(b.RunsPerDay))
 	differ("dollars a day", a.USDPerDay.orNoLimit(), b.USDPerDay.orNoLimit())
+	differ("models without a price", allowedWord(a.AllowUnpriced), allowedWord(b.AllowUnpriced))
 	if !a.ExpiresAt.Equal(b.ExpiresAt) {
 		differ("expiry", orNever(a.ExpiresAt), orNever(b.ExpiresAt))
 	}

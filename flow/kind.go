@@ -196,6 +196,18 @@ type In struct {
 	// SaveFile keeps content as a file that belongs to the run, and returns its
 	// value. An empty MIME is found out from the content.
 	SaveFile func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error)
+	// FetchFile stores the file at an address with the run and returns its value.
+	// place tells the files of a step apart: what was fetched for a place is not
+	// fetched again by a later attempt. Files that accepts rejects are not stored.
+	FetchFile func(ctx context.Context, place string, f RemoteFile, accepts func(*File) error) (map[string]any, error)
+}
+
+// Fetcher gets files by their address. Errors for the person who gave the address
+// are *Error.
+type Fetcher interface {
+	// FetchFile calls save with the name, the media type and the content of a
+	// file, unless accepts rejects its name and type.
+	FetchFile(ctx context.Context, f RemoteFile, accepts func(*File) error, save func(name, mime string, content io.Reader) error) error
 }
 
 // Now returns the time by which Suspension.Until is due. Moments that a step

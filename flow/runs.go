@@ -89,16 +89,30 @@ type Usage struct {
 	InputTokens  int64   `json:"input_tokens"`
 	OutputTokens int64   `json:"output_tokens"`
 	CostNanoUSD  NanoUSD `json:"-"`
+	// CachedTokens are the input tokens that the provider read from its cache, and
+	// ReasoningTokens the output tokens that a model thought with. They are included
+	// in the numbers above.
+	CachedTokens    int64 `json:"cached_tokens"`
+	ReasoningTokens int64 `json:"reasoning_tokens"`
+	// UnpricedSteps counts steps that called a paid model whose price is unknown: the
+	// cost is incomplete by what they cost.
+	UnpricedSteps int64 `json:"-"`
 }
 
 // Add returns the sum of both.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CostNanoUSD + v.CostNanoUSD}
+	return Usage{
+		u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CostNanoUSD + v.CostNanoUSD,
+		u.CachedTokens + v.CachedTokens, u.ReasoningTokens + v.ReasoningTokens, u.UnpricedSteps + v.UnpricedSteps,
+	}
 }
 
 // Sub returns what is more than in v.
 func (u Usage) Sub(v Usage) Usage {
-	return Usage{u.InputTokens - v.InputTokens, u.OutputTokens - v.OutputTokens, u.CostNanoUSD - v.CostNanoUSD}
+	return Usage{
+		u.InputTokens - v.InputTokens, u.OutputTokens - v.OutputTokens, u.CostNanoUSD - v.CostNanoUSD,
+		u.CachedTokens - v.CachedTokens, u.ReasoningTokens - v.ReasoningTokens, u.UnpricedSteps - v.UnpricedSteps,
+	}
 }
 
 // Progress counts ended steps among all that the flow has.

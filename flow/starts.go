@@ -58,7 +58,11 @@ type NewRun struct {
 	Webhook        *NewDelivery // URL and Secret of the per-run webhook
 	Files          []string     // IDs of the files in its inputs; one that is erased meanwhile is CodeNotFound
 	Live           bool         // Version was the live one when the flow was read: ErrFlowOutdated if it is no longer
-	Key            *Key         // who asks, whose limits and budgets hold; nil for a person
+	// Prices reports whether Unpriced is known: the models of the run without a price.
+	// A budget in dollars needs to know; then ErrPricesWanted asks for it.
+	Prices   bool
+	Unpriced []string
+	Key      *Key // who asks, whose limits and budgets hold; nil for a person
 }
 
 // Refusals of a start whose key or live version was remembered and has changed

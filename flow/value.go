@@ -199,6 +199,11 @@ func (t Type) Parse(s string) (any, error) {
 	if t == TypeFile && fileID.MatchString(s) {
 		return map[string]any{"file": s}, nil
 	}
+	if t == TypeFile {
+		if _, ok := RemoteFileOf(s); ok {
+			return strings.TrimSpace(s), nil
+		}
+	}
 	if t != TypeList && t != TypeJSON {
 		return Coerce(s, t)
 	}

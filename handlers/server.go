@@ -62,6 +62,9 @@ type Config struct {
 	// the one to show first, or "".
 	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID string, err error)
 
+	// Prices are those of models; default Store, without a price list.
+	Prices flow.PriceStore
+
 	MaxInFlight int   // API requests handled at once; default 4096
 	MaxHeld     int   // API requests that wait or stream at once; default 8192
 	MaxFile     int64 // bytes of an uploaded file; 0 means the default of each package
@@ -86,6 +89,9 @@ type Server struct {
 // New returns the server and starts recording the use of keys.
 func New(cfg Config) *Server {
 	s := &Server{}
+	if cfg.Prices == nil {
+		cfg.Prices = cfg.Store
+	}
 	s.Site = web.New(web.Config{
 		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Log: cfg.Log, Now: cfg.Now,
@@ -102,7 +108,7 @@ func New(cfg Config) *Server {
 	s.MCP = mcp.New(s.API)
 	s.Console = console.New(s.Site, console.Config{
 		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
-		Starters: cfg.Starters, API: s.API.ServeAs,
+		Starters: cfg.Starters, API: s.API.ServeAs, Prices: cfg.Prices,
 	})
 	s.Editor = editor.New(s.Site, editor.Config{
 		Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, Models: cfg.Models,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -39,6 +41,7 @@ func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []flow.I
 	c := &fileChecker{r: r, ws: s.WorkspaceID, key: s.Key, given: s.Given, found: map[string]*flow.File{}, allowed: map[string]bool{}}
 	for i := range inputs {
 		in := &inputs[i]
+		problems = append(problems, r.checkRemoteFiles(in, values[in.Name])...)
 		inputIDs := flow.FileIDs(values[in.Name])
 		if len(inputIDs) == 0 || hasProblem(problems, in) {
 			continue
@@ -58,6 +61,25 @@ func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []flow.I
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), problems, nil
+}
+
+// checkRemoteFiles returns the problem with the first address in the value of an
+// input that must not be fetched. Names are not looked up here: the fetch itself
+// judges the addresses that they resolve to.
+func (r *Runner) checkRemoteFiles(in *flow.Input, value any) []flow.Problem {
+	remote := in.RemoteFiles(value)
+	if len(remote) > maxFiles {
+		return []flow.Problem{tooManyFiles(in)}
+	}
+	for _, i := range slices.Sorted(maps.Keys(remote)) {
+		if remote[i].IsData() || r.cfg.CheckURL == nil {
+			continue
+		}
+		if err := r.cfg.CheckURL(remote[i].URL); err != nil {
+			return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: "invalid_url", Node: in.Node, Detail: strings.TrimSuffix(err.Error(), ".")}}
+		}
+	}
+	return nil
 }
 
 func hasProblem(problems []flow.Problem, in *flow.Input) bool {
@@ -87,11 +109,21 @@ func (c *fileChecker) check(ctx context.Context, in *flow.Input, value any, ids 
 		}
 		c.found[id] = f
 	}
-	if id, isFile := flow.FileID(value); isFile && in.Type == flow.TypeFile && !in.Accepts(c.found[id]) {
-		p := in.NotAccepted(c.found[id])
-		return &p, nil
+	for _, id := range acceptedIDs(in, value) {
+		if !in.Accepts(c.found[id]) {
+			p := in.NotAccepted(c.found[id])
+			return &p, nil
+		}
 	}
 	return nil, nil
+}
+
+// acceptedIDs returns the files in the value that the input's Accept applies to.
+func acceptedIDs(in *flow.Input, value any) []string {
+	if !in.TakesFiles() {
+		return nil
+	}
+	return flow.FileIDs(value)
 }
 
 // mayUse reports whether the caller may use a file; f is nil if it does not exist.

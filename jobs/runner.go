@@ -20,13 +20,17 @@ import (
 // Config configures a Runner. Fields without a default are required, except
 // where nil is explained.
 type Config struct {
-	Store    Store
-	Queue    *Queue
-	Kinds    *flow.Registry
-	Secrets  *flow.Resolver
-	Files    flow.FileStore
-	Links    *filelinks.Signer // adds download links to webhooks that hold files
-	Prices   flow.PriceStore
+	Store   Store
+	Queue   *Queue
+	Kinds   *flow.Registry
+	Secrets *flow.Resolver
+	Files   flow.FileStore
+	Links   *filelinks.Signer // adds download links to webhooks that hold files
+	Prices  flow.PriceStore
+	Fetcher flow.Fetcher // for files given by URL; nil refuses them
+	// CheckURL returns an error for a URL that must not be fetched, such as one
+	// with a private address. It looks nothing up. Nil accepts all.
+	CheckURL func(address string) error
 	HTTP     *http.Client // for webhooks: guarded by package outbound, follows no redirects
 	Instance string       // identifies this process among those that share the database
 	Workers  int          // number of runs executed concurrently
@@ -130,7 +134,7 @@ func New(cfg Config) *Runner {
 		r.broker.runMirror = r.runMirror
 	}
 	r.engine = &engine.Engine{
-		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store,
+		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher,
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}

@@ -184,6 +184,13 @@ func (r *Runner) createRun(ctx context.Context, s flow.Start, n *flow.NewRun, c 
 		defer r.broker.removeWatcher(n.Run.ID, w)
 	}
 	started, err := r.store.StartRun(ctx, *n)
+	if errors.Is(err, flow.ErrPricesWanted) { // rare, so prices are not read for other starts
+		if n.Unpriced, err = flow.Unpriced(ctx, c.graph.Document.Charges(r.cfg.Kinds), r.cfg.Prices, s.WorkspaceID); err != nil {
+			return flow.Started{}, err
+		}
+		n.Prices = true
+		started, err = r.store.StartRun(ctx, *n)
+	}
 	if err != nil || s.Wait <= 0 {
 		return started, fileErasedError(err, n.Files)
 	}

@@ -31,7 +31,9 @@ func TestCharges(t *testing.T) {
 		"a hosted model by an edge":       {"hosted_model", map[string]any{}, flow.Charge{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, paid := kinds.Find(c.kind).Charge(c.config); got != c.want || paid != c.paid {
+			got, paid := kinds.Find(c.kind).Charge(c.config)
+			got.Use, got.Seconds, got.Tokens = flow.TokenUse{}, 0, false
+			if got != c.want || paid != c.paid {
 				t.Errorf("got %+v %v, want %+v %v", got, paid, c.want, c.paid)
 			}
 		})

@@ -24,7 +24,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"If the answer lacks a property, its port has no value and nodes connected to it are skipped, as are nodes connected to `json` if there is no schema. " +
 			"Properties named text, json, finish or error have no port; read them from `json`.\n\n" +
 			"Images are files, URLs or data URLs. URLs are passed to providers that fetch them; otherwise Sluice fetches them, up to 48 MiB in total. " +
-			"The cost is what the provider reports, or is computed from the price that the workspace entered for the model.",
+			"The cost is what the provider reports, or is computed from the price that the workspace entered for the model, or from the price list that ships with Sluice. Tokens from the provider's cache count at their own price.",
 		Fields: []flow.Field{
 			modelField(taskChat, "Default: a model of a server on this machine."),
 			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
@@ -56,7 +56,7 @@ var _ = register(func(d Deps) flow.Kind {
 		DynamicSchema: chatPorts,
 		Sends:         modelDestination,
 		Check:         func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
-		Charge:        chargeModel,
+		Charge:        chargeChat,
 		Run:           func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
 	}
 })

@@ -30,9 +30,18 @@ const maxRefusalRead = 64 << 10
 // fetch asks for what lies at an address. An answer that does not succeed is an
 // error, worded like those of http_request.
 func fetch(ctx context.Context, client HTTPClient, address string, limit int64, accept string) (*opened, error) {
-	u, err := outbound.ParseURL(strings.TrimSpace(address))
+	s, err := request(ctx, client, address, limit, accept)
 	if err != nil {
 		return nil, requestError(err)
+	}
+	return s, nil
+}
+
+// request is fetch with the errors of package outbound as they are.
+func request(ctx context.Context, client HTTPClient, address string, limit int64, accept string) (*opened, error) {
+	u, err := outbound.ParseURL(strings.TrimSpace(address))
+	if err != nil {
+		return nil, err
 	}
 	answer, err := client.Stream(ctx, outbound.Request{
 		URL: u.String(), MaxRedirects: outbound.MaxRedirects, MaxBody: limit, Header: http.Header{"Accept": {accept}},
@@ -41,7 +50,7 @@ func fetch(ctx context.Context, client HTTPClient, address string, limit int64, 
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, requestError(err)
+		return nil, err
 	}
 	if answer.Status/100 != 2 {
 		return nil, refusedAnswer(answer, u.Hostname())

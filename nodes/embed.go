@@ -31,7 +31,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Example: flow.Example{Ports: map[string]any{"text": "Where is my parcel?"}},
 		Sends:   modelDestination,
 		Check:   checkModel(taskEmbed),
-		Charge:  chargeModel,
+		Charge:  chargeEmbed,
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return embed(ctx, d, in) },
 	}
 })

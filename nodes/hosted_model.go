@@ -94,7 +94,7 @@ func chargeHosted(config map[string]any) (flow.Charge, bool) {
 	if err != nil {
 		return flow.Charge{}, true
 	}
-	return flow.Charge{Model: hostProvider + "/" + ref.Path()}, true
+	return flow.Charge{Model: hostProvider + "/" + ref.Path(), Seconds: hostedSeconds}, true
 }
 
 func checkHosted(n *flow.Node) []flow.Problem {

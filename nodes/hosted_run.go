@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"sluice/flow"
@@ -104,10 +103,7 @@ func (s *hostedStep) prepare(ctx context.Context) (err error) {
 		}
 		s.pin = pin
 	}
-	if s.m.price, _, err = s.in.Price(ctx, s.m.ref); err != nil {
-		return fmt.Errorf("find the price of %s: %w", s.m.ref, err)
-	}
-	return nil
+	return s.m.findPrice(ctx, s.in)
 }
 
 // begin starts a prediction and returns once its ID is on disk. From then on a

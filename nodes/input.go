@@ -2,6 +2,10 @@ package nodes
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"sluice/flow"
 )
@@ -17,12 +21,17 @@ var _ = register(func(Deps) flow.Kind {
 			"Its name, type and limits are checked before a run is accepted, with every problem reported at once, " +
 			"and they appear in the flow's OpenAPI document.\n\n" +
 			"An input without a default is required. Any default, even an empty text, makes it optional.\n\n" +
-			"A file is uploaded first, with POST /v1/files; the input's value is then {\"file\": \"file_…\"}.",
+			"The value of a file is {\"file\": \"file_…\"} after an upload with POST /v1/files, or its address: an https URL, a data URL, or " +
+			"{\"url\": \"https://…\", \"name\": \"cat.png\"}. Sluice fetches an address once, when the run starts, and stores the file with the run; " +
+			"retries and reruns use the stored file. Up to three redirects are followed; private and reserved addresses are refused. " +
+			"A fetched file can be up to 64 MiB (SLUICE_MAX_FETCH) and counts against the workspace's storage.",
 		Fields: []flow.Field{
 			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
 			{Name: "type", Title: "Type", Type: flow.FieldValueType, Typed: true, Default: "text", Options: inputTypes(),
 				Help: "The type of the value. The API does not convert: a number must be sent as a number."},
+			{Name: "items", Title: "Items", Type: flow.FieldSelect, Options: []string{"any", "file"}, Typed: true, Default: "any", More: true,
+				Help: "What a list holds. A list of files accepts uploaded files and URLs, like an input of type file."},
 			{Name: "default", Title: "Default", Type: flow.FieldJSON, Typed: true,
 				Help: "Used when the request omits the input. With a default, even an empty one, the input is optional."},
 			{Name: "description", Title: "Description", Type: flow.FieldArea, Typed: true,
@@ -38,7 +47,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "enum", Title: "Allowed values", Type: flow.FieldList, Typed: true, More: true,
 				Help: "If set, only these values are accepted. The form shows them as a choice."},
 			{Name: "accept", Title: "Accepted files", Type: flow.FieldList, Typed: true, More: true,
-				Help: "For files: media types such as image/* and file extensions such as .pdf. If set, other files are rejected."},
+				Help: "For files and lists of files: media types such as image/* and file extensions such as .pdf. If set, other files are rejected."},
 		},
 		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The value from the request, or the default."}},
 		Example: flow.Example{
@@ -46,9 +55,42 @@ var _ = register(func(Deps) flow.Kind {
 			Ports:   map[string]any{"value": "My parcel has not arrived."},
 			Outputs: map[string]any{"value": "My parcel has not arrived."},
 		},
-		Run: passOn,
+		Run: passInput,
 	}
 })
+
+// passInput outputs the value of the input, with stored files in place of the
+// addresses of files.
+func passInput(ctx context.Context, in *flow.In) (flow.Out, error) {
+	input := flow.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
+	value := in.Ports["value"]
+	remote := input.RemoteFiles(value)
+	if len(remote) == 0 {
+		return passOn(ctx, in)
+	}
+	accepts := func(f *flow.File) error {
+		if input.Accepts(f) {
+			return nil
+		}
+		return flow.Errorf(flow.CodeInputInvalid, "%s.", input.NotAccepted(f).Detail)
+	}
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	files := slices.Clone(list)
+	for _, i := range slices.Sorted(maps.Keys(remote)) {
+		file, err := in.FetchFile(ctx, strconv.Itoa(i), remote[i], accepts)
+		if err != nil {
+			return flow.Out{}, flow.InField(err, fmt.Sprintf("The input %q", input.Name))
+		}
+		files[i] = file
+	}
+	if isList {
+		return flow.Out{Outputs: map[string]any{"value": files}}, nil
+	}
+	return flow.Out{Outputs: map[string]any{"value": files[0]}}, nil
+}
 
 // inputTypes returns the options of the field "type".
 func inputTypes() []string {
@@ -59,7 +101,7 @@ func inputTypes() []string {
 	return list
 }
 
-// passOn outputs the value that arrived; the output kind uses it too.
+// passOn outputs the value that arrived.
 func passOn(_ context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 }

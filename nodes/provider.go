@@ -59,7 +59,9 @@ type target struct {
 	preset providers.Preset
 	access flow.Access
 	at     providers.Endpoint
-	price  flow.Price // zero when nobody entered one
+	price  flow.Price // zero if it is not known
+	priced bool       // price is known
+	free   bool       // it costs nothing, such as a server on this machine
 }
 
 // findTarget resolves the node's model, credential and price. It reads the
@@ -70,10 +72,21 @@ func (d Deps) findTarget(ctx context.Context, in *flow.In, t task) (*target, err
 	if err != nil {
 		return nil, err
 	}
-	if m.price, _, err = in.Price(ctx, m.ref); err != nil {
-		return nil, fmt.Errorf("find the price of %s: %w", m.ref, err)
+	if err := m.findPrice(ctx, in); err != nil {
+		return nil, err
 	}
+	_, paid := chargeModel(in.Config)
+	m.free = !paid
+	m.priced = m.priced && (m.price.Tokens == nil || t.name == taskChat.name || t.name == taskEmbed.name)
 	return m, nil
+}
+
+// findPrice reads the price of the model.
+func (m *target) findPrice(ctx context.Context, in *flow.In) (err error) {
+	if m.price, m.priced, err = in.Price(ctx, m.ref); err != nil {
+		return fmt.Errorf("find the price of %s: %w", m.ref, err)
+	}
+	return nil
 }
 
 // resolve returns the model without its price.
@@ -105,13 +118,23 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 func (m *target) passesURLs() bool { return m.preset.ImageURLs && !m.at.Trusted }
 
 // usage returns the usage of a call. The cost is the one that the provider
-// reports, or else is computed from the workspace's price.
+// reports, or else is computed from the workspace's price or a price list. Without
+// either, the step counts as unpriced: an unknown cost is not zero.
 func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
-	cost := flow.NanoUSD(u.CostNanoUSD)
-	if cost == 0 {
-		cost = m.price.Cost(u.InputTokens, u.OutputTokens, seconds)
+	used := flow.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedTokens: u.CacheRead, ReasoningTokens: u.Reasoning}
+	byTokens := m.price.Tokens != nil || m.price.Call == 0 && m.price.Second == 0 && m.price.Input+m.price.Output > 0
+	switch {
+	case u.CostKnown:
+		used.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
+	case m.priced && !(byTokens && u.InputTokens+u.OutputTokens == 0): // not every server counts tokens
+		used.CostNanoUSD = m.price.Cost(flow.TokenUse{
+			Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+			CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning,
+		}, seconds)
+	case !m.free:
+		used.UnpricedSteps = 1
 	}
-	return flow.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: cost}
+	return used
 }
 
 // chargeModel reports whether a step can cost money, for checking the budget
@@ -124,4 +147,46 @@ func chargeModel(config map[string]any) (flow.Charge, bool) {
 		return flow.Charge{}, false
 	}
 	return flow.Charge{Model: ref, Reported: preset.Prices}, true
+}
+
+// Estimates for what a step may cost at most, before it runs.
+const (
+	defaultMaxTokens = 4096 // of an answer whose node sets no limit
+	bytesPerToken    = 3    // of text; most languages have more bytes per token
+	tokensPerImage   = 1600
+	hostedSeconds    = 60 // of a prediction
+)
+
+// chargeChat is chargeModel with an estimate of the tokens.
+func chargeChat(config map[string]any) (flow.Charge, bool) {
+	c, paid := chargeModel(config)
+	c.Tokens = true
+	c.Use = flow.TokenUse{Input: textTokens(config["prompt"], config["system"], config["schema"]), Output: defaultMaxTokens}
+	if images, ok := config["images"].([]any); ok {
+		c.Use.Input += int64(len(images)) * tokensPerImage
+	} else if config["images"] != nil {
+		c.Use.Input += tokensPerImage
+	}
+	if most, ok := flow.Float(config["max_tokens"]); ok && most > 0 {
+		c.Use.Output = int64(min(most, 1e9))
+	}
+	return c, paid
+}
+
+// chargeEmbed is chargeModel with an estimate of the tokens.
+func chargeEmbed(config map[string]any) (flow.Charge, bool) {
+	c, paid := chargeModel(config)
+	c.Tokens = true
+	c.Use = flow.TokenUse{Input: textTokens(config["text"], config["texts"])}
+	return c, paid
+}
+
+// textTokens estimates the tokens of values, generously.
+func textTokens(values ...any) (n int64) {
+	for _, v := range values {
+		if v != nil {
+			n += int64(len(flow.Text(v))+bytesPerToken-1) / bytesPerToken
+		}
+	}
+	return n
 }

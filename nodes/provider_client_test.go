@@ -103,22 +103,22 @@ func TestProviderClient(t *testing.T) {
 		usage   flow.Usage
 	}{
 		{"chat", ask(map[string]any{"model": "house/org/m", "system": "Be kind."}), func(r ran, _ *world) any { return r.Outputs }, map[string]any{"text": "Tuesday", "finish": "stop"},
-			[]string{"/v1/chat/completions", "Bearer secret-of-house", `"model":"org/m"`, "Be kind."}, flow.Usage{InputTokens: 12, OutputTokens: 2}},
+			[]string{"/v1/chat/completions", "Bearer secret-of-house", `"model":"org/m"`, "Be kind."}, flow.Usage{InputTokens: 12, OutputTokens: 2, UnpricedSteps: 1}},
 		{"chat by a schema", ask(map[string]any{"model": "house/m", "schema": object(map[string]any{"day": kindOf("string")})}), func(r ran, _ *world) any { return r.Outputs },
-			map[string]any{"text": `{"day": "Tuesday"}`, "json": map[string]any{"day": "Tuesday"}, "day": "Tuesday", "finish": "stop"}, []string{"JSON Schema"}, flow.Usage{InputTokens: 12, OutputTokens: 2}},
+			map[string]any{"text": `{"day": "Tuesday"}`, "json": map[string]any{"day": "Tuesday"}, "day": "Tuesday", "finish": "stop"}, []string{"JSON Schema"}, flow.Usage{InputTokens: 12, OutputTokens: 2, UnpricedSteps: 1}},
 		{"chat about a picture", ask(map[string]any{"model": "house/m", "images": []any{"data:image/png;base64,iVBORw0KGgo="}}), func(r ran, _ *world) any { return r.Outputs["text"] },
-			"Tuesday", []string{"data:image/png;base64,iVBORw0KGgo="}, flow.Usage{InputTokens: 12, OutputTokens: 2}},
+			"Tuesday", []string{"data:image/png;base64,iVBORw0KGgo="}, flow.Usage{InputTokens: 12, OutputTokens: 2, UnpricedSteps: 1}},
 		{"embed", use{kind: "embed", config: map[string]any{"model": "house/m"}, ports: map[string]any{"text": "x"}}, func(r ran, _ *world) any { return r.Outputs["vector"] },
-			[]any{number("0.5"), number("-1")}, []string{"/v1/embeddings", `"input":["x"]`}, flow.Usage{InputTokens: 3}},
+			[]any{number("0.5"), number("-1")}, []string{"/v1/embeddings", `"input":["x"]`}, flow.Usage{InputTokens: 3, UnpricedSteps: 1}},
 		{"image", draw(map[string]any{"model": "house/m"}), func(r ran, w *world) any { return w.files.content(t, r.Outputs["image"]) },
-			dot, []string{"/v1/images/generations", `"prompt":"a cat"`}, flow.Usage{InputTokens: 4}},
+			dot, []string{"/v1/images/generations", `"prompt":"a cat"`}, flow.Usage{InputTokens: 4, UnpricedSteps: 1}},
 		{"image edited", draw(map[string]any{"model": "house/m", "images": "data:image/png;base64,iVBORw0KGgo="}), func(r ran, w *world) any { return w.files.content(t, r.Outputs["image"]) },
-			dot, []string{"/v1/images/edits", `filename="file.png"`, dot}, flow.Usage{InputTokens: 4}},
+			dot, []string{"/v1/images/edits", `filename="file.png"`, dot}, flow.Usage{InputTokens: 4, UnpricedSteps: 1}},
 		{"speech", use{kind: "speech", config: map[string]any{"model": "house/m", "text": "Hello"}}, func(r ran, w *world) any { return w.files.content(t, r.Outputs["audio"]) },
-			"sound", []string{"/v1/audio/speech", `"input":"Hello"`, `"voice":"alloy"`}, flow.Usage{}},
+			"sound", []string{"/v1/audio/speech", `"input":"Hello"`, `"voice":"alloy"`}, flow.Usage{UnpricedSteps: 1}},
 		{"transcribe", use{kind: "transcribe", config: map[string]any{"model": "house/whisper"}, ports: map[string]any{"audio": "data:audio/wav;base64,SGk="}},
 			func(r ran, _ *world) any { return r.Outputs }, map[string]any{"text": "Good morning", "language": "english", "seconds": number("1.5")},
-			[]string{"/v1/audio/transcriptions", `filename="file.wav"`, "Hi"}, flow.Usage{}},
+			[]string{"/v1/audio/transcriptions", `filename="file.wav"`, "Hi"}, flow.Usage{UnpricedSteps: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

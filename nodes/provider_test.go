@@ -279,7 +279,7 @@ func TestProviderErrors(t *testing.T) {
 	t.Run("counts what a failed call cost", func(t *testing.T) {
 		t.Parallel()
 		e := &providers.Error{Class: providers.ClassBadAnswer, Message: "The answer does not fit."}
-		r := u.carry(t, Deps{Providers: failing{err: e, result: &providers.ChatResult{Usage: providers.Usage{InputTokens: 3, CostNanoUSD: 5}}}})
+		r := u.carry(t, Deps{Providers: failing{err: e, result: &providers.ChatResult{Usage: providers.Usage{InputTokens: 3, CostNanoUSD: 5, CostKnown: true}}}})
 		if r.State != flow.StepFailed || r.Usage.InputTokens != 3 || r.Usage.CostNanoUSD != 5 || r.run.Usage.InputTokens != 3 {
 			t.Errorf("state %s, usage %+v", r.State, r.Usage)
 		}
@@ -334,11 +334,19 @@ func TestProviderUsage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := usage(c.model, c.reported); got != (flow.Usage{InputTokens: 10, OutputTokens: 3, CostNanoUSD: flow.NanoUSD(c.want)}) {
+			if got := usage(c.model, c.reported); got != (flow.Usage{InputTokens: 10, OutputTokens: 3, CostNanoUSD: flow.NanoUSD(c.want), UnpricedSteps: unpriced(c.model)}) {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
+}
+
+// unpriced is what TestProviderUsage expects of a model without a price.
+func unpriced(model string) int64 {
+	if model == "openai/gpt-y" {
+		return 1
+	}
+	return 0
 }
 
 // priced answers every chat with the same figures.
@@ -348,5 +356,5 @@ type priced struct {
 }
 
 func (p priced) Chat(context.Context, providers.Endpoint, providers.ChatRequest, func(string)) (*providers.ChatResult, error) {
-	return &providers.ChatResult{Text: "x", Usage: providers.Usage{InputTokens: 10, OutputTokens: 3, CostNanoUSD: p.cost}}, nil
+	return &providers.ChatResult{Text: "x", Usage: providers.Usage{InputTokens: 10, OutputTokens: 3, CostNanoUSD: p.cost, CostKnown: p.cost > 0}}, nil
 }

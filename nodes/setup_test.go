@@ -179,6 +179,7 @@ type world struct {
 	environment map[string]flow.Access // by provider
 	prices      priceList
 	files       *memoryFiles
+	fetcher     flow.Fetcher
 	signals     engine.Signals
 	heard       func() // called after each piece of text that a step passes on
 }
@@ -228,7 +229,7 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 	j := &journal{}
 	var emitted strings.Builder
 	e := &engine.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) },
-		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices,
+		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices, Fetcher: w.fetcher,
 		Emit: func(_, path string, _ int, text string) {
 			if path == "n" {
 				emitted.WriteString(text)
@@ -317,7 +318,7 @@ func (m *memoryFiles) SaveFile(_ context.Context, n flow.NewFile, content io.Rea
 	if limit := cmp.Or(n.MaxSize, m.limit); limit > 0 && int64(len(data)) > limit {
 		return nil, flow.Errorf(flow.CodeBodyTooLarge, "The file is larger than %d bytes.", limit)
 	}
-	f := flow.File{ID: flow.NewIDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, Name: n.Name,
+	f := flow.File{ID: cmp.Or(n.ID, flow.NewIDs().New(flow.PrefixFile)), WorkspaceID: n.WorkspaceID, Name: n.Name,
 		MIME: cmp.Or(n.MIME, http.DetectContentType(data)), Size: int64(len(data)), CreatedAt: time.Now()}
 	m.mu.Lock()
 	defer m.mu.Unlock()

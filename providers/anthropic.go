@@ -99,10 +99,12 @@ type anthropicEvent struct {
 }
 
 type anthropicUsage struct {
-	InputTokens   count `json:"input_tokens"`
-	CacheCreation count `json:"cache_creation_input_tokens"`
-	CacheRead     count `json:"cache_read_input_tokens"`
-	OutputTokens  count `json:"output_tokens"`
+	InputTokens   count        `json:"input_tokens"`
+	CacheCreation count        `json:"cache_creation_input_tokens"`
+	CacheRead     count        `json:"cache_read_input_tokens"`
+	OutputTokens  count        `json:"output_tokens"`
+	Cached        tokenDetails `json:"cache_creation"`
+	Details       tokenDetails `json:"output_tokens_details"`
 }
 
 // anthropicStream is what has come of a streamed answer.
@@ -141,6 +143,8 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) 
 		got.model = event.Message.Model
 		got.usage.InputTokens = int64(u.InputTokens + u.CacheCreation + u.CacheRead)
 		got.usage.OutputTokens = int64(u.OutputTokens)
+		got.usage.CacheRead, got.usage.CacheWrite = int64(u.CacheRead), int64(u.CacheCreation)
+		got.usage.CacheWriteHour = min(int64(u.Cached.Hour), got.usage.CacheWrite)
 	case "content_block_delta":
 		if got.form {
 			return out.write(string(event.Delta.PartialJSON))
@@ -156,6 +160,7 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) 
 
 func (got *anthropicStream) finish(event *anthropicEvent) {
 	got.usage.OutputTokens = cmp.Or(int64(event.Usage.OutputTokens), got.usage.OutputTokens)
+	got.usage.Reasoning = int64(event.Usage.Details.Thinking)
 	switch reason := event.Delta.StopReason; reason {
 	case "end_turn", "stop_sequence", "tool_use":
 		got.stop = stopEnd

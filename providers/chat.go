@@ -154,7 +154,12 @@ func (r *reply) result(value any) *ChatResult {
 func (u *Usage) add(more Usage) {
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens
+	u.CacheRead += more.CacheRead
+	u.CacheWrite += more.CacheWrite
+	u.CacheWriteHour += more.CacheWriteHour
+	u.Reasoning += more.Reasoning
 	u.CostNanoUSD += more.CostNanoUSD
+	u.CostKnown = more.CostKnown
 }
 
 // ask sends the conversation over its wire, in another manner where the first

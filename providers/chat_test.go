@@ -55,7 +55,7 @@ func TestChat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := ChatResult{Text: "Good day", Model: "claude-x", Stop: "stop", Usage: Usage{InputTokens: 17, OutputTokens: 9}}
+		want := ChatResult{Text: "Good day", Model: "claude-x", Stop: "stop", Usage: Usage{InputTokens: 17, OutputTokens: 9, CacheRead: 4, CacheWrite: 2}}
 		if !reflect.DeepEqual(*r, want) || !reflect.DeepEqual(got, []string{"Good ", "day"}) {
 			t.Errorf("got %+v and %q, wanted %+v", *r, got, want)
 		}
@@ -115,6 +115,36 @@ func TestChat(t *testing.T) {
 	})
 }
 
+// TestChatTokens reads tokens of caches and of reasoning in the formats of providers.
+func TestChatTokens(t *testing.T) {
+	t.Parallel()
+	openAI := func(usage string) []string {
+		return []string{delta("x"), finish("stop"), data(`{"choices":[],"usage":` + usage + `}`), done}
+	}
+	for name, c := range map[string]struct {
+		provider string
+		events   []string
+		want     Usage
+	}{
+		"openai": {"openai", openAI(`{"prompt_tokens":100,"completion_tokens":50,"prompt_tokens_details":{"cached_tokens":64},"completion_tokens_details":{"reasoning_tokens":30}}`),
+			Usage{InputTokens: 100, OutputTokens: 50, CacheRead: 64, Reasoning: 30}},
+		"deepseek": {"deepseek", openAI(`{"prompt_tokens":100,"completion_tokens":5,"prompt_cache_hit_tokens":40}`), Usage{InputTokens: 100, OutputTokens: 5, CacheRead: 40}},
+		"xai":      {"xai", openAI(`{"prompt_tokens":10,"completion_tokens":5,"completion_tokens_details":{"reasoning_tokens":30}}`), Usage{InputTokens: 10, OutputTokens: 35, Reasoning: 30}},
+		"odd":      {"openai", openAI(`{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":[],"completion_tokens_details":"none"}`), Usage{InputTokens: 10, OutputTokens: 5}},
+		"free":     {"openrouter", openAI(`{"prompt_tokens":10,"completion_tokens":5,"cost":0}`), Usage{InputTokens: 10, OutputTokens: 5, CostKnown: true}},
+		"anthropic": {"anthropic", []string{
+			event("message_start", `{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":70,"cache_creation":{"ephemeral_1h_input_tokens":15},"output_tokens":1}}}`),
+			claudeText("x"), event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`), event("message_stop", `{"type":"message_stop"}`),
+		}, Usage{InputTokens: 100, OutputTokens: 9, CacheRead: 70, CacheWrite: 20, CacheWriteHour: 15}},
+	} {
+		u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, c.events...) })
+		r, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
+		if err != nil || r.Usage != c.want {
+			t.Errorf("%s: got %+v, %v", name, r, err)
+		}
+	}
+}
+
 func TestChatCost(t *testing.T) {
 	t.Parallel()
 	for provider, cost := range map[string]string{"openrouter": `0.0012345`, "perplexity": `{"total_cost":0.0012345,"request_cost":0.001}`} {
@@ -122,7 +152,7 @@ func TestChatCost(t *testing.T) {
 			stream(w, delta("x"), finish("stop"), data(`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"cost":`+cost+`}}`), done)
 		})
 		r, err := u.client.Chat(brief(t), u.at(provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
-		if err != nil || r.Usage != (Usage{1, 2, 1_234_500}) {
+		if err != nil || r.Usage != (Usage{InputTokens: 1, OutputTokens: 2, CostNanoUSD: 1_234_500, CostKnown: true}) {
 			t.Errorf("%s: got %+v, %v", provider, r, err)
 		}
 		_, asked := u.last(t).json(t)["usage"]

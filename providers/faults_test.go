@@ -217,7 +217,7 @@ func TestStreamEndsEarly(t *testing.T) {
 // advice to try again where an answer had begun.
 func TestChatPaid(t *testing.T) {
 	t.Parallel()
-	cut, reading := Usage{InputTokens: 17, OutputTokens: 1}, Usage{InputTokens: 7, OutputTokens: 3}
+	cut, reading := Usage{InputTokens: 17, OutputTokens: 1, CacheRead: 4, CacheWrite: 2}, Usage{InputTokens: 7, OutputTokens: 3}
 	later := event("error", `{"type":"error","error":{"type":"rate_limit_error","message":"Later"}}`)
 	for _, c := range []struct {
 		name, provider string
@@ -237,7 +237,7 @@ func TestChatPaid(t *testing.T) {
 		{"Anthropic broke off before a word", "anthropic", claude(), ClassUnavailable, true, &cut},
 		{"Anthropic was busy before a word", "anthropic", []string{later}, ClassRateLimited, true, nil},
 		{"Anthropic was busy behind a text", "anthropic", claude(claudeText("Hello"), later), ClassRateLimited, false, &cut},
-		{"Anthropic refused", "anthropic", claude(claudeText("Well"), claudeEnd("refusal")), ClassRejected, false, &Usage{InputTokens: 17, OutputTokens: 9}},
+		{"Anthropic refused", "anthropic", claude(claudeText("Well"), claudeEnd("refusal")), ClassRejected, false, &Usage{InputTokens: 17, OutputTokens: 9, CacheRead: 4, CacheWrite: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -119,6 +119,28 @@ type openAIUsage struct {
 	PromptTokens     count           `json:"prompt_tokens"`
 	CompletionTokens count           `json:"completion_tokens"`
 	Cost             json.RawMessage `json:"cost"`
+	Prompt           tokenDetails    `json:"prompt_tokens_details"`
+	CacheHit         count           `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Completion       tokenDetails    `json:"completion_tokens_details"`
+}
+
+// tokenDetails are the parts of a number of tokens. OpenAI and Anthropic have
+// different ones.
+type tokenDetails struct {
+	Cached, Write, Reasoning, Hour, Thinking count
+}
+
+// UnmarshalJSON never fails, for the reason that count has.
+func (d *tokenDetails) UnmarshalJSON(data []byte) error {
+	for name, n := range map[string]*count{
+		"cached_tokens": &d.Cached, "cache_write_tokens": &d.Write, "reasoning_tokens": &d.Reasoning,
+		"ephemeral_1h_input_tokens": &d.Hour, "thinking_tokens": &d.Thinking,
+	} {
+		if v := gjson.GetBytes(data, name); v.Exists() {
+			_ = n.UnmarshalJSON([]byte(v.Raw))
+		}
+	}
+	return nil
 }
 
 // texts is a text, or parts, some of them text: models of Mistral that
@@ -210,18 +232,25 @@ func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error 
 // dollars.
 func (s *session) openAIUsage(u *openAIUsage) Usage {
 	usage := Usage{InputTokens: int64(u.PromptTokens), OutputTokens: int64(u.CompletionTokens)}
+	usage.CacheRead = min(int64(max(u.Prompt.Cached, u.CacheHit)), usage.InputTokens)
+	usage.CacheWrite = min(int64(u.Prompt.Write), usage.InputTokens-usage.CacheRead)
+	usage.Reasoning = int64(u.Completion.Reasoning)
+	if s.preset.Name == "xai" { // counts reasoning beside the answer
+		usage.OutputTokens += usage.Reasoning
+	}
+	usage.Reasoning = min(usage.Reasoning, usage.OutputTokens)
 	var dollars float64
 	switch s.preset.Name {
 	case nameOpenRouter:
-		_ = json.Unmarshal(u.Cost, &dollars) // without a price it stays zero
+		usage.CostKnown = json.Unmarshal(u.Cost, &dollars) == nil && len(u.Cost) > 0
 	case namePerplexity:
 		var cost struct {
 			Total float64 `json:"total_cost"`
 		}
 		_ = json.Unmarshal(u.Cost, &cost)
-		dollars = cost.Total
+		dollars, usage.CostKnown = cost.Total, cost.Total > 0
 	}
-	if dollars > 0 && dollars < 1e6 { // beyond that it is not a price
+	if usage.CostKnown = usage.CostKnown && dollars >= 0 && dollars < 1e6; usage.CostKnown { // beyond that it is not a price
 		usage.CostNanoUSD = int64(math.Round(dollars * 1e9))
 	}
 	return usage

@@ -83,11 +83,14 @@ type Client struct {
 // NewClient makes a client that calls through doer.
 func NewClient(doer Doer) *Client { return &Client{doer: doer, images: maxImageAnswer} }
 
-// Usage is what a call consumed. CostNanoUSD is in 1e-9 dollars and zero unless
-// the provider itself reports a price.
+// Usage is what a call consumed. InputTokens include those of caches, OutputTokens
+// those of reasoning.
 type Usage struct {
-	InputTokens, OutputTokens int64
-	CostNanoUSD               int64
+	InputTokens, OutputTokens             int64
+	CacheRead, CacheWrite, CacheWriteHour int64 // CacheWrite includes CacheWriteHour
+	Reasoning                             int64
+	CostNanoUSD                           int64 // in 1e-9 dollars
+	CostKnown                             bool  // the provider itself reported CostNanoUSD, which may be zero
 }
 
 // Media is a picture or a recording on its way to a model: a URL, or content of

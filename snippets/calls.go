@@ -16,7 +16,8 @@ func CallOf(base string, f *flow.Flow, inputs []flow.Input, outputs []flow.Outpu
 	c := Call{BaseURL: base, FlowID: f.ID, FlowName: f.Name}
 	for i := range inputs {
 		if in := &inputs[i]; in.Required || in.HasExample {
-			c.Inputs = append(c.Inputs, Input{Name: in.Name, Value: sample(in), File: in.Type == flow.TypeFile})
+			_, isURL := flow.RemoteFileOf(in.Example)
+			c.Inputs = append(c.Inputs, Input{Name: in.Name, Value: sample(in), File: in.Type == flow.TypeFile && !isURL})
 		}
 	}
 	for _, out := range outputs {
@@ -28,7 +29,7 @@ func CallOf(base string, f *flow.Flow, inputs []flow.Input, outputs []flow.Outpu
 // sample is the example of an input if the input takes it, else its default,
 // else a value that it should take.
 func sample(in *flow.Input) any {
-	if in.Type == flow.TypeFile {
+	if _, isURL := flow.RemoteFileOf(in.Example); in.Type == flow.TypeFile && !isURL {
 		return fileName(in)
 	}
 	if in.HasExample && takes(in, in.Example) {
@@ -89,6 +90,12 @@ func bounds(in *flow.Input, otherwise int) int {
 
 func list(in *flow.Input) any {
 	items := []any{}
+	if in.TakesFiles() {
+		for range bounds(in, 1) {
+			items = append(items, "https://example.com/"+fileName(in))
+		}
+		return items
+	}
 	for range bounds(in, 2) {
 		items = append(items, "item "+strconv.Itoa(len(items)+1))
 	}

@@ -184,10 +184,15 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
+	book, err := a.cfg.priceBook(a.secrets, a.store.Now)
+	if err != nil {
+		return err
+	}
 	// The runner executes; the web server below only calls it and never touches the queue.
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.secrets), Prices: a.secrets,
-		Files: a.store, Links: links,
+		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.secrets), Prices: book,
+		Files: a.store, Links: links, CheckURL: a.models.client.CheckURL,
+		Fetcher:  &nodes.Fetcher{HTTP: a.models.client, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		InstanceTimeout: a.store.InstanceTimeout(),
@@ -202,7 +207,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.exposed = exposed(bound)
 	a.web = handlers.New(handlers.Config{
 		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library,
-		Models: newPageModels(a.models, a.servers, a.store, directory), Providers: &pageProviders{a.models, a.store}, Starters: first,
+		Models: newPageModels(a.models, a.servers, a.store, directory), Providers: &pageProviders{a.models, a.store}, Starters: first, Prices: book,
 		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
 		MaxFile: int64(a.cfg.MaxFile), Log: a.log, Now: a.store.Now,

@@ -14,6 +14,7 @@ import (
 	"sluice/handlers/web"
 	"sluice/jobs/peers"
 	"sluice/outbound"
+	"sluice/providers/prices"
 )
 
 // Config holds the effective settings: flags take precedence over the
@@ -39,10 +40,12 @@ type Config struct {
 	Workers        int           `env:"SLUICE_WORKERS" default:"256" help:"Maximum concurrent runs." placeholder:"N"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Maximum size of a file." placeholder:"512MiB"`
+	MaxFetch       size          `env:"SLUICE_MAX_FETCH" default:"64MiB" help:"Maximum size of a file that is given by URL." placeholder:"64MiB"`
+	Prices         string        `env:"SLUICE_PRICES" help:"Price list in place of the one that ships with the program; a JSON file." placeholder:"FILE" type:"path"`
 	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are still served after /readyz reports the shutdown, so that load balancers notice. 0 for none." placeholder:"2s"`
 	Log            logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
 	LocalModels    string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
-	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"URL of the model-hosting platform, if it is not the default one." placeholder:"URL" hidden:""`
+	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"URL of the model-hosting platform, if it is not the default one." placeholder:"URL"`
 	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether anyone may create an account with their own workspace."`
 	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long audit log entries are kept; forever when empty." placeholder:"400d"`
 	SessionIdle    days          `env:"SLUICE_SESSION_IDLE" default:"7d" help:"How long a dashboard session lasts without activity." placeholder:"7d"`
@@ -145,6 +148,11 @@ func (c *Config) check() error {
 	}
 	if err := peers.CheckAddr(c.PeerAddr); c.PeerAddr != "" && err != nil {
 		return usageError("SLUICE_PEER_ADDR: " + err.Error())
+	}
+	if c.Prices != "" {
+		if _, err := prices.Load(c.Prices); err != nil {
+			return usageError("SLUICE_PRICES: " + err.Error())
+		}
 	}
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())

@@ -80,7 +80,29 @@ func (c *Config) examine(ctx context.Context) findings {
 	f.work(e, running)
 	f.quotas(ctx, store)
 	c.examineCredentials(ctx, &f, store)
+	f.budgets(ctx, store)
 	return f
+}
+
+// budgets names the budgets in dollars that models without a price may pass. Those
+// from before prices were known are among them.
+func (f *findings) budgets(ctx context.Context, store *db.Store) {
+	keys, err := store.ListKeys(ctx, flow.DefaultWorkspace)
+	flows, other := store.ListFlowHeads(ctx, flow.DefaultWorkspace)
+	if err = cmp.Or(err, other); err != nil {
+		f.add("budgets", wrong, "", "%v", err)
+		return
+	}
+	for i := range flows {
+		if l := &flows[i]; l.USDPerDay > 0 && l.AllowUnpriced && l.ArchivedAt.IsZero() {
+			f.add("budgets", notice, "sluice flow limits "+l.ID+" --allow-unpriced no", "The flow %s may use models whose price is unknown, which do not count towards its dollars a day.", l.Name)
+		}
+	}
+	for i := range keys {
+		if k := &keys[i]; k.USDPerDay > 0 && k.AllowUnpriced && k.RevokedAt.IsZero() {
+			f.add("budgets", notice, "Turn it off under Keys.", "The key %s may use models whose price is unknown, which do not count towards its dollars a day.", k.Name)
+		}
+	}
 }
 
 // almostFull is the fraction of a quota at which doctor warns.

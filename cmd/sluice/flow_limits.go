@@ -17,12 +17,13 @@ import (
 // apply to runs that start later; queued and running ones are unaffected. Budgets are
 // per UTC day because all instances must agree on when a day begins.
 type flowLimitsCmd struct {
-	ID         string   `arg:"" help:"ID of the flow."`
-	MaxRunning *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
-	MaxQueued  *int64   `help:"Queue limit; further runs are rejected (429)." placeholder:"N"`
-	RunsPerDay *int64   `help:"Maximum runs per UTC day." placeholder:"N"`
-	USDPerDay  *float64 `name:"usd-per-day" help:"Maximum cost per UTC day in dollars." placeholder:"USD"`
-	JSON       bool     `help:"Print as JSON."`
+	ID            string   `arg:"" help:"ID of the flow."`
+	MaxRunning    *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
+	MaxQueued     *int64   `help:"Queue limit; further runs are rejected (429)." placeholder:"N"`
+	RunsPerDay    *int64   `help:"Maximum runs per UTC day." placeholder:"N"`
+	USDPerDay     *float64 `name:"usd-per-day" help:"Maximum cost per UTC day in dollars." placeholder:"USD"`
+	AllowUnpriced string   `name:"allow-unpriced" help:"yes or no: whether runs may use models whose price is unknown although there is a limit in dollars." placeholder:"yes|no"`
+	JSON          bool     `help:"Print as JSON."`
 }
 
 // Run sets the limits that are given, keeps the others, and shows all of them.
@@ -46,7 +47,7 @@ func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if err != nil {
 		return err
 	}
-	return warnUnpriced(ctx, store, s, f)
+	return warnUnpriced(ctx, cfg, store, s, f)
 }
 
 // set stores the given limits, if any, and records the change in the audit log.
@@ -66,6 +67,13 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 		}
 		limits.USDPerDay, given = flow.USDOf(*usd), true
 	}
+	switch c.AllowUnpriced {
+	case "":
+	case "yes", "no":
+		limits.AllowUnpriced, given = c.AllowUnpriced == "yes", true
+	default:
+		return usageError("--allow-unpriced is yes or no")
+	}
 	if !given {
 		return nil
 	}
@@ -84,7 +92,7 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
 	out := map[string]any{
 		"id": f.ID, "max_running": positiveOrNil(f.MaxRunning), "max_queued": positiveOrNil(f.MaxQueued),
-		"runs_per_day": positiveOrNil(f.RunsPerDay), "usd_per_day": nil, "runs_today": nil, "usd_today": nil,
+		"runs_per_day": positiveOrNil(f.RunsPerDay), "usd_per_day": nil, "allow_unpriced": f.AllowUnpriced, "runs_today": nil, "usd_today": nil,
 	}
 	if f.USDPerDay > 0 {
 		out["usd_per_day"] = f.USDPerDay.Rounded()
@@ -129,19 +137,25 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 	return w.Flush()
 }
 
-// warnUnpriced names the models without a price, which a budget in dollars does
-// not limit. It is a warning and no error, since local models cost nothing.
-func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow) error {
+// warnUnpriced names the models without a price, which make a budget in dollars refuse
+// starts or miss their cost.
+func warnUnpriced(ctx context.Context, cfg *Config, store *db.Store, s *streams, f *flow.Flow) error {
 	d, _ := document.ParseDocument(f.Draft)
 	if f.USDPerDay == 0 || d == nil {
 		return nil
 	}
-	prices, err := store.ListPrices(ctx, f.WorkspaceID)
+	book, err := cfg.priceBook(store, store.Now)
 	if err != nil {
 		return err
 	}
-	if models := flow.Unpriced(d.Charges(nodes.New(nodes.Deps{})), prices); len(models) > 0 {
-		fmt.Fprintf(s.err, "There is no price for %s, so their cost counts as zero and never uses up the daily budget. Set prices with 'sluice price set'.\n", strings.Join(models, ", "))
+	models, err := flow.Unpriced(ctx, d.Charges(nodes.New(nodes.Deps{})), book, f.WorkspaceID)
+	if err != nil || len(models) == 0 {
+		return err
 	}
+	effect := "so starts are refused (price_unknown); --allow-unpriced yes allows them"
+	if f.AllowUnpriced {
+		effect = "so their cost does not count towards the daily budget"
+	}
+	fmt.Fprintf(s.err, "There is no price for %s, %s. Set prices with 'sluice price set'.\n", strings.Join(models, ", "), effect)
 	return nil
 }

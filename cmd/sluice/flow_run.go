@@ -23,7 +23,7 @@ import (
 // configured database. The exit code is 1 unless the run succeeds.
 type flowRunCmd struct {
 	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
-	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path." placeholder:"NAME=VALUE"`
+	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path, or its URL." placeholder:"NAME=VALUE"`
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
 }

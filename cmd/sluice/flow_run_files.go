@@ -17,7 +17,7 @@ import (
 )
 
 // inputValue parses the text of --input as a value of the type. A file is given
-// as @ and a path, as in curl, or as the ID of an uploaded file.
+// as @ and a path, as in curl, as its URL, or as the ID of an uploaded file.
 func inputValue(ctx context.Context, api *client.Client, kind flow.Type, text string) (any, error) {
 	if kind != flow.TypeFile {
 		return kind.Parse(text)
@@ -28,7 +28,10 @@ func inputValue(ctx context.Context, api *client.Client, kind flow.Type, text st
 	if flow.ValidID(flow.PrefixFile, text) {
 		return map[string]any{"file": text}, nil
 	}
-	return nil, fmt.Errorf("wanted a file, got the text %q; write @ and its path, such as @cat.png", text)
+	if _, isRemote := flow.RemoteFileOf(text); isRemote {
+		return text, nil
+	}
+	return nil, fmt.Errorf("wanted a file, got the text %q; write @ and its path, such as @cat.png, or its URL", text)
 }
 
 // save downloads the files in the outputs of a run into --output-dir and

@@ -26,15 +26,16 @@ type keyCmd struct {
 // keyCreateCmd creates a key. Only a hash of its secret is stored, so it is printed
 // once.
 type keyCreateCmd struct {
-	Name        string   `required:"" help:"Name of the key: what it is for."`
-	Flow        []string `help:"A flow the key may call; repeat for several. Default: all flows." placeholder:"ID"`
-	Scope       []string `default:"run,read" help:"Permissions of the key: run, read, manage." placeholder:"SCOPE"`
-	Expires     days     `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
-	RPM         int64    `help:"Maximum requests per minute." placeholder:"N"`
-	Concurrency int64    `help:"Maximum concurrent runs." placeholder:"N"`
-	RunsPerDay  int64    `name:"runs-per-day" help:"Maximum runs per day." placeholder:"N"`
-	USDPerDay   float64  `name:"usd-per-day" help:"Maximum cost per day in dollars." placeholder:"USD"`
-	JSON        bool     `help:"Print the key and its settings as JSON."`
+	Name          string   `required:"" help:"Name of the key: what it is for."`
+	Flow          []string `help:"A flow the key may call; repeat for several. Default: all flows." placeholder:"ID"`
+	Scope         []string `default:"run,read" help:"Permissions of the key: run, read, manage." placeholder:"SCOPE"`
+	Expires       days     `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
+	RPM           int64    `help:"Maximum requests per minute." placeholder:"N"`
+	Concurrency   int64    `help:"Maximum concurrent runs." placeholder:"N"`
+	RunsPerDay    int64    `name:"runs-per-day" help:"Maximum runs per day." placeholder:"N"`
+	USDPerDay     float64  `name:"usd-per-day" help:"Maximum cost per day in dollars." placeholder:"USD"`
+	AllowUnpriced bool     `name:"allow-unpriced" help:"With --usd-per-day: allow models whose price is unknown."`
+	JSON          bool     `help:"Print the key and its settings as JSON."`
 }
 
 // Run creates a key. Standard output has only its secret, so that a shell can
@@ -63,7 +64,7 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 	}
 	k := &flow.Key{
 		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Flows: c.Flow,
-		RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: flow.USDOf(c.USDPerDay),
+		RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: flow.USDOf(c.USDPerDay), AllowUnpriced: c.AllowUnpriced,
 	}
 	for _, scope := range c.Scope {
 		k.Scopes = append(k.Scopes, flow.Scope(scope))
@@ -164,7 +165,7 @@ func keyJSON(k *flow.Key) map[string]any {
 		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": k.State(time.Now()),
 		"created_at": timeOrNil(k.CreatedAt), "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
 		"last_used_at": timeOrNil(k.LastUsedAt), "last_used_ip": k.LastUsedIP, "calls": k.Uses,
-		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": k.USDPerDay.Dollars(),
+		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": k.USDPerDay.Dollars(), "allow_unpriced": k.AllowUnpriced,
 		"rolled_at": timeOrNil(k.RolledAt), "previous": previousJSON(k),
 	}
 }

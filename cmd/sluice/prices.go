@@ -4,17 +4,21 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+	"time"
 
 	"sluice/db"
 	"sluice/flow"
 	"sluice/providers"
+	"sluice/providers/prices"
 )
 
 // priceCmd groups the commands for prices. Providers that report no cost are charged
-// by these, which is what budgets in dollars and the Usage page count.
+// by these, or else by the price list, which is what budgets in dollars and the Usage page count.
 type priceCmd struct {
-	Set    priceSetCmd    `cmd:"" help:"Set the price of a model. It applies if the provider reports no cost."`
-	List   priceListCmd   `cmd:"" help:"List prices."`
+	Set    priceSetCmd    `cmd:"" help:"Set the price of a model. It applies if the provider reports no cost, and wins over the price list."`
+	List   priceListCmd   `cmd:"" help:"List prices, and the source and date of the price list."`
 	Remove priceRemoveCmd `cmd:"" help:"Remove a price."`
 }
 
@@ -70,9 +74,10 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.set", c.Model, "")
 }
 
-// priceListCmd lists the prices of the default workspace.
+// priceListCmd lists the prices of the default workspace, and searches the price list.
 type priceListCmd struct {
-	JSON bool `help:"Print as JSON."`
+	Query string `arg:"" optional:"" help:"Also list models of the price list whose name contains this."`
+	JSON  bool   `help:"Print as JSON."`
 }
 
 // Run lists the prices in dollars, as text in JSON too: a number could lose digits.
@@ -81,16 +86,66 @@ func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	if err != nil {
 		return err
 	}
-	object := func(p *flow.Price) map[string]any {
-		return map[string]any{"model": p.Model, "input": p.Input.String(), "output": p.Output.String(), "second": p.Second.String(), "call": p.Call.String()}
+	book, err := cfg.priceBook(store, store.Now)
+	if err != nil {
+		return err
 	}
-	return printList(s.out, c.JSON, list, object, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL", func(p *flow.Price) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.Model, p.Input.String(), p.Output.String(), p.Second.String(), p.Call.String())
+	if c.Query != "" {
+		list = slices.DeleteFunc(list, func(p flow.Price) bool { return !strings.Contains(p.Model, strings.ToLower(c.Query)) })
+		list = append(list, book.List.Search(c.Query, store.Now())...)
+	}
+	source := func(p *flow.Price) string {
+		if p.Tokens == nil {
+			return "workspace"
+		}
+		return book.List.Source + ", " + book.List.Date
+	}
+	object := func(p *flow.Price) map[string]any {
+		o := map[string]any{"model": p.Model, "input": p.Input.String(), "output": p.Output.String(), "second": p.Second.String(), "call": p.Call.String(), "source": "workspace"}
+		if t := p.Tokens; t != nil {
+			o["source"], o["date"] = book.List.Source, book.List.Date
+			o["input"], o["output"], o["call"] = rateText(t.Input), rateText(t.Output), t.Call.String()
+			o["cache_read"], o["cache_write"], o["reasoning"] = rateText(t.CacheRead), rateText(t.CacheWrite), rateText(t.Reasoning)
+		}
+		return o
+	}
+	err = printList(s.out, c.JSON, list, object, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *flow.Price) string {
+		o := object(p)
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", p.Model, o["input"], o["output"], o["second"], o["call"], source(p))
 	})
+	if err == nil && !c.JSON && c.Query == "" {
+		_, err = fmt.Fprintf(s.out, "\nOther models: %s of %s, %d models. 'sluice price list NAME' searches them.\n", book.List.Source, book.List.Date, len(book.List.Search("", store.Now())))
+	}
+	return err
 }
 
-// priceRemoveCmd removes a price. Later runs of the model cost nothing, unless the
-// provider reports a cost.
+// rateText returns a price per million tokens; longer prompts may cost more.
+func rateText(r *flow.TokenRate) string {
+	if r == nil {
+		return ""
+	}
+	text := r.Price.String()
+	for _, t := range r.Tiers {
+		text += fmt.Sprintf(" (%s above %d)", t.Price, t.Above)
+	}
+	return text
+}
+
+// priceBook returns the prices of workspaces in a store and those of the price list.
+func (c *Config) priceBook(store flow.PriceStore, now func() time.Time) (*prices.Book, error) {
+	list := prices.Shipped()
+	if c.Prices != "" {
+		own, err := prices.Load(c.Prices)
+		if err != nil {
+			return nil, fmt.Errorf("SLUICE_PRICES: %w", err)
+		}
+		list = own
+	}
+	return &prices.Book{Store: store, List: list, Now: now}, nil
+}
+
+// priceRemoveCmd removes a price. Later runs of the model cost what the price list
+// says.
 type priceRemoveCmd struct {
 	Model string `arg:"" help:"provider/model."`
 }

@@ -14,7 +14,8 @@ import (
 // of the UTC day, and counts the start against the budgets of runs. It runs
 // before the admission lock is taken, because it may wait for the rows of busy
 // flows. Rows are locked in a fixed order.
-func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
+func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
+	k := n.Key
 	limits, err := tx.FlowLimits(FlowKey{r.WorkspaceID, r.FlowID})
 	if err != nil {
 		return err
@@ -23,7 +24,17 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
 		k = &flow.Key{}
 	}
 	day := dbconn.TimeOf(r.CreatedAt)
-	if err := CheckSpending(tx.Ctx, tx.Queries, Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: k.Name, FlowUSD: limits.UsdPerDay, KeyUSD: k.USDPerDay}, day); err != nil {
+	spending := Spending{
+		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: k.Name, FlowUSD: limits.UsdPerDay, KeyUSD: k.USDPerDay,
+		FlowUnpriced: limits.AllowUnpriced != 0, KeyUnpriced: k.AllowUnpriced,
+	}
+	switch {
+	case spending.NeedsPrices() && !n.Prices:
+		return flow.ErrPricesWanted
+	case spending.NeedsPrices() && len(n.Unpriced) > 0:
+		return flow.UnknownPrice(n.Unpriced)
+	}
+	if err := CheckSpending(tx.Ctx, tx.Queries, spending, day); err != nil {
 		return err
 	}
 	for _, b := range []flow.Budget{
@@ -61,19 +72,76 @@ type Spending struct {
 	FlowID          string
 	KeyID, KeyName  string // empty without a key
 	FlowUSD, KeyUSD flow.NanoUSD
+	// FlowUnpriced and KeyUnpriced report whether models without a price may be used
+	// although there is a limit.
+	FlowUnpriced, KeyUnpriced bool
+}
+
+// NeedsPrices reports whether models without a price must not be used.
+func (s *Spending) NeedsPrices() bool {
+	return s.FlowUSD > 0 && !s.FlowUnpriced || s.KeyUSD > 0 && !s.KeyUnpriced
+}
+
+// Budgets returns the budgets with a limit, that of the key first. All transactions
+// lock them in this order.
+func (s *Spending) Budgets() (list []flow.Budget) {
+	if s.KeyUSD > 0 {
+		list = append(list, flow.Budget{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: int64(s.KeyUSD)})
+	}
+	if s.FlowUSD > 0 {
+		list = append(list, flow.Budget{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)})
+	}
+	return list
+}
+
+// ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
+// that is not used up allows any amount; otherwise what is spent, reserved and asked
+// for together must not exceed it. So parallel steps overshoot a
+// budget by at most the amount of one.
+func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
+	now, budgets := tx.Store.Config.Now(), s.Budgets()
+	for i := range budgets {
+		if err := tx.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + budgets[i].FlowID}); err != nil {
+			return fmt.Errorf("lock the budget of %s: %w", budgets[i].KeyID+budgets[i].FlowID, err)
+		}
+	}
+	for i := range budgets {
+		b := &budgets[i]
+		reserved, err := tx.reserved(s.WorkspaceID, b, r, DayOf(now))
+		if err != nil {
+			return fmt.Errorf("read what %s reserves: %w", b.KeyID+b.FlowID, err)
+		}
+		if b.UsedUp() {
+			return b.Refusal(now)
+		}
+		if reserved > 0 && b.Used+reserved+int64(r.Amount) > b.Limit {
+			return flow.ErrBudgetReserved
+		}
+	}
+	n, err := tx.ReserveStep(tx.Ctx, gen.ReserveStepParams{Reserved: int64(r.Amount), Day: DayOf(now), Attempt: r.Attempt, RunID: r.RunID, Path: r.Path})
+	if err == nil && n == 0 {
+		return flow.ErrFenced // another worker has the run
+	}
+	return err
+}
+
+// reserved returns what other steps reserve of a budget, and sets what is used.
+func (tx *Tx) reserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, day string) (int64, error) {
+	if b.KeyID != "" {
+		row, err := tx.FindKeyReserved(tx.Ctx, gen.FindKeyReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
+		b.Used = row.Spent
+		return row.Reserved, err
+	}
+	row, err := tx.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, RunID: r.RunID, Path: r.Path})
+	b.Used = row.Spent
+	return row.Reserved, err
 }
 
 // CheckSpending returns an error if the key or the flow has used up its daily
 // budget. It reads nothing for one without a limit.
 func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
 	day := DayOf(now)
-	for _, b := range []flow.Budget{
-		{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: int64(s.KeyUSD)},
-		{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)},
-	} {
-		if b.Limit <= 0 {
-			continue
-		}
+	for _, b := range s.Budgets() {
 		var err error
 		if b.Used, err = Spent(ctx, q, s.WorkspaceID, b, day); err != nil {
 			return fmt.Errorf("read what %s has cost: %w", b.KeyID+b.FlowID, err)

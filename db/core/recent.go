@@ -79,7 +79,7 @@ func KeyOf(r gen.Key) flow.Key {
 	return flow.Key{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash,
 		Scopes: dbconn.DecodeList[flow.Scope](r.Scopes), Flows: dbconn.DecodeList[string](r.Flows),
-		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, Trigger: flow.Trigger(r.RunTrigger),
+		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, AllowUnpriced: r.AllowUnpriced != 0, Trigger: flow.Trigger(r.RunTrigger),
 		CreatedBy: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), RevokedAt: dbconn.TimeOf(r.RevokedAt),
 		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: dbconn.TimeOf(r.RolledAt),
 		Previous: flow.KeyText{

@@ -87,7 +87,7 @@ func runOf(r *gen.Run) (*flow.Run, error) {
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
 		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
-		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Usage:    UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
 		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
 		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),

@@ -98,7 +98,7 @@ func (w *StartWrite) check(tx *Tx) error {
 	if err := tx.checkRecent(w.N); err != nil {
 		return err
 	}
-	if err := tx.takeBudgets(&w.Row, w.N.Key); err != nil {
+	if err := tx.takeBudgets(&w.Row, w.N); err != nil {
 		return err
 	}
 	return tx.checkConcurrency(w.Row.WorkspaceID, w.N.Key)

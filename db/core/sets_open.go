@@ -97,7 +97,7 @@ func (t *set) queueLimits(b *pgx.Batch) {
 		for rows.Next() {
 			var k FlowKey
 			var l flowLimits
-			err := rows.Scan(&k.ws, &k.flow, &l.MaxRunning, &l.MaxQueued, &l.RunsPerDay, &l.UsdPerDay, &l.AllRunning, &l.AllQueued,
+			err := rows.Scan(&k.ws, &k.flow, &l.MaxRunning, &l.MaxQueued, &l.RunsPerDay, &l.UsdPerDay, &l.AllowUnpriced, &l.AllRunning, &l.AllQueued,
 				&l.QuotaBytes, &l.QuotaFlows, &l.QuotaRuns, &l.LiveVersion, &l.ArchivedAt)
 			if err != nil {
 				return err
@@ -112,7 +112,7 @@ func (t *set) queueLimits(b *pgx.Batch) {
 // newer program has added columns.
 const keyColumns = `id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at,
 	expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until,
-	previous_used_at, previous_used_ip, previous_uses, webhook_secret`
+	previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced`
 
 // queueKeys adds the query of the keys that starts were checked with.
 func (t *set) queueKeys(b *pgx.Batch) {

@@ -16,13 +16,13 @@ import (
 // stepColumns are the columns of a step in the order of stepRow.
 var stepColumns = []string{
 	"run_id", "path", "workspace_id", "node", "kind", "state", "attempt", "failures", "node_hash", "input_hash",
-	"input_tokens", "output_tokens", "cost_nano_usd", "seq", "output_seq", "started_at", "ended_at", "wait_until",
+	"input_tokens", "output_tokens", "cost_nano_usd", "cached_tokens", "reasoning_tokens", "unpriced_steps", "seq", "output_seq", "started_at", "ended_at", "wait_until",
 	"error", "saved", "input", "outputs", "attempts",
 }
 
 // stepContent is the index of the first column in stepColumns that counts toward
 // a quota: error, saved, input, outputs and attempts.
-const stepContent = 18
+const stepContent = 21
 
 // maxStepRows bounds the rows of one statement. SQLite accepts 32,766 parameters.
 const maxStepRows = 64
@@ -58,7 +58,16 @@ func stepStatement(rows int) string {
 		}
 		b.WriteString(c + " = excluded." + c)
 	}
-	return b.String()
+	return b.String() + endReservation
+}
+
+// endReservation ends what a step reserves of budgets when the step is not at work any
+// more. A step that waits with a saved state is being paid for.
+const endReservation = ", reserved = CASE WHEN excluded.state = 'running' OR (excluded.state = 'waiting' AND excluded.saved <> '') THEN steps.reserved ELSE 0 END"
+
+// UsageOf returns the usage in the columns of a row.
+func UsageOf(input, output, cached, reasoning, unpriced int64, cost flow.NanoUSD) flow.Usage {
+	return flow.Usage{InputTokens: input, OutputTokens: output, CachedTokens: cached, ReasoningTokens: reasoning, UnpricedSteps: unpriced, CostNanoUSD: cost}
 }
 
 // stepRows flattens steps into parameters.
@@ -68,7 +77,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 		s := &steps[i]
 		args = append(args, run.ID, s.Path, string(run.WorkspaceID), s.Node, s.Kind, string(s.State),
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
-			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Seq, s.OutputSeq,
+			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Usage.CachedTokens, s.Usage.ReasoningTokens, s.Usage.UnpricedSteps, s.Seq, s.OutputSeq,
 			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
 			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), encodeAttempts(s.Attempts))
 	}
@@ -134,7 +143,7 @@ func stepOf(r *gen.Step) (s flow.Step, err error) {
 	s = flow.Step{
 		Path: r.Path, Node: r.Node, Kind: r.Kind, State: flow.StepState(r.State),
 		Attempt: int(r.Attempt), Failures: int(r.Failures), NodeHash: r.NodeHash, InputHash: r.InputHash,
-		Usage: flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Usage: UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Seq:   r.Seq, OutputSeq: r.OutputSeq,
 		StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), WaitUntil: dbconn.TimeOf(r.WaitUntil),
 	}

@@ -78,6 +78,6 @@ func (tx *Tx) addUsage(e *UsageEntry) error {
 		WorkspaceID: e.ws, Day: e.Day, KeyID: e.KeyID, FlowID: e.FlowID, Model: e.Model, Bucket: int64(e.Bucket),
 		Runs: e.Runs, Succeeded: e.Succeeded, Failed: e.Failed, Canceled: e.Canceled, Steps: e.Steps,
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostNanoUsd: e.Usage.CostNanoUSD,
-		Duration: e.Duration.Microseconds(),
+		Duration: e.Duration.Microseconds(), CachedTokens: e.Usage.CachedTokens, ReasoningTokens: e.Usage.ReasoningTokens, UnpricedSteps: e.Usage.UnpricedSteps,
 	})
 }

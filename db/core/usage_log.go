@@ -12,6 +12,7 @@ var usageColumns = []column{
 	{"workspace_id", text}, {"day", text}, {"key_id", text}, {"flow_id", text}, {"model", text}, {"bucket", integer},
 	{"runs", integer}, {"succeeded", integer}, {"failed", integer}, {"canceled", integer}, {"steps", integer},
 	{"input_tokens", integer}, {"output_tokens", integer}, {"cost_nano_usd", integer}, {"duration", integer}, {"hour", integer},
+	{"cached_tokens", integer}, {"reasoning_tokens", integer}, {"unpriced_steps", integer},
 }
 
 var insertUsage = "INSERT INTO usage_log (" + names("", usageColumns) + ") SELECT " + names("u.", usageColumns) + " FROM " + source(usageColumns)
@@ -25,6 +26,7 @@ func (tx *Tx) logUsage() error {
 		rows = append(rows, []any{
 			string(e.ws), e.Day, e.KeyID, e.FlowID, e.Model, int64(e.Bucket), e.Runs, e.Succeeded, e.Failed, e.Canceled, e.Steps,
 			e.Usage.InputTokens, e.Usage.OutputTokens, int64(cost), e.Duration.Microseconds(), hour,
+			e.Usage.CachedTokens, e.Usage.ReasoningTokens, e.Usage.UnpricedSteps,
 		})
 	}
 	for _, e := range sums(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {

@@ -29,8 +29,80 @@ func (q *Queries) CountStarts(ctx context.Context, arg CountStartsParams) (int64
 	return count, err
 }
 
+const findFlowReserved = `-- name: FindFlowReserved :one
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
+    WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.flow_id = $3 AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
+FROM usage_all WHERE workspace_id = $1 AND day = $2 AND flow_id = $3
+`
+
+type FindFlowReservedParams struct {
+	WorkspaceID flow.WorkspaceID
+	Day         string
+	FlowID      string
+	RunID       string
+	Path        string
+}
+
+type FindFlowReservedRow struct {
+	Spent    int64
+	Reserved int64
+}
+
+// What a flow has spent on a day, and what other steps reserve of it: in one
+// statement, since a step that ends turns the one into the other.
+func (q *Queries) FindFlowReserved(ctx context.Context, arg FindFlowReservedParams) (FindFlowReservedRow, error) {
+	row := q.db.QueryRowContext(ctx, findFlowReserved,
+		arg.WorkspaceID,
+		arg.Day,
+		arg.FlowID,
+		arg.RunID,
+		arg.Path,
+	)
+	var i FindFlowReservedRow
+	err := row.Scan(&i.Spent, &i.Reserved)
+	return i, err
+}
+
+const findKeyReserved = `-- name: FindKeyReserved :one
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
+    WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id = $3 AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
+FROM usage_all WHERE workspace_id = $1 AND day = $2 AND key_id = $3
+`
+
+type FindKeyReservedParams struct {
+	WorkspaceID flow.WorkspaceID
+	Day         string
+	KeyID       string
+	RunID       string
+	Path        string
+}
+
+type FindKeyReservedRow struct {
+	Spent    int64
+	Reserved int64
+}
+
+// FindFlowReserved for a key.
+func (q *Queries) FindKeyReserved(ctx context.Context, arg FindKeyReservedParams) (FindKeyReservedRow, error) {
+	row := q.db.QueryRowContext(ctx, findKeyReserved,
+		arg.WorkspaceID,
+		arg.Day,
+		arg.KeyID,
+		arg.RunID,
+		arg.Path,
+	)
+	var i FindKeyReservedRow
+	err := row.Scan(&i.Spent, &i.Reserved)
+	return i, err
+}
+
 const findSpendingLimits = `-- name: FindSpendingLimits :one
-SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name
+SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
+    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced
 FROM flows f LEFT JOIN keys k ON k.id = $1 AND k.workspace_id = f.workspace_id
 WHERE f.id = $2 AND f.workspace_id = $3
 `
@@ -42,15 +114,23 @@ type FindSpendingLimitsParams struct {
 }
 
 type FindSpendingLimitsRow struct {
-	FlowUsd flow.NanoUSD
-	KeyUsd  int64
-	KeyName string
+	FlowUsd      flow.NanoUSD
+	KeyUsd       int64
+	KeyName      string
+	FlowUnpriced int64
+	KeyUnpriced  int64
 }
 
 func (q *Queries) FindSpendingLimits(ctx context.Context, arg FindSpendingLimitsParams) (FindSpendingLimitsRow, error) {
 	row := q.db.QueryRowContext(ctx, findSpendingLimits, arg.KeyID, arg.FlowID, arg.WorkspaceID)
 	var i FindSpendingLimitsRow
-	err := row.Scan(&i.FlowUsd, &i.KeyUsd, &i.KeyName)
+	err := row.Scan(
+		&i.FlowUsd,
+		&i.KeyUsd,
+		&i.KeyName,
+		&i.FlowUnpriced,
+		&i.KeyUnpriced,
+	)
 	return i, err
 }
 
@@ -87,6 +167,49 @@ func (q *Queries) FlowSpent(ctx context.Context, arg FlowSpentParams) (int64, er
 	var spent int64
 	err := row.Scan(&spent)
 	return spent, err
+}
+
+const lockBudget = `-- name: LockBudget :exec
+INSERT INTO budget_locks (workspace_id, subject, turns) VALUES ($1, $2, 1)
+ON CONFLICT (workspace_id, subject) DO UPDATE SET turns = budget_locks.turns + 1
+`
+
+type LockBudgetParams struct {
+	WorkspaceID flow.WorkspaceID
+	Subject     string
+}
+
+// Reservations against one budget wait here for each other.
+func (q *Queries) LockBudget(ctx context.Context, arg LockBudgetParams) error {
+	_, err := q.db.ExecContext(ctx, lockBudget, arg.WorkspaceID, arg.Subject)
+	return err
+}
+
+const reserveStep = `-- name: ReserveStep :execrows
+UPDATE steps SET reserved = $1, reserved_day = $2, reserved_attempt = $3
+WHERE run_id = $4 AND path = $5 AND EXISTS (SELECT 1 FROM runs r WHERE r.id = $4 AND r.attempt = $3 AND r.place > 0)
+`
+
+type ReserveStepParams struct {
+	Reserved int64
+	Day      string
+	Attempt  int64
+	RunID    string
+	Path     string
+}
+
+func (q *Queries) ReserveStep(ctx context.Context, arg ReserveStepParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, reserveStep,
+		arg.Reserved,
+		arg.Day,
+		arg.Attempt,
+		arg.RunID,
+		arg.Path,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setStarts = `-- name: SetStarts :exec

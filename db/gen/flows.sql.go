@@ -92,7 +92,7 @@ func (q *Queries) EndSigning(ctx context.Context, arg EndSigningParams) (int64, 
 
 const findFlow = `-- name: FindFlow :one
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -103,22 +103,23 @@ type FindFlowParams struct {
 }
 
 type FindFlowRow struct {
-	ID          string
-	WorkspaceID flow.WorkspaceID
-	Name        string
-	Description string
-	Tags        string
-	Draft       string
-	Rev         int64
-	LiveVersion int64
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	CreatedAt   int64
-	UpdatedAt   int64
-	ArchivedAt  int64
-	LiveHash    string
+	ID            string
+	WorkspaceID   flow.WorkspaceID
+	Name          string
+	Description   string
+	Tags          string
+	Draft         string
+	Rev           int64
+	LiveVersion   int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	AllowUnpriced int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	ArchivedAt    int64
+	LiveHash      string
 }
 
 func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow, error) {
@@ -137,6 +138,7 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 		&i.MaxQueued,
 		&i.RunsPerDay,
 		&i.UsdPerDay,
+		&i.AllowUnpriced,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.ArchivedAt,
@@ -146,7 +148,7 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 }
 
 const findFlowLimits = `-- name: FindFlowLimits :one
-SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running AS all_running, w.max_queued AS all_queued,
+SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, f.allow_unpriced, w.max_running AS all_running, w.max_queued AS all_queued,
     w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = $1 AND f.workspace_id = $2
@@ -158,17 +160,18 @@ type FindFlowLimitsParams struct {
 }
 
 type FindFlowLimitsRow struct {
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	AllRunning  int64
-	AllQueued   int64
-	QuotaBytes  int64
-	QuotaFlows  int64
-	QuotaRuns   int64
-	LiveVersion int64
-	ArchivedAt  int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	AllowUnpriced int64
+	AllRunning    int64
+	AllQueued     int64
+	QuotaBytes    int64
+	QuotaFlows    int64
+	QuotaRuns     int64
+	LiveVersion   int64
+	ArchivedAt    int64
 }
 
 func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) (FindFlowLimitsRow, error) {
@@ -179,6 +182,7 @@ func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) 
 		&i.MaxQueued,
 		&i.RunsPerDay,
 		&i.UsdPerDay,
+		&i.AllowUnpriced,
 		&i.AllRunning,
 		&i.AllQueued,
 		&i.QuotaBytes,
@@ -235,25 +239,26 @@ func (q *Queries) FindSigning(ctx context.Context, arg FindSigningParams) (FindS
 
 const insertFlow = `-- name: InsertFlow :exec
 INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued,
-    runs_per_day, usd_per_day, signing, created_at, updated_at, archived_at)
+    runs_per_day, usd_per_day, allow_unpriced, signing, created_at, updated_at, archived_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9,
-    $10, $11, $12, $13, $13, 0)
+    $10, $11, $12, $13, $14, $14, 0)
 `
 
 type InsertFlowParams struct {
-	ID          string
-	WorkspaceID flow.WorkspaceID
-	Name        string
-	Description string
-	Tags        string
-	Draft       string
-	Rev         int64
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	Signing     []byte
-	CreatedAt   int64
+	ID            string
+	WorkspaceID   flow.WorkspaceID
+	Name          string
+	Description   string
+	Tags          string
+	Draft         string
+	Rev           int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	AllowUnpriced int64
+	Signing       []byte
+	CreatedAt     int64
 }
 
 func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
@@ -269,6 +274,7 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 		arg.MaxQueued,
 		arg.RunsPerDay,
 		arg.UsdPerDay,
+		arg.AllowUnpriced,
 		arg.Signing,
 		arg.CreatedAt,
 	)
@@ -277,7 +283,7 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 
 const listFlowHeads = `-- name: ListFlowHeads :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2
 ORDER BY f.id LIMIT $3
@@ -290,22 +296,23 @@ type ListFlowHeadsParams struct {
 }
 
 type ListFlowHeadsRow struct {
-	ID          string
-	WorkspaceID flow.WorkspaceID
-	Name        string
-	Description string
-	Tags        string
-	Draft       string
-	Rev         int64
-	LiveVersion int64
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	CreatedAt   int64
-	UpdatedAt   int64
-	ArchivedAt  int64
-	LiveHash    string
+	ID            string
+	WorkspaceID   flow.WorkspaceID
+	Name          string
+	Description   string
+	Tags          string
+	Draft         string
+	Rev           int64
+	LiveVersion   int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	AllowUnpriced int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	ArchivedAt    int64
+	LiveHash      string
 }
 
 func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([]ListFlowHeadsRow, error) {
@@ -330,6 +337,7 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 			&i.MaxQueued,
 			&i.RunsPerDay,
 			&i.UsdPerDay,
+			&i.AllowUnpriced,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
@@ -350,7 +358,7 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 
 const listFlows = `-- name: ListFlows :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2 AND f.archived_at = 0
 ORDER BY f.id LIMIT $3
@@ -363,22 +371,23 @@ type ListFlowsParams struct {
 }
 
 type ListFlowsRow struct {
-	ID          string
-	WorkspaceID flow.WorkspaceID
-	Name        string
-	Description string
-	Tags        string
-	Draft       string
-	Rev         int64
-	LiveVersion int64
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	CreatedAt   int64
-	UpdatedAt   int64
-	ArchivedAt  int64
-	LiveHash    string
+	ID            string
+	WorkspaceID   flow.WorkspaceID
+	Name          string
+	Description   string
+	Tags          string
+	Draft         string
+	Rev           int64
+	LiveVersion   int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	AllowUnpriced int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	ArchivedAt    int64
+	LiveHash      string
 }
 
 func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlowsRow, error) {
@@ -403,6 +412,7 @@ func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlo
 			&i.MaxQueued,
 			&i.RunsPerDay,
 			&i.UsdPerDay,
+			&i.AllowUnpriced,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
@@ -467,19 +477,20 @@ func (q *Queries) RestoreFlow(ctx context.Context, arg RestoreFlowParams) (int64
 }
 
 const setFlowLimits = `-- name: SetFlowLimits :execrows
-UPDATE flows SET max_running = $1, max_queued = $2, runs_per_day = $3, usd_per_day = $4,
-    updated_at = $5
-WHERE id = $6 AND workspace_id = $7
+UPDATE flows SET max_running = $1, max_queued = $2, runs_per_day = $3, usd_per_day = $4, allow_unpriced = $5,
+    updated_at = $6
+WHERE id = $7 AND workspace_id = $8
 `
 
 type SetFlowLimitsParams struct {
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	UpdatedAt   int64
-	ID          string
-	WorkspaceID flow.WorkspaceID
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	AllowUnpriced int64
+	UpdatedAt     int64
+	ID            string
+	WorkspaceID   flow.WorkspaceID
 }
 
 func (q *Queries) SetFlowLimits(ctx context.Context, arg SetFlowLimitsParams) (int64, error) {
@@ -488,6 +499,7 @@ func (q *Queries) SetFlowLimits(ctx context.Context, arg SetFlowLimitsParams) (i
 		arg.MaxQueued,
 		arg.RunsPerDay,
 		arg.UsdPerDay,
+		arg.AllowUnpriced,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.WorkspaceID,

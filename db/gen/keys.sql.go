@@ -31,7 +31,7 @@ func (q *Queries) EndPreviousKeyText(ctx context.Context, arg EndPreviousKeyText
 }
 
 const findKey = `-- name: FindKey :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE id = $1 AND workspace_id = $2
 `
 
 type FindKeyParams struct {
@@ -70,12 +70,13 @@ func (q *Queries) FindKey(ctx context.Context, arg FindKeyParams) (Key, error) {
 		&i.PreviousUsedIp,
 		&i.PreviousUses,
 		&i.WebhookSecret,
+		&i.AllowUnpriced,
 	)
 	return i, err
 }
 
 const findKeyByHash = `-- name: FindKeyByHash :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE hash = $1
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE hash = $1
 `
 
 func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
@@ -109,12 +110,13 @@ func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
 		&i.PreviousUsedIp,
 		&i.PreviousUses,
 		&i.WebhookSecret,
+		&i.AllowUnpriced,
 	)
 	return i, err
 }
 
 const findKeyByPreviousHash = `-- name: FindKeyByPreviousHash :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE previous_hash = $1
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE previous_hash = $1
 `
 
 func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, error) {
@@ -148,6 +150,7 @@ func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, 
 		&i.PreviousUsedIp,
 		&i.PreviousUses,
 		&i.WebhookSecret,
+		&i.AllowUnpriced,
 	)
 	return i, err
 }
@@ -168,10 +171,10 @@ func (q *Queries) HandOverKey(ctx context.Context, arg HandOverKeyParams) error 
 }
 
 const insertKey = `-- name: InsertKey :execrows
-INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
+INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, allow_unpriced, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, webhook_secret)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, 0, 0, '', 0, $16)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+    $15, $16, 0, 0, '', 0, $17)
 ON CONFLICT (id) DO NOTHING
 `
 
@@ -187,6 +190,7 @@ type InsertKeyParams struct {
 	Concurrency   int64
 	UsdPerDay     flow.NanoUSD
 	RunsPerDay    int64
+	AllowUnpriced int64
 	RunTrigger    string
 	CreatedBy     string
 	CreatedAt     int64
@@ -207,6 +211,7 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (int64, er
 		arg.Concurrency,
 		arg.UsdPerDay,
 		arg.RunsPerDay,
+		arg.AllowUnpriced,
 		arg.RunTrigger,
 		arg.CreatedBy,
 		arg.CreatedAt,
@@ -255,7 +260,7 @@ func (q *Queries) ListKeyMakers(ctx context.Context, workspaceID flow.WorkspaceI
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE workspace_id = $1 ORDER BY id
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([]Key, error) {
@@ -295,6 +300,7 @@ func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([
 			&i.PreviousUsedIp,
 			&i.PreviousUses,
 			&i.WebhookSecret,
+			&i.AllowUnpriced,
 		); err != nil {
 			return nil, err
 		}
@@ -310,7 +316,7 @@ func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([
 }
 
 const listKeysBy = `-- name: ListKeysBy :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE workspace_id = $1 AND created_by = $2 AND revoked_at = 0 ORDER BY id
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 AND created_by = $2 AND revoked_at = 0 ORDER BY id
 `
 
 type ListKeysByParams struct {
@@ -355,6 +361,7 @@ func (q *Queries) ListKeysBy(ctx context.Context, arg ListKeysByParams) ([]Key, 
 			&i.PreviousUsedIp,
 			&i.PreviousUses,
 			&i.WebhookSecret,
+			&i.AllowUnpriced,
 		); err != nil {
 			return nil, err
 		}
@@ -370,7 +377,7 @@ func (q *Queries) ListKeysBy(ctx context.Context, arg ListKeysByParams) ([]Key, 
 }
 
 const listKeysEnding = `-- name: ListKeysEnding :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at = 0 ORDER BY expires_at
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at = 0 ORDER BY expires_at
 `
 
 type ListKeysEndingParams struct {
@@ -415,6 +422,7 @@ func (q *Queries) ListKeysEnding(ctx context.Context, arg ListKeysEndingParams) 
 			&i.PreviousUsedIp,
 			&i.PreviousUses,
 			&i.WebhookSecret,
+			&i.AllowUnpriced,
 		); err != nil {
 			return nil, err
 		}
@@ -529,20 +537,21 @@ func (q *Queries) TouchPreviousKeyText(ctx context.Context, arg TouchPreviousKey
 
 const updateKey = `-- name: UpdateKey :execrows
 UPDATE keys SET name = $1, flows = $2, rpm = $3, concurrency = $4, usd_per_day = $5,
-    runs_per_day = $6, expires_at = $7
-WHERE id = $8 AND workspace_id = $9 AND revoked_at = 0
+    runs_per_day = $6, allow_unpriced = $7, expires_at = $8
+WHERE id = $9 AND workspace_id = $10 AND revoked_at = 0
 `
 
 type UpdateKeyParams struct {
-	Name        string
-	Flows       string
-	Rpm         int64
-	Concurrency int64
-	UsdPerDay   flow.NanoUSD
-	RunsPerDay  int64
-	ExpiresAt   int64
-	ID          string
-	WorkspaceID flow.WorkspaceID
+	Name          string
+	Flows         string
+	Rpm           int64
+	Concurrency   int64
+	UsdPerDay     flow.NanoUSD
+	RunsPerDay    int64
+	AllowUnpriced int64
+	ExpiresAt     int64
+	ID            string
+	WorkspaceID   flow.WorkspaceID
 }
 
 func (q *Queries) UpdateKey(ctx context.Context, arg UpdateKeyParams) (int64, error) {
@@ -553,6 +562,7 @@ func (q *Queries) UpdateKey(ctx context.Context, arg UpdateKeyParams) (int64, er
 		arg.Concurrency,
 		arg.UsdPerDay,
 		arg.RunsPerDay,
+		arg.AllowUnpriced,
 		arg.ExpiresAt,
 		arg.ID,
 		arg.WorkspaceID,

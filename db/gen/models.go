@@ -181,6 +181,7 @@ type Key struct {
 	PreviousUsedIp string
 	PreviousUses   int64
 	WebhookSecret  []byte
+	AllowUnpriced  int64
 }
 
 type Pin struct {
@@ -245,6 +246,9 @@ type Run struct {
 	BusyCrashes     int64
 	TrialSize       int64
 	Guilt           int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
 }
 
 type Session struct {
@@ -260,29 +264,35 @@ type Session struct {
 }
 
 type Step struct {
-	RunID        string
-	Path         string
-	WorkspaceID  flow.WorkspaceID
-	Node         string
-	Kind         string
-	State        string
-	Attempt      int64
-	Failures     int64
-	NodeHash     string
-	InputHash    string
-	InputTokens  int64
-	OutputTokens int64
-	CostNanoUsd  flow.NanoUSD
-	Seq          int64
-	OutputSeq    int64
-	StartedAt    int64
-	EndedAt      int64
-	WaitUntil    int64
-	Error        string
-	Saved        string
-	Input        string
-	Outputs      string
-	Attempts     string
+	RunID           string
+	Path            string
+	WorkspaceID     flow.WorkspaceID
+	Node            string
+	Kind            string
+	State           string
+	Attempt         int64
+	Failures        int64
+	NodeHash        string
+	InputHash       string
+	InputTokens     int64
+	OutputTokens    int64
+	CostNanoUsd     flow.NanoUSD
+	Seq             int64
+	OutputSeq       int64
+	StartedAt       int64
+	EndedAt         int64
+	WaitUntil       int64
+	Error           string
+	Saved           string
+	Input           string
+	Outputs         string
+	Attempts        string
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
+	Reserved        int64
+	ReservedDay     string
+	ReservedAttempt int64
 }
 
 type Throttle struct {
@@ -292,22 +302,25 @@ type Throttle struct {
 	UntilAt  int64
 }
 
-type UsageAll struct {
-	WorkspaceID  flow.WorkspaceID
-	Day          string
-	KeyID        string
-	FlowID       string
-	Model        string
-	Bucket       int64
-	Runs         int64
-	Succeeded    int64
-	Failed       int64
-	Canceled     int64
-	Steps        int64
-	InputTokens  int64
-	OutputTokens int64
-	CostNanoUsd  flow.NanoUSD
-	Duration     int64
+type UsageFull struct {
+	WorkspaceID     flow.WorkspaceID
+	Day             string
+	KeyID           string
+	FlowID          string
+	Model           string
+	Bucket          int64
+	Runs            int64
+	Succeeded       int64
+	Failed          int64
+	Canceled        int64
+	Steps           int64
+	InputTokens     int64
+	OutputTokens    int64
+	CostNanoUsd     flow.NanoUSD
+	Duration        int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
 }
 
 type User struct {

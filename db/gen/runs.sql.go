@@ -13,7 +13,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1, busy = 1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps
 `
 
 type ClaimRunParams struct {
@@ -70,12 +70,15 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.BusyCrashes,
 		&i.TrialSize,
 		&i.Guilt,
+		&i.CachedTokens,
+		&i.ReasoningTokens,
+		&i.UnpricedSteps,
 	)
 	return i, err
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
 
 type FindHeldRunParams struct {
@@ -131,6 +134,9 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 		&i.BusyCrashes,
 		&i.TrialSize,
 		&i.Guilt,
+		&i.CachedTokens,
+		&i.ReasoningTokens,
+		&i.UnpricedSteps,
 	)
 	return i, err
 }
@@ -170,7 +176,7 @@ func (q *Queries) FindReleased(ctx context.Context, id string) (FindReleasedRow,
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 `
 
@@ -228,6 +234,9 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 		&i.BusyCrashes,
 		&i.TrialSize,
 		&i.Guilt,
+		&i.CachedTokens,
+		&i.ReasoningTokens,
+		&i.UnpricedSteps,
 	)
 	return i, err
 }
@@ -451,39 +460,43 @@ func (q *Queries) SetCancel(ctx context.Context, arg SetCancelParams) (int64, er
 const updateRun = `-- name: UpdateRun :execrows
 UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     input_tokens = $5, output_tokens = $6, cost_nano_usd = $7,
-    progress_done = $8, progress_total = $9, seq = $10, run_seq = $11,
-    started_at = $12, ended_at = $13, expires_at = $14, deadline_at = $15,
-    waiting_since = $16, busy = $17,
-    crashes = crashes * $18, busy_crashes = busy_crashes * $18, guilt = guilt * $18,
-    trial_size = trial_size * $19,
-    writes = CASE WHEN $20 = 0 THEN writes ELSE $20 END
-WHERE id = $21 AND workspace_id = $22 AND attempt = $23 AND place > 0 AND ($20 = 0 OR writes = $24- 1)
+    cached_tokens = $8, reasoning_tokens = $9, unpriced_steps = $10,
+    progress_done = $11, progress_total = $12, seq = $13, run_seq = $14,
+    started_at = $15, ended_at = $16, expires_at = $17, deadline_at = $18,
+    waiting_since = $19, busy = $20,
+    crashes = crashes * $21, busy_crashes = busy_crashes * $21, guilt = guilt * $21,
+    trial_size = trial_size * $22,
+    writes = CASE WHEN $23 = 0 THEN writes ELSE $23 END
+WHERE id = $24 AND workspace_id = $25 AND attempt = $26 AND place > 0 AND ($23 = 0 OR writes = $27- 1)
 `
 
 type UpdateRunParams struct {
-	State         string
-	Place         int64
-	Outputs       string
-	Error         string
-	InputTokens   int64
-	OutputTokens  int64
-	CostNanoUsd   flow.NanoUSD
-	ProgressDone  int64
-	ProgressTotal int64
-	Seq           int64
-	RunSeq        int64
-	StartedAt     int64
-	EndedAt       int64
-	ExpiresAt     int64
-	DeadlineAt    int64
-	WaitingSince  int64
-	Busy          int64
-	KeepCrashes   int64
-	KeepTrial     int64
-	Writes        int64
-	ID            string
-	WorkspaceID   flow.WorkspaceID
-	Attempt       int64
+	State           string
+	Place           int64
+	Outputs         string
+	Error           string
+	InputTokens     int64
+	OutputTokens    int64
+	CostNanoUsd     flow.NanoUSD
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
+	ProgressDone    int64
+	ProgressTotal   int64
+	Seq             int64
+	RunSeq          int64
+	StartedAt       int64
+	EndedAt         int64
+	ExpiresAt       int64
+	DeadlineAt      int64
+	WaitingSince    int64
+	Busy            int64
+	KeepCrashes     int64
+	KeepTrial       int64
+	Writes          int64
+	ID              string
+	WorkspaceID     flow.WorkspaceID
+	Attempt         int64
 }
 
 func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, error) {
@@ -495,6 +508,9 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, er
 		arg.InputTokens,
 		arg.OutputTokens,
 		arg.CostNanoUsd,
+		arg.CachedTokens,
+		arg.ReasoningTokens,
+		arg.UnpricedSteps,
 		arg.ProgressDone,
 		arg.ProgressTotal,
 		arg.Seq,

@@ -36,7 +36,7 @@ func (q *Queries) DeleteSteps(ctx context.Context, runID string) error {
 }
 
 const listSteps = `-- name: ListSteps :many
-SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts FROM steps WHERE run_id = $1 AND workspace_id = $2
+SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts, cached_tokens, reasoning_tokens, unpriced_steps, reserved, reserved_day, reserved_attempt FROM steps WHERE run_id = $1 AND workspace_id = $2
 `
 
 type ListStepsParams struct {
@@ -77,6 +77,12 @@ func (q *Queries) ListSteps(ctx context.Context, arg ListStepsParams) ([]Step, e
 			&i.Input,
 			&i.Outputs,
 			&i.Attempts,
+			&i.CachedTokens,
+			&i.ReasoningTokens,
+			&i.UnpricedSteps,
+			&i.Reserved,
+			&i.ReservedDay,
+			&i.ReservedAttempt,
 		); err != nil {
 			return nil, err
 		}

@@ -13,33 +13,38 @@ import (
 
 const addUsage = `-- name: AddUsage :exec
 INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps,
-    input_tokens, output_tokens, cost_nano_usd, duration)
+    input_tokens, output_tokens, cost_nano_usd, duration, cached_tokens, reasoning_tokens, unpriced_steps)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-    $12, $13, $14, $15)
+    $12, $13, $14, $15, $16, $17, $18)
 ON CONFLICT (workspace_id, day, key_id, flow_id, model, bucket) DO UPDATE
 SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded + excluded.succeeded,
     failed = usage_daily.failed + excluded.failed, canceled = usage_daily.canceled + excluded.canceled,
     steps = usage_daily.steps + excluded.steps, input_tokens = usage_daily.input_tokens + excluded.input_tokens,
     output_tokens = usage_daily.output_tokens + excluded.output_tokens,
-    cost_nano_usd = usage_daily.cost_nano_usd + excluded.cost_nano_usd, duration = usage_daily.duration + excluded.duration
+    cost_nano_usd = usage_daily.cost_nano_usd + excluded.cost_nano_usd, duration = usage_daily.duration + excluded.duration,
+    cached_tokens = usage_daily.cached_tokens + excluded.cached_tokens, reasoning_tokens = usage_daily.reasoning_tokens + excluded.reasoning_tokens,
+    unpriced_steps = usage_daily.unpriced_steps + excluded.unpriced_steps
 `
 
 type AddUsageParams struct {
-	WorkspaceID  flow.WorkspaceID
-	Day          string
-	KeyID        string
-	FlowID       string
-	Model        string
-	Bucket       int64
-	Runs         int64
-	Succeeded    int64
-	Failed       int64
-	Canceled     int64
-	Steps        int64
-	InputTokens  int64
-	OutputTokens int64
-	CostNanoUsd  flow.NanoUSD
-	Duration     int64
+	WorkspaceID     flow.WorkspaceID
+	Day             string
+	KeyID           string
+	FlowID          string
+	Model           string
+	Bucket          int64
+	Runs            int64
+	Succeeded       int64
+	Failed          int64
+	Canceled        int64
+	Steps           int64
+	InputTokens     int64
+	OutputTokens    int64
+	CostNanoUsd     flow.NanoUSD
+	Duration        int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
 }
 
 func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
@@ -59,6 +64,9 @@ func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
 		arg.OutputTokens,
 		arg.CostNanoUsd,
 		arg.Duration,
+		arg.CachedTokens,
+		arg.ReasoningTokens,
+		arg.UnpricedSteps,
 	)
 	return err
 }
@@ -82,7 +90,7 @@ func (q *Queries) KeySpent(ctx context.Context, arg KeySpentParams) (int64, erro
 }
 
 const listUsage = `-- name: ListUsage :many
-SELECT workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration FROM usage_all
+SELECT workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration, cached_tokens, reasoning_tokens, unpriced_steps FROM usage_full
 WHERE workspace_id = $1 AND day >= $2 AND day <= $3
 ORDER BY day, key_id, flow_id, model, bucket
 `
@@ -93,15 +101,15 @@ type ListUsageParams struct {
 	ToDay       string
 }
 
-func (q *Queries) ListUsage(ctx context.Context, arg ListUsageParams) ([]UsageAll, error) {
+func (q *Queries) ListUsage(ctx context.Context, arg ListUsageParams) ([]UsageFull, error) {
 	rows, err := q.db.QueryContext(ctx, listUsage, arg.WorkspaceID, arg.FromDay, arg.ToDay)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []UsageAll
+	var items []UsageFull
 	for rows.Next() {
-		var i UsageAll
+		var i UsageFull
 		if err := rows.Scan(
 			&i.WorkspaceID,
 			&i.Day,
@@ -118,6 +126,9 @@ func (q *Queries) ListUsage(ctx context.Context, arg ListUsageParams) ([]UsageAl
 			&i.OutputTokens,
 			&i.CostNanoUsd,
 			&i.Duration,
+			&i.CachedTokens,
+			&i.ReasoningTokens,
+			&i.UnpricedSteps,
 		); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,33 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
 WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND day = @day;
 
 -- name: FindSpendingLimits :one
-SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name
+SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
+    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced
 FROM flows f LEFT JOIN keys k ON k.id = @key_id AND k.workspace_id = f.workspace_id
 WHERE f.id = @flow_id AND f.workspace_id = @workspace_id;
+
+-- Reservations against one budget wait here for each other.
+-- name: LockBudget :exec
+INSERT INTO budget_locks (workspace_id, subject, turns) VALUES (@workspace_id, @subject, 1)
+ON CONFLICT (workspace_id, subject) DO UPDATE SET turns = budget_locks.turns + 1;
+
+-- What a flow has spent on a day, and what other steps reserve of it: in one
+-- statement, since a step that ends turns the one into the other.
+-- name: FindFlowReserved :one
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
+    WHERE s.workspace_id = @workspace_id AND s.reserved_day = @day AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.flow_id = @flow_id AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved
+FROM usage_all WHERE workspace_id = @workspace_id AND day = @day AND flow_id = @flow_id;
+
+-- FindFlowReserved for a key.
+-- name: FindKeyReserved :one
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
+    WHERE s.workspace_id = @workspace_id AND s.reserved_day = @day AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id = @key_id AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved
+FROM usage_all WHERE workspace_id = @workspace_id AND day = @day AND key_id = @key_id;
+
+-- name: ReserveStep :execrows
+UPDATE steps SET reserved = @reserved, reserved_day = @day, reserved_attempt = @attempt
+WHERE run_id = @run_id AND path = @path AND EXISTS (SELECT 1 FROM runs r WHERE r.id = @run_id AND r.attempt = @attempt AND r.place > 0);

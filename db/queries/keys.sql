@@ -1,7 +1,7 @@
 -- name: InsertKey :execrows
-INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
+INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, allow_unpriced, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, webhook_secret)
-VALUES (@id, @workspace_id, @name, @prefix, @hash, @scopes, @flows, @rpm, @concurrency, @usd_per_day, @runs_per_day, @run_trigger, @created_by,
+VALUES (@id, @workspace_id, @name, @prefix, @hash, @scopes, @flows, @rpm, @concurrency, @usd_per_day, @runs_per_day, @allow_unpriced, @run_trigger, @created_by,
     @created_at, @expires_at, 0, 0, '', 0, @webhook_secret)
 ON CONFLICT (id) DO NOTHING;
 
@@ -29,7 +29,7 @@ UPDATE keys SET created_by = @created_by WHERE id = @id AND workspace_id = @work
 
 -- name: UpdateKey :execrows
 UPDATE keys SET name = @name, flows = @flows, rpm = @rpm, concurrency = @concurrency, usd_per_day = @usd_per_day,
-    runs_per_day = @runs_per_day, expires_at = @expires_at
+    runs_per_day = @runs_per_day, allow_unpriced = @allow_unpriced, expires_at = @expires_at
 WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0;
 
 -- name: RollKey :execrows

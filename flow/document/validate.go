@@ -187,7 +187,8 @@ func convertible(from, to flow.Type) bool {
 		return true
 	}
 	scalar := func(t flow.Type) bool { return t == flow.TypeNumber || t == flow.TypeBoolean }
-	return from == flow.TypeText && scalar(to) || scalar(from) && to == flow.TypeText
+	address := from == flow.TypeText && to == flow.TypeFile // a URL is fetched
+	return address || from == flow.TypeText && scalar(to) || scalar(from) && to == flow.TypeText
 }
 
 // typeWords names a value of each type that can fail to fit.
@@ -204,8 +205,6 @@ func (v *validator) mismatch(i int, from, to flow.Type) {
 	switch {
 	case from == flow.TypeFile && to == flow.TypeText:
 		advice = "Add a Document node?"
-	case from == flow.TypeText && to == flow.TypeFile:
-		advice = "Add a File node?"
 	}
 	v.add(flow.Pointer("edges", i), "wrong_type", "", "type mismatch: %s outputs %s, %s needs %s. %s",
 		v.titles[v.nodes[source]], typeWords[from], v.titles[v.nodes[target]], typeWords[to], advice)

@@ -21,8 +21,9 @@ type purse struct {
 	asked []string
 }
 
-// CheckSpending is the BudgetStore: it looks at what is on disk alone.
-func (p *purse) CheckSpending(_ context.Context, _ flow.WorkspaceID, _ string, keyID string) error {
+// ReserveSpending is the BudgetStore: it looks at what is on disk alone.
+func (p *purse) ReserveSpending(_ context.Context, r flow.Reservation) error {
+	keyID := r.KeyID
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	p.asked = append(p.asked, keyID)

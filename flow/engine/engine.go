@@ -34,6 +34,7 @@ type Engine struct {
 	Files   flow.FileStore
 	Prices  flow.PriceStore
 	Budgets flow.BudgetStore // nil if there are no budgets
+	Fetcher flow.Fetcher     // nil if files cannot be given by URL
 	// Emit is told of text that a step passes on while it works.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time
@@ -252,10 +253,13 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 			err = flow.Errorf(flow.CodeInternal, "The node kind %s has a fault. The log has the details.", n.Kind)
 		}
 	}()
-	ctx, done := c.track(flow.OutlastOutages(ctx), n)
+	ctx, done := c.track(flow.OutlastOutages(ctx), a.Node)
 	defer done()
 	secrets, spoken := c.bindCapabilities(ctx, a)
 	if err = c.checkBudget(ctx, n, a.In); err == nil {
+		err = c.fetchArrived(ctx, n, a.In)
+	}
+	if err == nil {
 		out, err = n.kind.Run(ctx, a.In)
 	}
 	if err == nil {
@@ -281,8 +285,8 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 // track marks the run busy while a step works in this process: an inline or
 // compute step throughout, an outside step once a response arrives. A step that
 // waits for a response cannot crash the process.
-func (c *execution) track(ctx context.Context, n *graphNode) (_ context.Context, done func()) {
-	if n.kind.Class != flow.Outside {
+func (c *execution) track(ctx context.Context, node int) (_ context.Context, done func()) {
+	if c.plan.nodes[node].class != flow.Outside {
 		c.mark.Enter()
 		return ctx, c.mark.Leave
 	}

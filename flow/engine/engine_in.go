@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,72 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		}
 		return f.Value(), nil
 	}
+	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
+		return c.fetchFile(ctx, in, place, f, accepts)
+	}
 	return secrets, v.end
+}
+
+// fetchFile stores the file at an address with the run. An earlier attempt may have
+// stored it, even if it crashed before its result was recorded; then its ID exists.
+func (c *execution) fetchFile(ctx context.Context, in *flow.In, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
+	if c.Fetcher == nil {
+		return nil, errors.New("the engine has no way to fetch files")
+	}
+	id := flow.FetchedFileID(in.Key, place)
+	if stored, err := c.storedFile(ctx, in.WorkspaceID, id); stored != nil || err != nil {
+		return stored, err
+	}
+	var value map[string]any
+	err := c.Fetcher.FetchFile(ctx, f, accepts, func(name, mime string, content io.Reader) error {
+		stored, err := c.Files.SaveFile(ctx, flow.NewFile{ID: id, WorkspaceID: in.WorkspaceID, RunID: in.RunID, Name: name, MIME: mime, Refusable: true}, content)
+		if err == nil {
+			value = stored.Value()
+		}
+		return err
+	})
+	if err != nil && flow.AsError(err).Code == flow.CodeInternal { // the attempt before may have stored it meanwhile
+		if stored, again := c.storedFile(ctx, in.WorkspaceID, id); stored != nil && again == nil {
+			return stored, nil
+		}
+	}
+	return value, err
+}
+
+// storedFile returns the value of a file, or nil if it does not exist.
+func (c *execution) storedFile(ctx context.Context, ws flow.WorkspaceID, id string) (map[string]any, error) {
+	f, content, err := c.Files.OpenFile(ctx, ws, id)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the fetched file %s: %w", id, err)
+	}
+	_ = content.Close() // nothing was read
+	return f.Value(), nil
+}
+
+// fetchArrived replaces the addresses that came by edges to ports of type file by
+// stored files, before the node runs.
+func (c *execution) fetchArrived(ctx context.Context, n *graphNode, in *flow.In) error {
+	for _, port := range flow.SortedNames(in.Ports) {
+		if n.port(port).Type != flow.TypeFile {
+			continue
+		}
+		f, isRemote := flow.RemoteFileOf(in.Ports[port])
+		if !isRemote {
+			continue
+		}
+		value, err := in.FetchFile(ctx, port, f, nil)
+		if err != nil {
+			return flow.InField(err, n.ID+"."+port)
+		}
+		in.Ports[port] = value
+		if field := n.kind.Field(port); field != nil && !field.Typed {
+			in.Config[port] = value
+		}
+	}
+	return nil
 }
 
 // checkBudget refuses to begin a step that may cost money once a budget of the run
@@ -86,14 +152,51 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
 		return nil
 	}
-	if _, paid := n.kind.Charge(in.Config); !paid {
+	charge, paid := n.kind.Charge(in.Config)
+	if !paid {
 		return nil
 	}
-	err := c.Budgets.CheckSpending(ctx, in.WorkspaceID, in.FlowID, c.plan.run.KeyID)
-	if err != nil && flow.AsError(err).Code != flow.CodeBudgetExceeded {
-		err = fmt.Errorf("check the budgets: %w", err)
+	r := flow.Reservation{
+		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, RunID: in.RunID, Path: in.Path, Attempt: c.plan.run.Attempt,
 	}
-	return err
+	price, known, err := charge.Price(ctx, c.Prices, in.WorkspaceID)
+	if err != nil {
+		return fmt.Errorf("find the price of %s: %w", charge.Model, err)
+	}
+	if known {
+		r.Amount = price.Cost(charge.Use, charge.Seconds)
+	} else if !charge.Reported {
+		r.Unpriced = cmp.Or(charge.Model, "the model")
+	}
+	return c.reserve(ctx, r)
+}
+
+// Running steps that reserve the rest of a budget usually cost less than they
+// reserve, so a step waits for them before it fails.
+const (
+	reservePause   = 200 * time.Millisecond
+	reserveTimeout = 10 * time.Second
+)
+
+// reserve reserves what a step may cost.
+func (c *execution) reserve(ctx context.Context, r flow.Reservation) error {
+	for waited := time.Duration(0); ; waited += reservePause {
+		err := c.Budgets.ReserveSpending(ctx, r)
+		switch {
+		case errors.Is(err, flow.ErrBudgetReserved) && waited >= reserveTimeout:
+			return flow.Errorf(flow.CodeBudgetExceeded, "Running steps may need the rest of the budget for today. Start the run again when they have ended, or have the budget raised.")
+		case errors.Is(err, flow.ErrBudgetReserved):
+		case err != nil && flow.AsError(err).Code == flow.CodeInternal:
+			return fmt.Errorf("check the budgets: %w", err)
+		default:
+			return err
+		}
+		select {
+		case <-time.After(reservePause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // errUncertainSave tells a step that the write of its state was answered with an
@@ -129,7 +232,7 @@ func (n *graphNode) deliveriesMayName(list []flow.NewDelivery) error {
 // know whether the next worker will find it.
 func (c *execution) save(ctx context.Context, node int, state any) error {
 	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
-	if err == nil && c.plan.g.nodes[node].kind.Class == flow.Inline {
+	if err == nil && c.plan.nodes[node].class == flow.Inline {
 		err = errors.New("inline work runs on the goroutine that would have to record it")
 	}
 	if err != nil {

@@ -22,6 +22,7 @@ type Graph struct {
 type graphNode struct {
 	*flow.Node
 	kind      *flow.Kind
+	input     *flow.Input // of an input node
 	ports     map[string]flow.Port
 	templates map[string]any // field name to its config value with parsed templates
 	hash      string         // of kind and config: what decides the result
@@ -65,6 +66,10 @@ func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 			Node: n, kind: k, ports: flow.PortsByName(flow.InputPorts(n, k)), templates: parseTemplates(n, k),
 			hash: flow.Hash(flow.EncodeJSON([]any{n.Kind, n.Config})), secrets: flow.CredentialsIn(n.Config),
 		})
+		if k.Role == flow.RoleInput {
+			in := flow.ReadInput(n)
+			g.nodes[len(g.nodes)-1].input = &in
+		}
 	}
 	for _, e := range d.Edges {
 		from, fromPort := e.Source()

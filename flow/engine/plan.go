@@ -76,6 +76,7 @@ type Plan struct {
 type planNode struct {
 	step    flow.Step
 	in      *flow.In // what it was started with, while it is to be started
+	class   flow.Class
 	edges   []edgeState
 	waits   int // edges not decided yet
 	decided bool
@@ -117,6 +118,10 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 		p.nodes[i].step = flow.Step{Path: n.ID, Node: n.ID, Kind: n.Kind, State: flow.StepPending, NodeHash: n.hash}
 		p.nodes[i].edges, edges = edges[:len(n.in):len(n.in)], edges[len(n.in):]
 		p.nodes[i].waits = len(n.in)
+		p.nodes[i].class = n.kind.Class
+		if n.input != nil && len(n.input.RemoteFiles(run.Inputs[n.input.Name])) > 0 {
+			p.nodes[i].class = flow.Outside // the step fetches the files
+		}
 		if s, ok := recorded[n.ID]; ok {
 			p.restore(i, s)
 		}
@@ -420,7 +425,7 @@ func (p *Plan) nextTimer() time.Time {
 }
 
 func (p *Plan) enqueue(i int) {
-	if p.g.nodes[i].kind.Class == flow.Inline {
+	if p.nodes[i].class == flow.Inline {
 		p.inline = append(p.inline, i)
 	} else {
 		p.ready = append(p.ready, i)

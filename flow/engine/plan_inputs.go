@@ -109,6 +109,10 @@ func (n *graphNode) arrive(in *flow.In, e graphEdge, value any) *flow.Error {
 		}
 		return nil
 	}
+	if _, isRemote := flow.RemoteFileOf(value); isRemote && port.Type == flow.TypeFile {
+		in.Ports[e.toPort] = value // the step fetches it
+		return nil
+	}
 	v, err := flow.Coerce(value, port.Type)
 	if err != nil {
 		return &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("%s.%s: %v.", n.ID, e.toPort, err)}
@@ -182,6 +186,11 @@ func (n *graphNode) shown(in *flow.In) map[string]any {
 		f := &n.kind.Fields[i]
 		if v, ok := in.Config[f.Name]; ok && (!f.Typed || f.Type == flow.FieldModel) { // usage is counted by model
 			m[f.Name] = f.Redact(v)
+		}
+	}
+	for name, v := range m {
+		if n.input != nil && n.input.TakesFiles() || n.port(name).Type == flow.TypeFile {
+			m[name] = flow.ShownFiles(v)
 		}
 	}
 	return m

@@ -12,8 +12,11 @@ import (
 func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	n := &p.nodes[i]
 	n.in = nil
-	if n.active = false; p.g.nodes[i].kind.Class != flow.Inline {
+	if n.active = false; n.class != flow.Inline {
 		p.running--
+	}
+	if n.step.Usage.UnpricedSteps > 0 {
+		out.Usage.UnpricedSteps = 0 // an attempt before has counted the step
 	}
 	n.step.Usage = n.step.Usage.Add(out.Usage)
 	p.run.Usage = p.run.Usage.Add(out.Usage)
@@ -140,7 +143,7 @@ func (p *Plan) end(i int, state flow.StepState, outputs map[string]any, now time
 	if v, ok := outputs["value"]; ok && n.kind.Role == flow.RoleOutput {
 		p.run.Outputs[flow.NameOf(n.Node)] = v
 	}
-	if n.kind.Class == flow.Outside && state != flow.StepReused {
+	if p.nodes[i].class == flow.Outside && state != flow.StepReused {
 		p.durable = true
 		p.settling = append(p.settling, i) // dependents start once this is on disk
 		return

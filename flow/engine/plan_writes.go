@@ -46,7 +46,7 @@ func (p *Plan) busy() bool {
 		return len(p.settling) > 0
 	}
 	for i := range p.nodes {
-		if p.g.nodes[i].kind.Class == flow.Compute && p.nodes[i].in != nil {
+		if p.nodes[i].class == flow.Compute && p.nodes[i].in != nil {
 			return true
 		}
 	}

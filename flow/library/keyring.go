@@ -64,6 +64,7 @@ func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	before := *k
 	k.Name, k.Flows, k.ExpiresAt = wanted.Name, wanted.Flows, wanted.ExpiresAt
 	k.RPM, k.Concurrency, k.RunsPerDay, k.USDPerDay = wanted.RPM, wanted.Concurrency, wanted.RunsPerDay, wanted.USDPerDay
+	k.AllowUnpriced = wanted.AllowUnpriced
 	if err := r.checkChange(ctx, &before, k); err != nil {
 		return nil, err
 	}

@@ -23,12 +23,13 @@ type flowObject struct {
 
 // flowLimits are the limits of a flow. Those of the key or the server may be lower.
 type flowLimits struct {
-	MaxRunning *int64  `json:"max_running" doc:"Concurrent runs; more wait in the queue. Null: no limit for this flow."`
-	MaxQueued  *int64  `json:"max_queued" doc:"Queued runs; further starts are rejected. Null: no limit for this flow."`
-	RunsPerDay *int64  `json:"runs_per_day" doc:"Runs per UTC day; further starts are rejected with 402. Null: no limit."`
-	USDPerDay  *string `json:"usd_per_day" doc:"Cost of all runs per UTC day in dollars, as a decimal number; further starts are rejected with 402. Null: no limit."`
-	TimeoutS   int64   `json:"timeout_s" doc:"Default time limit of a run in seconds."`
-	BodyBytes  int64   `json:"body_bytes" doc:"Maximum size of the body of a start in bytes."`
+	MaxRunning    *int64  `json:"max_running" doc:"Concurrent runs; more wait in the queue. Null: no limit for this flow."`
+	MaxQueued     *int64  `json:"max_queued" doc:"Queued runs; further starts are rejected. Null: no limit for this flow."`
+	RunsPerDay    *int64  `json:"runs_per_day" doc:"Runs per UTC day; further starts are rejected with 402. Null: no limit."`
+	AllowUnpriced bool    `json:"allow_unpriced" doc:"Whether runs may use models without a price although usd_per_day is set."`
+	USDPerDay     *string `json:"usd_per_day" doc:"Cost of all runs per UTC day in dollars, as a decimal number; further starts are rejected with 402. Null: no limit."`
+	TimeoutS      int64   `json:"timeout_s" doc:"Default time limit of a run in seconds."`
+	BodyBytes     int64   `json:"body_bytes" doc:"Maximum size of the body of a start in bytes."`
 }
 
 // flowURLs are absolute links to what belongs to a flow.
@@ -121,7 +122,7 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	o := flowObject{
 		FlowID: f.ID, Name: f.Name, Description: f.Description,
-		Limits: flowLimits{orNull(f.MaxRunning), orNull(f.MaxQueued), orNull(f.RunsPerDay), usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
+		Limits: flowLimits{orNull(f.MaxRunning), orNull(f.MaxQueued), orNull(f.RunsPerDay), f.AllowUnpriced, usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
 		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID},
 	}
 	if f.LiveVersion == 0 {

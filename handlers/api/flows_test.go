@@ -26,7 +26,7 @@ func TestShowFlow(t *testing.T) {
 			},
 		},
 		"outputs": map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"answer": map[string]any{}}},
-		"limits":  map[string]any{"max_running": nil, "max_queued": 50, "runs_per_day": 100, "usd_per_day": "2.5", "timeout_s": 3600, "body_bytes": 1 << 20},
+		"limits":  map[string]any{"max_running": nil, "max_queued": 50, "runs_per_day": 100, "usd_per_day": "2.5", "allow_unpriced": false, "timeout_s": 3600, "body_bytes": 1 << 20},
 		"urls":    map[string]any{"self": self, "run": self + "/run", "runs": self + "/runs", "openapi": self + "/openapi.json", "dashboard": publicURL + "/flows/" + w.echo},
 	})
 	fresh := w.get("/v1/flow/" + w.unpublished)

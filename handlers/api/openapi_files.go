@@ -33,36 +33,52 @@ func InputsSchema(inputs []flow.Input) schema {
 	s := schema(flow.InputsSchema(inputs))
 	properties := s["properties"].(schema)
 	for i := range inputs {
-		if in := &inputs[i]; in.Type == flow.TypeFile {
+		if in := &inputs[i]; in.TakesFiles() {
 			properties[in.Name] = fileInputSchema(in, properties[in.Name].(schema))
 		}
 	}
 	return s
 }
 
-// fileInputSchema merges the schema of an input with that of a file value.
+// fileInputSchema explains the three forms of a file in the schema of an input, or
+// of the items of a list of files.
 func fileInputSchema(in *flow.Input, own schema) schema {
-	file := fileValueSchema()
+	file := own
+	if items, ok := own["items"].(schema); ok && in.Items == flow.TypeFile {
+		file = items
+	}
+	address := schema{
+		"type": "string", "format": "uri", "pattern": "^([hH][tT][tT][pP][sS]?|[dD][aA][tT][aA]):",
+		"description": "The https URL of a file, which Sluice fetches once when the run starts, or a data URL with its content in base64.",
+	}
+	file["oneOf"] = []any{fileValueSchema(), address, schema{
+		"type": "object", "required": []string{"url"}, "additionalProperties": false, "description": "A URL with a name for the stored file.",
+		"properties": schema{"url": address, "name": schema{"type": "string"}},
+	}}
+	how := "A file: uploaded with POST /v1/files, or its URL."
 	if text, ok := own["description"].(string); ok {
-		file["description"] = strings.TrimSuffix(text, ".") + ". " + file["description"].(string)
+		how = strings.TrimSuffix(text, ".") + ". " + how
 	}
-	for name, v := range own {
-		if file[name] == nil {
-			file[name] = v
-		}
+	own["description"] = how
+	if in.Type == flow.TypeFile {
+		own["examples"] = []any{fileExample(in), exampleFileURL}
 	}
-	file["examples"] = []any{fileExample(in)}
-	return file
+	return own
 }
 
-// fileExample returns the example of the input if that is a file value.
+const exampleFileURL = "https://example.com/files/cat.png"
+
+// fileExample returns the example of the input if it is a file or an address, or a
+// file.
 func fileExample(in *flow.Input) any {
-	if _, ok := flow.FileID(in.Example); ok {
+	_, isFile := flow.FileID(in.Example)
+	_, isRemote := flow.RemoteFileOf(in.Example)
+	if isFile || isRemote {
 		return in.Example
 	}
 	return schema{"file": exampleFileID}
 }
 
 func takesFiles(inputs []flow.Input) bool {
-	return slices.ContainsFunc(inputs, func(in flow.Input) bool { return in.Type == flow.TypeFile })
+	return slices.ContainsFunc(inputs, func(in flow.Input) bool { return in.TakesFiles() })
 }

@@ -59,6 +59,8 @@ func startSchema(inputs schema, list []flow.Input) schema {
 		switch in := &list[i]; {
 		case in.Type == flow.TypeFile:
 			example[in.Name] = fileExample(in)
+		case in.TakesFiles() && in.Required && !in.HasExample:
+			example[in.Name] = []any{exampleFileURL}
 		case in.HasExample:
 			example[in.Name] = in.Example
 		case in.Required:

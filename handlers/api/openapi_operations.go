@@ -56,7 +56,7 @@ var (
 
 	startCodes = []flow.Code{
 		flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeInputInvalid,
-		flow.CodeBudgetExceeded, flow.CodeQuotaExceeded, flow.CodeIdempotencyInProgress, flow.CodeIdempotencyMismatch, flow.CodeResultNotSaved, flow.CodeRunExpired,
+		flow.CodeBudgetExceeded, flow.CodePriceUnknown, flow.CodeQuotaExceeded, flow.CodeIdempotencyInProgress, flow.CodeIdempotencyMismatch, flow.CodeResultNotSaved, flow.CodeRunExpired,
 		flow.CodeConcurrencyLimited, flow.CodeQueueFull, flow.CodeDraining, flow.CodeStorageFull,
 	}
 	startParams  = []string{"Prefer", "Idempotency-Key", "Last-Event-ID"}

@@ -28,6 +28,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeKeyExpired:            {401, "Key expired", 0},
 	flow.CodeKeyRevoked:            {401, "Key revoked", 0},
 	flow.CodeBudgetExceeded:        {402, "Budget exceeded", 0},
+	flow.CodePriceUnknown:          {402, "Price unknown", 0},
 	flow.CodeQuotaExceeded:         {402, "Quota exceeded", 0},
 	flow.CodeScopeMissing:          {403, "Scope missing", 0},
 	flow.CodeFlowNotAllowed:        {403, "Flow not allowed", 0},

@@ -52,8 +52,12 @@ type runObject struct {
 // costObject is the JSON of a cost. It is an object so that other currencies or a
 // breakdown can be added.
 type costObject struct {
-	USD string `json:"usd" doc:"Dollars as a decimal string, so that no digit is lost."`
+	USD           string `json:"usd" doc:"Dollars as a decimal string, so that no digit is lost."`
+	UnpricedSteps int64  `json:"unpriced_steps" doc:"Steps that called a model whose price is unknown; usd lacks their cost."`
 }
+
+// costOf returns the JSON of the cost of a run or step.
+func costOf(u flow.Usage) costObject { return costObject{u.CostNanoUSD.Exact(), u.UnpricedSteps} }
 
 // runURLs are absolute links, so that a client need not build paths.
 type runURLs struct {
@@ -93,7 +97,7 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
 		CreatedAt: stamp(r.CreatedAt), StartedAt: stampOrNull(r.StartedAt), EndedAt: stampOrNull(r.EndedAt), ExpiresAt: stampOrNull(r.ExpiresAt),
-		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costObject{r.Usage.CostNanoUSD.Exact()},
+		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costOf(r.Usage),
 		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
 	}
 	if !r.Draft {

@@ -22,6 +22,7 @@ const (
 var runOptions = []flow.Input{
 	{Name: "version", Type: flow.TypeAny},
 	{Name: "webhook", Type: flow.TypeJSON},
+	{Name: "global_webhook", Type: flow.TypeJSON, Description: "Another name of webhook."},
 	{Name: "metadata", Type: flow.TypeJSON},
 	{Name: "timeout_s", Type: flow.TypeNumber, Min: new(1.0), Max: new(maxRunTimeout.Seconds())},
 	{Name: "save", Type: flow.TypeBoolean},
@@ -62,6 +63,12 @@ func readOptions(body map[string]any) (flow.RunOptions, problems) {
 	o.Version, o.Draft = p.version(values["version"], at+"/version")
 	if v := values["webhook"]; v != nil {
 		o.Webhook = p.webhook(v, at+"/webhook")
+	}
+	if v := values["global_webhook"]; v != nil {
+		if values["webhook"] != nil {
+			p.add(at+"/global_webhook", "invalid", "it is another name of webhook; leave one of them out")
+		}
+		o.Webhook = p.webhook(v, at+"/global_webhook")
 	}
 	if v := values["metadata"]; v != nil {
 		o.Metadata = p.metadata(v, at+"/metadata")

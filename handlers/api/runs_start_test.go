@@ -27,7 +27,7 @@ func TestStartRun(t *testing.T) {
 	a.wantFields(t, map[string]any{
 		"flow_id": w.held, "version": 1, "status": "queued", "started_at": nil, "ended_at": nil, "expires_at": nil,
 		"inputs": map[string]any{"gate": "g"}, "outputs": nil, "error": nil, "progress": map[string]any{"done": 0, "total": 5},
-		"usage": map[string]any{"input_tokens": 0, "output_tokens": 0}, "cost": map[string]any{"usd": "0.00"},
+		"usage": map[string]any{"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0, "reasoning_tokens": 0}, "cost": map[string]any{"usd": "0.00", "unpriced_steps": 0},
 		"draft": false, "trigger": "api", "parent_run_id": nil, "metadata": map[string]any{},
 		"urls": map[string]any{
 			"self": publicURL + self, "result": publicURL + self + "/result", "cancel": publicURL + self + "/cancel",
@@ -42,7 +42,7 @@ func TestStartRunWaits(t *testing.T) {
 	a := w.start(w.echo, `{"ticket": "Where?"}`, 200, "Prefer", "respond-async, wait=60")
 	a.wantFields(t, map[string]any{
 		"status": "succeeded", "outputs": map[string]any{"answer": "Where?"}, "inputs": map[string]any{"ticket": "Where?", "tone": "friendly", "times": 1},
-		"progress": map[string]any{"done": 5, "total": 5}, "usage": map[string]any{"input_tokens": 120, "output_tokens": 40}, "cost": map[string]any{"usd": "0.0013"},
+		"progress": map[string]any{"done": 5, "total": 5}, "usage": map[string]any{"input_tokens": 120, "output_tokens": 40, "cached_tokens": 0, "reasoning_tokens": 0}, "cost": map[string]any{"usd": "0.0013", "unpriced_steps": 0},
 	})
 	if got := a.header.Get("Preference-Applied"); got != "wait=60" {
 		t.Errorf("Preference-Applied is %q", got)

@@ -219,7 +219,7 @@ func TestListSteps(t *testing.T) {
 	}
 	(&reply{body: write}).wantFields(t, map[string]any{
 		"path": "write", "kind": "think", "state": "succeeded", "attempts": 1, "wait_until": nil, "error": nil,
-		"output": map[string]any{"value": "a"}, "usage": map[string]any{"input_tokens": 120, "output_tokens": 40}, "cost": map[string]any{"usd": "0.0013"},
+		"output": map[string]any{"value": "a"}, "usage": map[string]any{"input_tokens": 120, "output_tokens": 40, "cached_tokens": 0, "reasoning_tokens": 0}, "cost": map[string]any{"usd": "0.0013", "unpriced_steps": 0},
 	})
 	if write["started_at"] == nil || write["ended_at"] == nil || write["input"] == nil {
 		t.Errorf("step is %v", write)

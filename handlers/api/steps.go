@@ -91,6 +91,6 @@ func newStepObject(s *flow.Step) stepObject {
 	return stepObject{
 		Path: s.Path, Node: s.Node, Kind: s.Kind, State: s.State, Attempts: s.Attempt,
 		StartedAt: stampOrNull(s.StartedAt), EndedAt: stampOrNull(s.EndedAt), WaitUntil: stampOrNull(s.WaitUntil),
-		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costObject{s.Usage.CostNanoUSD.Exact()}, Error: newErrorObject(s.Error),
+		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costOf(s.Usage), Error: newErrorObject(s.Error),
 	}
 }

@@ -55,6 +55,7 @@ func (c *keyCall) readKeyFields(form *consoleview.KeyForm) {
 	form.Expiry, form.Date = sent.Get("expires"), sent.Get("date")
 	form.RPM, form.Concurrency = c.Trimmed("rpm"), c.Trimmed("concurrency")
 	form.RunsPerDay, form.USDPerDay = c.Trimmed("runs_per_day"), c.Trimmed("usd_per_day")
+	form.AllowUnpriced = c.Trimmed("allow_unpriced") != ""
 }
 
 // fillKeyForm copies the settings of a key to the form.
@@ -64,7 +65,7 @@ func fillKeyForm(form *consoleview.KeyForm, k *flow.Key) {
 		form.Expiry = consoleview.ExpiryKeep
 	}
 	form.RPM, form.Concurrency, form.RunsPerDay = countText(k.RPM), countText(k.Concurrency), countText(k.RunsPerDay)
-	form.USDPerDay = dollarsText(k.USDPerDay)
+	form.USDPerDay, form.AllowUnpriced = dollarsText(k.USDPerDay), k.AllowUnpriced
 }
 
 // parseKey returns the key that a form describes. Values that cannot be read
@@ -79,6 +80,7 @@ func (c *keyCall) parseKey(form *consoleview.KeyForm) *flow.Key {
 	k.ExpiresAt = readExpiry(form)
 	k.RPM, k.Concurrency = readLimit(form, "rpm", form.RPM), readLimit(form, "concurrency", form.Concurrency)
 	k.RunsPerDay, k.USDPerDay = readLimit(form, "runs_per_day", form.RunsPerDay), readDollars(form)
+	k.AllowUnpriced = form.AllowUnpriced
 	return k
 }
 

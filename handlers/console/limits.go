@@ -29,7 +29,7 @@ func (s *Server) limitRoutes() []route {
 func (c *call) showLimits(f *flow.Flow) error {
 	return c.limitsForm(http.StatusOK, f, consoleview.LimitsForm{
 		MaxRunning: countText(f.MaxRunning), MaxQueued: countText(f.MaxQueued),
-		RunsPerDay: countText(f.RunsPerDay), USDPerDay: dollarsText(f.USDPerDay),
+		RunsPerDay: countText(f.RunsPerDay), USDPerDay: dollarsText(f.USDPerDay), AllowUnpriced: f.AllowUnpriced,
 	})
 }
 
@@ -60,12 +60,10 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 	}
 	form.Budgets = budgetRows(budgets)
 	if f.USDPerDay > 0 {
-		prices, err := c.s.Store.ListPrices(c.Ctx(), c.WorkspaceID())
-		if err != nil {
-			return err
-		}
 		if d, _ := document.ParseDocument(f.Draft); d != nil {
-			form.Unpriced = flow.Unpriced(d.Charges(c.s.Kinds), prices)
+			if form.Unpriced, err = flow.Unpriced(c.Ctx(), d.Charges(c.s.Kinds), c.s.Prices, c.WorkspaceID()); err != nil {
+				return err
+			}
 		}
 	}
 	d, _ := document.ParseDocument(f.Draft)
@@ -125,7 +123,7 @@ func (c *call) saveAbout(f *flow.Flow) error {
 func (c *call) saveLimits(f *flow.Flow) error {
 	form := consoleview.LimitsForm{
 		MaxRunning: c.Trimmed("max_running"), MaxQueued: c.Trimmed("max_queued"),
-		RunsPerDay: c.Trimmed("runs_per_day"), USDPerDay: c.Trimmed("usd_per_day"),
+		RunsPerDay: c.Trimmed("runs_per_day"), USDPerDay: c.Trimmed("usd_per_day"), AllowUnpriced: c.Trimmed("allow_unpriced") != "",
 	}
 	limits := readLimits(&form)
 	if form.Errors = limits.Check(); len(form.Errors) > 0 {
@@ -151,7 +149,7 @@ func readLimits(form *consoleview.LimitsForm) flow.Limits {
 		}
 		return n
 	}
-	l := flow.Limits{MaxRunning: count(form.MaxRunning), MaxQueued: count(form.MaxQueued), RunsPerDay: count(form.RunsPerDay)}
+	l := flow.Limits{MaxRunning: count(form.MaxRunning), MaxQueued: count(form.MaxQueued), RunsPerDay: count(form.RunsPerDay), AllowUnpriced: form.AllowUnpriced}
 	if form.USDPerDay != "" {
 		usd, ok := flow.ParseUSD(form.USDPerDay)
 		if l.USDPerDay = usd; !ok {

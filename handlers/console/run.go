@@ -258,9 +258,31 @@ func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
 	}
 	return []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: "Took", Text: took},
-		{Title: "Tokens", Text: components.Count(int(run.Usage.InputTokens + run.Usage.OutputTokens))},
-		{Title: "Cost", Text: components.Money(run.Usage.CostNanoUSD.Micros())},
+		{Title: "Tokens", Text: tokensText(run.Usage)},
+		{Title: "Cost", Text: costText(run.Usage)},
 	}, nil
+}
+
+// costText returns a cost. It says so if the price of a model is unknown.
+func costText(u flow.Usage) string {
+	text := components.Money(u.CostNanoUSD.Micros())
+	if u.UnpricedSteps > 0 {
+		text += " + " + components.Quantity(int(u.UnpricedSteps), "unpriced step")
+	}
+	return text
+}
+
+// tokensText returns how many tokens were used, and which of them were read from a
+// cache or used for reasoning.
+func tokensText(u flow.Usage) string {
+	text := components.Count(int(u.InputTokens + u.OutputTokens))
+	if u.CachedTokens > 0 {
+		text += ", " + components.Count(int(u.CachedTokens)) + " cached"
+	}
+	if u.ReasoningTokens > 0 {
+		text += ", " + components.Count(int(u.ReasoningTokens)) + " reasoning"
+	}
+	return text
 }
 
 // startedBy returns who started a run: the name of the key or the user, else

@@ -27,6 +27,7 @@ var advice = map[flow.Code]string{
 	flow.CodeCodeFailed:          "The code of the node failed. Try it in the node with the input of this step.",
 	flow.CodeDestinationBlocked:  "The address is in a private or reserved network. An operator can allow it with SLUICE_ALLOW_PRIVATE.",
 	flow.CodeHTTPFailed:          "The server responded with an error, or not at all. Check the address and the response in the step. If the error is temporary, give the node retries.",
+	flow.CodePriceUnknown:        "Set the price of the model with 'sluice price set', or allow models without a price under Limits.",
 	flow.CodeBudgetExceeded:      "The budget of the key or the flow is used up. Raise it, or wait until it resets.",
 	flow.CodePoisoned:            "This run crashed the server several times, so it is not retried. See the server's log for the cause.",
 	flow.CodeInternal:            "This is a bug in Sluice. The server's log has the details. A rerun may work.",

@@ -236,8 +236,17 @@ func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
 	if s.Usage.InputTokens+s.Usage.OutputTokens > 0 {
 		parts = append(parts, fmt.Sprintf("%s → %s tokens", components.Count(int(s.Usage.InputTokens)), components.Count(int(s.Usage.OutputTokens))))
 	}
+	if s.Usage.CachedTokens > 0 {
+		parts = append(parts, components.Count(int(s.Usage.CachedTokens))+" cached")
+	}
+	if s.Usage.ReasoningTokens > 0 {
+		parts = append(parts, components.Count(int(s.Usage.ReasoningTokens))+" reasoning")
+	}
 	if s.Usage.CostNanoUSD > 0 {
 		parts = append(parts, components.Money(s.Usage.CostNanoUSD.Micros()))
+	}
+	if s.Usage.UnpricedSteps > 0 {
+		parts = append(parts, "price unknown")
 	}
 	return strings.Join(parts, " · ")
 }

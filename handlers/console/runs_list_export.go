@@ -39,6 +39,9 @@ type exportedRun struct {
 	InputTokens  int64     `json:"input_tokens"`
 	OutputTokens int64     `json:"output_tokens"`
 	CostUSD      string    `json:"cost_usd"`
+	Unpriced     int64     `json:"unpriced_steps"` // whose cost cost_usd lacks
+	Cached       int64     `json:"cached_tokens"`
+	Reasoning    int64     `json:"reasoning_tokens"`
 	Error        string    `json:"error,omitempty"`
 	Input        string    `json:"input,omitempty"` // what the inputs begin with
 }
@@ -138,7 +141,7 @@ func (n *runLabels) export(r *flow.RunRow) *exportedRun {
 	e := &exportedRun{
 		RunID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: n.flows[r.FlowID], Trigger: string(r.Trigger), KeyID: r.KeyID, Key: n.keys[r.KeyID],
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, TookMs: r.Took(r.EndedAt).Milliseconds(),
-		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostNanoUSD.Exact(), Error: string(r.ErrorCode), Input: r.InputSummary,
+		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostNanoUSD.Exact(), Unpriced: r.Usage.UnpricedSteps, Cached: r.Usage.CachedTokens, Reasoning: r.Usage.ReasoningTokens, Error: string(r.ErrorCode), Input: r.InputSummary,
 	}
 	if !r.Draft {
 		e.Version = &r.Version
@@ -162,7 +165,7 @@ type csvTable struct{ *csv.Writer }
 
 var csvColumns = []string{
 	"run_id", "state", "flow_id", "flow", "version", "trigger", "key_id", "key", "created_at", "started_at", "ended_at", "took_ms",
-	"input_tokens", "output_tokens", "cost_usd", "error", "input",
+	"input_tokens", "output_tokens", "cost_usd", "error", "input", "unpriced_steps", "cached_tokens", "reasoning_tokens",
 }
 
 func (t csvTable) run(r *exportedRun) error {
@@ -173,7 +176,7 @@ func (t csvTable) run(r *exportedRun) error {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	cells := []string{
 		r.RunID, r.State, r.FlowID, r.Flow, version, r.Trigger, r.KeyID, r.Key, formatTime(r.CreatedAt), formatTime(r.StartedAt), formatTime(r.EndedAt), number(r.TookMs),
-		number(r.InputTokens), number(r.OutputTokens), r.CostUSD, r.Error, r.Input,
+		number(r.InputTokens), number(r.OutputTokens), r.CostUSD, r.Error, r.Input, number(r.Unpriced), number(r.Cached), number(r.Reasoning),
 	}
 	for i := range cells {
 		cells[i] = escapeFormula(cells[i])

@@ -37,6 +37,7 @@ type Config struct {
 	Providers Providers
 	Links     *filelinks.Signer
 	Starters  []Starter
+	Prices    flow.PriceStore // of workspaces and of the price list
 	// API serves a request to the HTTP API with the given key, which need not be
 	// in the store.
 	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)

@@ -186,6 +186,7 @@ func (u *usageCount) add(d *flow.UsageDay) {
 	}
 	u.Runs, u.Succeeded, u.Failed, u.Canceled = u.Runs+d.Runs, u.Succeeded+d.Succeeded, u.Failed+d.Failed, u.Canceled+d.Canceled
 	u.InputTokens, u.OutputTokens = u.InputTokens+d.Usage.InputTokens, u.OutputTokens+d.Usage.OutputTokens
+	u.Unpriced += d.Usage.UnpricedSteps
 	u.cost += d.Usage.CostNanoUSD
 	u.took[d.Bucket] += d.Succeeded + d.Failed
 }

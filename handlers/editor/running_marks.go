@@ -55,6 +55,7 @@ var remedies = map[flow.Code]string{
 	flow.CodeCodeFailed:          "Fix the code in the node, then run from here.",
 	flow.CodeDestinationBlocked:  "An operator can allow private addresses with SLUICE_ALLOW_PRIVATE.",
 	flow.CodeHTTPFailed:          "Open the address yourself, or list the status under the codes that succeed.",
+	flow.CodePriceUnknown:        "Set the price of the model, or allow models without a price under Limits.",
 	flow.CodeBudgetExceeded:      "Raise the budget under Usage, or wait for the next period.",
 	flow.CodePoisoned:            "The log says what crashed. Change the flow before you run it again.",
 	flow.CodeInternal:            "The log has the details. If it happens again, report it with the run's ID.",

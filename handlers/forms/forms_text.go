@@ -32,6 +32,7 @@ var errFormUsedUp = &formRefusal{http.StatusTooManyRequests, "This form has reac
 // Other errors become an error page.
 var refusals = map[flow.Code]formRefusal{
 	flow.CodeBudgetExceeded:     {http.StatusPaymentRequired, "The budget of this form is used up. Try again later, or tell the person who gave you the link.", 0},
+	flow.CodePriceUnknown:       {http.StatusPaymentRequired, "This form cannot be used right now. Tell the person who gave you the link; what you typed is still here.", 0},
 	flow.CodeQuotaExceeded:      {http.StatusPaymentRequired, "This form cannot accept anything right now because its storage is full. Tell the person who gave you the link; what you typed is still here.", 0},
 	flow.CodeRateLimited:        {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
 	flow.CodeConcurrencyLimited: {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
@@ -117,7 +118,7 @@ func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
 	case "required":
 		switch {
 		case in.Type == flow.TypeFile:
-			return "Choose a file."
+			return "Choose a file or paste a URL."
 		case len(in.Enum) > 0:
 			return "Choose one."
 		}
@@ -134,8 +135,10 @@ func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
 		return "This does not match the required format."
 	case "not_found":
 		return "Choose the file again."
+	case "invalid_url":
+		return "This URL cannot be used. It must begin with https:// and be reachable by everybody."
 	case "not_allowed":
-		if in.Type == flow.TypeFile {
+		if in.TakesFiles() {
 			return "This type of file is not accepted. " + acceptText(in)
 		}
 		return "Choose one of the options."
@@ -147,7 +150,7 @@ func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
 
 var wrongTypeText = map[flow.Type]string{
 	flow.TypeNumber: "Type a number, such as 3 or 0.5.", flow.TypeBoolean: "Choose yes or no.", flow.TypeText: "Type some text.",
-	flow.TypeList: "Type one item per line, or a list as JSON.", flow.TypeJSON: "Type JSON.", flow.TypeFile: "Choose a file.",
+	flow.TypeList: "Type one item per line, or a list as JSON.", flow.TypeJSON: "Type JSON.", flow.TypeFile: "Choose a file or paste a URL.",
 }
 
 var (

@@ -27,6 +27,7 @@ type Inputs struct {
 	texts   map[string]string
 	Files   map[string]any    // values of uploaded files, by input
 	Last    map[string]string // IDs of files of an earlier run to use again, by input
+	urls    map[string]string // addresses of files, by input
 
 	ws       flow.WorkspaceID  // workspace that owns uploaded files
 	maxFile  int64             // bytes of each file; 0 means the store's limit
@@ -36,7 +37,7 @@ type Inputs struct {
 
 // NewInputs returns an empty form whose files will belong to a workspace.
 func (c *Call) NewInputs(ws flow.WorkspaceID, maxFile int64) *Inputs {
-	return &Inputs{texts: map[string]string{}, Files: map[string]any{}, Last: map[string]string{}, TooLarge: map[string]bool{}, ws: ws, maxFile: maxFile}
+	return &Inputs{texts: map[string]string{}, Files: map[string]any{}, Last: map[string]string{}, urls: map[string]string{}, TooLarge: map[string]bool{}, ws: ws, maxFile: maxFile}
 }
 
 // Parse takes the inputs from the fields of a form.
@@ -46,6 +47,8 @@ func (t *Inputs) Parse(fields map[string]string) {
 			t.texts[input] = text
 		} else if input, ok := strings.CutPrefix(name, "last."+InputPrefix); ok {
 			t.Last[input] = text
+		} else if input, ok := strings.CutPrefix(name, "url."+InputPrefix); ok {
+			t.urls[input] = strings.TrimSpace(text)
 		}
 	}
 }
@@ -138,6 +141,9 @@ func (t *Inputs) value(in *flow.Input) (v any, ok bool) {
 		if file, ok := t.Files[in.Name]; ok {
 			return file, true
 		}
+		if address := t.urls[in.Name]; address != "" {
+			return address, true
+		}
 		return t.Last[in.Name], t.Last[in.Name] != ""
 	case flow.TypeBoolean:
 		if len(in.Enum) == 0 {
@@ -205,10 +211,13 @@ func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
 		return
 	case flow.TypeFile:
 		f.Attrs["accept"] = strings.Join(in.Accept, ",")
+		f.Attrs["required"] = false // a URL is enough
+		if remote, ok := flow.RemoteFileOf(value); ok {
+			f.URL = remote.URL
+		}
 		if _, ok := flow.FileID(value); ok {
 			file := components.FileOf(value)
 			f.Last = &file
-			f.Attrs["required"] = false
 		}
 		return
 	case flow.TypeNumber:
@@ -221,7 +230,9 @@ func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
 			f.Attrs["max"] = fmt.Sprint(*in.Max)
 		}
 	case flow.TypeList:
-		if f.Help == "" {
+		if f.Help == "" && in.TakesFiles() {
+			f.Help = "One URL a line, or a list of files in JSON."
+		} else if f.Help == "" {
 			f.Help = "One item a line, or a list in JSON."
 		}
 	}

@@ -13,7 +13,12 @@ type RunField struct {
 	Example string
 	// Last is the file of the run before, kept unless another is chosen.
 	Last *FileView
+	// URL is the address of a file, given instead of an upload.
+	URL string
 }
+
+// urlLabel names the field for the address of a file.
+func (f RunField) urlLabel() string { return "URL of " + f.Label }
 
 // control is the field with what "Use example" puts into the field.
 func (f RunField) Control() Field {

@@ -119,6 +119,7 @@ type KeyForm struct {
 	// Expiry is one of the choices of expiries; Date goes with "date".
 	Expiry, Date                            string
 	RPM, Concurrency, RunsPerDay, USDPerDay string
+	AllowUnpriced                           bool
 	// Existing is the key that the form changes; nil for a new one.
 	Existing *KeyFacts
 	// Within begins the names of the fields where a page has other forms.

@@ -21,6 +21,7 @@ type FlowSettings struct {
 type LimitsForm struct {
 	FlowID, Name                                 string
 	MaxRunning, MaxQueued, RunsPerDay, USDPerDay string
+	AllowUnpriced                                bool
 	Budgets                                      []UsageBudget
 	// Unpriced are models of the flow whose cost nobody would know.
 	Unpriced []string
@@ -29,11 +30,11 @@ type LimitsForm struct {
 }
 
 func (f LimitsForm) unpriced() string {
-	them, prices := "What it costs counts as nothing, so it never uses", "a price"
-	if len(f.Unpriced) > 1 {
-		them, prices = "What they cost counts as nothing, so they never use", "prices"
+	text := "The price of " + strings.Join(f.Unpriced, ", ") + " is unknown. "
+	if f.AllowUnpriced {
+		return text + "Its cost does not count towards the dollars a day. Set it with “sluice price set”."
 	}
-	return "No price is entered for " + strings.Join(f.Unpriced, ", ") + ". " + them + " up the dollars a day. Enter " + prices + " with “sluice price set”, or limit the runs a day."
+	return text + "Starts are refused until you set it with “sluice price set” or allow models without a price."
 }
 
 // orNoLimit is for those who may only look.

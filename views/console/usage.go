@@ -44,6 +44,15 @@ type UsageSum struct {
 	Median, P95                       time.Duration
 	InputTokens, OutputTokens         int64
 	Micros                            int64 // millionths of a US dollar
+	Unpriced                          int64 // steps whose cost is unknown, which Micros lacks
+}
+
+// costValue is a cost with a plus sign if the price of a model is unknown.
+func costValue(s UsageSum) string {
+	if s.Unpriced > 0 {
+		return components.Money(s.Micros) + " + " + components.Quantity(int(s.Unpriced), "unpriced step")
+	}
+	return components.Money(s.Micros)
 }
 
 // UsagePart is the part of one flow, key or model.
@@ -192,7 +201,7 @@ func (p UsagePage) tokensChart() usageChart {
 }
 
 func (p UsagePage) costChart() usageChart {
-	c := usageChart{title: "Cost", value: components.Money(p.Total.Micros), change: change(p.Total.Micros, p.Previous.Micros), legend: [][2]string{{"", "US dollars"}}}
+	c := usageChart{title: "Cost", value: costValue(p.Total), change: change(p.Total.Micros, p.Previous.Micros), legend: [][2]string{{"", "US dollars"}}}
 	most := p.most(func(d UsageDay) int64 { return d.Micros })
 	c.top = components.Money(most)
 	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.Micros} })

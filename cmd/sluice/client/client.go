@@ -102,18 +102,22 @@ func (c *Client) InputTypes(ctx context.Context, flowID string) (map[string]flow
 	var description struct {
 		Inputs struct {
 			Properties map[string]struct {
-				Type string `json:"type"`
+				Type  string            `json:"type"`
+				OneOf []json.RawMessage `json:"oneOf"` // of a file: stored, or an address
 			} `json:"properties"`
 		} `json:"inputs"`
 	}
 	if err := json.Unmarshal(raw, &description); err != nil {
 		return nil, errNotSluice(c.Base)
 	}
-	jsonTypes := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
+	jsonTypes := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList}
 	types := map[string]flow.Type{}
 	for name, p := range description.Inputs.Properties {
 		if types[name] = jsonTypes[p.Type]; types[name] == "" {
 			types[name] = flow.TypeJSON
+		}
+		if len(p.OneOf) > 0 {
+			types[name] = flow.TypeFile
 		}
 	}
 	return types, nil

@@ -1,0 +1,136 @@
+package db_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+// atWork starts a run whose step "write" is recorded as running.
+func (w *fixture) atWork(change ...func(*flow.NewRun)) *flow.Run {
+	w.t.Helper()
+	r := w.take(w.start(change...).ID)
+	s := step("write")
+	s.State = flow.StepRunning
+	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}}))
+	return r
+}
+
+// reserve reserves an amount for the step of atWork.
+func (w *fixture) reserve(r *flow.Run, nano flow.NanoUSD) error {
+	return w.ReserveSpending(w.ctx, flow.Reservation{
+		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, RunID: r.ID, Path: "write", Attempt: r.Attempt, Amount: nano,
+	})
+}
+
+// cost ends the step of atWork with a cost.
+func (w *fixture) cost(r *flow.Run, nano flow.NanoUSD) error {
+	s := step("write")
+	s.Usage.CostNanoUSD, s.Spent.CostNanoUSD = nano, nano
+	return w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}})
+}
+
+func TestReservations(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		w.limit(flow.Limits{USDPerDay: 100})
+		first, second := w.atWork(), w.atWork()
+		w.must(w.reserve(first, 500)) // nothing is reserved, so one step may begin
+		wantReserved := func(r *flow.Run, nano flow.NanoUSD) {
+			t.Helper()
+			if err := w.reserve(r, nano); !errors.Is(err, flow.ErrBudgetReserved) {
+				t.Fatalf("got %v, want %v", err, flow.ErrBudgetReserved)
+			}
+		}
+		wantReserved(second, 1)
+		w.must(w.reserve(first, 60)) // a retry reserves again
+		w.must(w.reserve(second, 40))
+		wantReserved(w.atWork(), 1)
+		w.must(w.cost(second, 5)) // less than it reserved
+		third := w.atWork()
+		wantReserved(third, 36)
+		w.must(w.reserve(third, 35))
+		stale := *third
+		stale.Attempt--
+		if err := w.reserve(&stale, 1); !errors.Is(err, flow.ErrBudgetReserved) && !errors.Is(err, flow.ErrFenced) {
+			t.Fatalf("a stale worker reserves: %v", err)
+		}
+		w.must(w.finish(first, flow.RunFailed)) // the end of a run ends what it reserves
+		w.must(w.reserve(third, 95))
+		w.must(w.cost(third, 95))
+		wantBudget(t, w.reserve(w.atWorkAnyway(), 1), flow.Budget{FlowID: w.flow.ID, Unit: flow.BudgetUSD, Limit: 100, Used: 100})
+		w.clock.move(24 * time.Hour)
+		w.must(w.reserve(w.atWork(), 1))
+	})
+}
+
+// atWorkAnyway is atWork although the budget is used up.
+func (w *fixture) atWorkAnyway() *flow.Run {
+	w.t.Helper()
+	limits := w.flow.Limits
+	w.limit(flow.Limits{})
+	r := w.atWork()
+	w.limit(limits)
+	return r
+}
+
+func TestReservations_unknown_price(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		k, byKey := w.key(0, 100)
+		r := w.atWork(byKey)
+		reservation := flow.Reservation{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID, RunID: r.ID, Path: "write", Attempt: r.Attempt, Unpriced: "openai/x"}
+		wantCode(t, w.ReserveSpending(w.ctx, reservation), flow.CodePriceUnknown)
+		_, err := w.tryStart(byKey, func(n *flow.NewRun) { n.Prices = false })
+		if !errors.Is(err, flow.ErrPricesWanted) {
+			t.Fatalf("a start that does not know the prices: %v", err)
+		}
+		_, err = w.tryStart(byKey, func(n *flow.NewRun) { n.Unpriced = []string{"openai/x"} })
+		wantCode(t, err, flow.CodePriceUnknown)
+		w.start(func(n *flow.NewRun) { n.Prices = false }) // without a budget nobody asks
+		k.AllowUnpriced = true
+		w.must(w.UpdateKey(w.ctx, k))
+		w.must(w.ReserveSpending(w.ctx, reservation))
+		w.start(byKey, func(n *flow.NewRun) { n.Prices = false })
+	})
+}
+
+// TestReservations_in_parallel reserves for 64 runs at once. Together they overshoot
+// the budget by less than the estimate of one step.
+func TestReservations_in_parallel(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		const limit, estimate = 1000, 90
+		w.limit(flow.Limits{USDPerDay: limit})
+		runs := make([]*flow.Run, 64)
+		for i := range runs {
+			runs[i] = w.atWork()
+		}
+		var all sync.WaitGroup
+		for _, r := range runs {
+			all.Go(func() {
+				for {
+					err := w.reserve(r, estimate)
+					switch {
+					case errors.Is(err, flow.ErrBudgetReserved):
+						continue
+					case err == nil:
+						err = w.cost(r, estimate)
+					case errors.Is(err, &flow.Error{Code: flow.CodeBudgetExceeded}):
+						err = nil
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+			})
+		}
+		all.Wait()
+		list, err := w.FlowBudgets(w.ctx, w.flow)
+		w.must(err)
+		if used := list[0].Used; used < limit || used >= limit+estimate {
+			t.Errorf("%d of %d are used", used, limit)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package flow
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// RemoteFile is a file value that a caller gave by its address instead of
+// uploading it: an http or https URL, or a data URL that holds the content. A step
+// turns it into a stored file; see In.FetchFile.
+type RemoteFile struct {
+	URL  string
+	Name string // for the stored file; empty: the name from the server or the URL
+}
+
+// RemoteFileOf reads a value such as "https://example.com/cat.png",
+// "data:image/png;base64,…" or {"url": "…", "name": "cat.png"}. It reports false
+// for anything else, such as a stored file or a text that is no address. It does
+// not check that the URL is valid or may be fetched.
+func RemoteFileOf(v any) (f RemoteFile, ok bool) {
+	switch v := v.(type) {
+	case string:
+		f.URL = strings.TrimSpace(v)
+	case map[string]any:
+		for name, item := range v {
+			text, isText := item.(string)
+			switch {
+			case name == "url" && isText:
+				f.URL = strings.TrimSpace(text)
+			case name == "name" && (isText || item == nil):
+				f.Name = text
+			default:
+				return RemoteFile{}, false
+			}
+		}
+	}
+	scheme, _, found := strings.Cut(f.URL, ":")
+	switch strings.ToLower(scheme) {
+	case "http", "https", "data":
+		return f, found
+	}
+	return RemoteFile{}, false
+}
+
+// IsData reports whether the URL holds the content itself.
+func (f RemoteFile) IsData() bool { return len(f.URL) > 5 && strings.EqualFold(f.URL[:5], "data:") }
+
+// Data decodes a data URL. Only base64 is accepted, as browsers and clients write
+// files. mediaType is empty if the URL does not name one.
+func (f RemoteFile) Data() (content []byte, mediaType string, err error) {
+	bad := Errorf(CodeInputInvalid, "The data URL cannot be read. Write it like data:image/png;base64,….")
+	if !f.IsData() {
+		return nil, "", bad
+	}
+	head, data, found := strings.Cut(f.URL[len("data:"):], ",")
+	head, isBase64 := strings.CutSuffix(head, ";base64")
+	if !found || !isBase64 {
+		return nil, "", bad
+	}
+	content, err = base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return nil, "", bad
+	}
+	mediaType, _, _ = mime.ParseMediaType(head) // an empty or broken one is detected from the content
+	return content, mediaType, nil
+}
+
+// Shown is the address for lists, records of steps and logs: the query of a URL
+// may be a signature that lets anybody read the file, and the content of a data URL
+// is long.
+func (f RemoteFile) Shown() string {
+	if f.IsData() {
+		head, data, _ := strings.Cut(f.URL, ",")
+		return fmt.Sprintf("%.80s,… (%s)", head, Size(int64(base64.StdEncoding.DecodedLen(len(data)))))
+	}
+	return hideQuery(ShownURL(f.URL))
+}
+
+// hideQuery replaces the query and the fragment of a URL by an ellipsis.
+func hideQuery(address string) string {
+	if i := strings.IndexAny(address, "?#"); i >= 0 && i < len(address)-1 {
+		return address[:i+1] + "…"
+	}
+	return address
+}
+
+// ShownFiles returns the value of a file or a list of files as records show it:
+// with RemoteFile.Shown in place of addresses.
+func ShownFiles(v any) any {
+	if list, ok := v.([]any); ok {
+		shown := make([]any, len(list))
+		for i := range list {
+			shown[i] = ShownFiles(list[i])
+		}
+		return shown
+	}
+	if f, ok := RemoteFileOf(v); ok {
+		return f.Shown()
+	}
+	return v
+}
+
+// FetchedFileID derives the ID of a file that a step fetches from the step's
+// execution key and the place of the value in the step. A step that runs again
+// after a crash or a retry finds the file that it has stored, instead of fetching
+// it a second time. The time in the ID is the time in the run's ID.
+func FetchedFileID(key, place string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "file\x00%s\x00%s", key, place))
+	return derivedID(PrefixFile, key, sum[:])
+}
+
+// derivedID makes an ID from a hash and from the time in the ID of a run, which
+// the key begins with.
+func derivedID(prefix, key string, sum []byte) string {
+	var id ulid.ULID
+	copy(id[:], sum)
+	runID, _, _ := strings.Cut(key, ":")
+	if run, err := ulid.Parse(strings.TrimPrefix(runID, PrefixRun)); err == nil {
+		_ = id.SetTime(run.Time())
+	} else {
+		_ = id.SetTime(0) // the run's ID has no time; a hash could be out of range
+	}
+	return prefix + strings.ToLower(id.String())
+}
