@@ -23,12 +23,17 @@ var _ = register(func(Deps) flow.Kind {
 			Ports:   map[string]any{"values": []any{"from the cache", "from the model"}},
 			Outputs: map[string]any{"value": "from the cache"},
 		},
-		Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
-			values, _ := in.Ports["values"].([]any)
-			if len(values) == 0 {
-				return flow.Out{}, nil
-			}
-			return flow.Out{Outputs: map[string]any{"value": values[0]}}, nil
-		},
+		Run: firstOf("values"),
 	}
 })
+
+// firstOf returns a Run that outputs the first value that arrived at a port.
+func firstOf(port string) func(context.Context, *flow.In) (flow.Out, error) {
+	return func(_ context.Context, in *flow.In) (flow.Out, error) {
+		values, _ := in.Ports[port].([]any)
+		if len(values) == 0 {
+			return flow.Out{}, nil
+		}
+		return flow.Out{Outputs: map[string]any{"value": values[0]}}, nil
+	}
+}

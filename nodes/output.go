@@ -9,19 +9,21 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "output", Title: "Output", Group: groupAPI, Icon: "log-out", Role: flow.RoleOutput,
 		Summary: "An output of the flow: one field of the result.",
 		Doc: "Every output node is one field of the run's outputs, set as soon as its value is known. " +
-			"An output whose branch was not taken is absent from the result.\n\n" +
+			"An output whose branch was not taken is absent from the result. Several edges may end here, one for each branch of a condition: the first one " +
+			"that was not skipped counts.\n\n" +
 			"The value is passed on unchanged, so an output can also feed other nodes.",
 		Fields: []flow.Field{
 			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
 		},
-		Inputs:  []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value to return under this name."}},
+		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, List: true, First: true,
+			Help: "The value to return under this name; of several edges, the first that was not skipped."}},
 		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The same value."}},
 		Example: flow.Example{
 			Config:  map[string]any{"name": "answer"},
 			Ports:   map[string]any{"value": "It arrives on Tuesday."},
 			Outputs: map[string]any{"value": "It arrives on Tuesday."},
 		},
-		Run: passOn,
+		Run: firstOf("value"),
 	}
 })

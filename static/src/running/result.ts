@@ -1,4 +1,4 @@
-// The Result tab: what the shown run gave. It opens by itself when a run that was
+// The Result tab: what the shown run gave. It opens when a run that was
 // started here ends, whatever is selected by then.
 import { flowPath } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
