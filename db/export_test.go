@@ -162,7 +162,7 @@ func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []str
 	run := n.Run
 	run.ID, run.CreatedAt, run.State = s.IDs().New(flow.PrefixRun), s.Config.Now(), flow.RunQueued
 	n.Run = run
-	row, err := s.RunRow(&run, nil)
+	row, err := s.RunRow(&run, nil, nil)
 	if err != nil {
 		return nil, err
 	}

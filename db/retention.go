@@ -49,7 +49,7 @@ func erase(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Co
 	}
 	return dbconn.FirstError(
 		func() error {
-			return tx.EraseRun(tx.Ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: dbconn.EncodeError(reason), Webhook: []byte{}})
+			return tx.EraseRun(tx.Ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: dbconn.EncodeError(reason), Webhook: []byte{}, Secrets: []byte{}})
 		},
 		func() error { return tx.DeleteSteps(tx.Ctx, runID) },
 		func() error { return tx.DeletePendingAttempts(tx.Ctx, runID) },

@@ -190,6 +190,7 @@ var sealedColumns = []sealedColumn{
 	{"credentials", "value", "workspace_id", "name", "secret"},
 	{"credentials", "signing_before", "workspace_id", "name", "signing_before"},
 	{"runs", "webhook", "workspace_id", "id", "webhook"},
+	{"runs", "secrets", "workspace_id", "id", "secrets"},
 	{"deliveries", "secret", "workspace_id", "id", "secret"},
 	{"deliveries", "signature", "workspace_id", "id", "signature"},
 }

@@ -28,6 +28,7 @@ var canaries = map[string]string{
 	"literal in a text":           "canary-in-text-8091a2b3",
 	"signing secret of a webhook": "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-signing-5f6a7b8c9d0e1f2a")),
 	"custom signature":            "canary-signature-2b3c4d5e",
+	"secret input":                "canary-input-3c4d5e6f",
 	"secret of a run's webhook":   "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-per-run-0a1b2c3d4e5f6a7b")),
 }
 
@@ -83,22 +84,30 @@ func TestCanary(t *testing.T) {
 	id := s.publish(canaryFlow(echo.URL))
 	c := s.client(s.manager())
 	webhook := object{"url": echo.URL + "/run", "secret": canaries["secret of a run's webhook"]}
-	a := c.want(200, "POST", "/v1/flow/"+id+"/run", object{"n": "1", "run_options": object{"webhook": webhook}}, "Prefer: wait=30")
+	a := c.want(200, "POST", "/v1/flow/"+id+"/run", object{"n": "1", "key": canaries["secret input"], "run_options": object{"webhook": webhook}}, "Prefer: wait=30", "Idempotency-Key: canary")
 	seen.Write(a.body)
 	runID := fmt.Sprint(a.object(t)["run_id"])
 	if status := a.object(t)["status"]; status != "succeeded" {
 		t.Fatalf("the run is %v: %s", status, a.body)
 	}
 	s.waitUntil("both webhooks are delivered", func() bool {
-		return strings.Count(string(c.do("GET", "/v1/flow/"+id+"/deliveries", nil).body), `"delivered"`) == 2
+		return strings.Count(string(c.do("GET", "/v1/flow/"+id+"/deliveries", nil).body), `"delivered"`) == 4
 	})
 	path := "/v1/flow/" + id + "/run/" + runID
+	again := c.await(c.do("POST", path+"/rerun", object{"from": "keyed"}).run(t))
+	if again.Status != "succeeded" {
+		t.Fatalf("the rerun is %s: %+v", again.Status, again.Error)
+	}
+	c.rejected(422, "input_invalid", "POST", path+"/rerun", object{"inputs": object{"n": "2"}}) // whoever changes inputs must know the secret
+	for _, p := range []string{"", "/steps", "/events"} {
+		seen.Write(c.want(200, "GET", again.path()+p, nil).body)
+	}
 	for _, p := range []string{path, path + "/result", path + "/steps", path + "/events", "/v1/flow/" + id, "/v1/flow/" + id + "/openapi.json", "/v1/flow/" + id + "/runs", "/v1/flow/" + id + "/deliveries", "/v1/flow"} {
 		seen.Write(c.want(200, "GET", p, nil).body)
 	}
 	for _, args := range [][]string{
 		{"flow", "export", id}, {"flow", "list", "--json"}, {"credential", "list"}, {"credential", "list", "--json"},
-		{"credential", "test", "bad"}, {"key", "list", "--json"}, {"flow", "run", id, "--input", "n=1"},
+		{"credential", "test", "bad"}, {"key", "list", "--json"}, {"flow", "run", id, "--input", "n=1", "--input", "key=" + canaries["secret input"]},
 	} {
 		r := s.command(args...)
 		seen.WriteString(r.out + r.errs)
@@ -106,7 +115,7 @@ func TestCanary(t *testing.T) {
 	p := s.process()
 	s.stop()
 	seen.WriteString(p.out.String() + p.errs.String())
-	if text := seen.String(); !strings.Contains(text, "[secret]") || strings.Count(text, "Bearer") < 3 {
+	if text := seen.String(); !strings.Contains(text, "[secret]") || strings.Count(text, "Bearer") < 4 {
 		t.Fatalf("the servers' answers are not to be seen at all:\n%.2000s", text)
 	}
 	for what, secret := range canaries {
@@ -121,7 +130,8 @@ func canaryFlow(echo string) []byte {
 	ref := func(name string) object { return object{"credential": name} }
 	routed := object{"on_error": "route"}
 	return documentOf("Canary", []object{
-		input("n"),
+		input("n"), node("key", "input", object{"name": "key", "secret": true}),
+		node("keyed", "http_request", object{"url": echo + "/ok", "method": "POST", "headers": object{"Authorization": "Bearer {{key}}"}, "body": object{"n": "{{n}}", "token": "{{key}}"}}),
 		node("header", "http_request", object{"url": echo + "/ok", "headers": object{"Authorization": ref("header"), "X-Api-Key": canaries["literal in a document"]}}),
 		node("places", "http_request", object{"url": echo + "/ok?n={{n}}&api_key=" + canaries["literal in a URL"], "method": "POST", "query": object{"token": canaries["literal in a query"]},
 			"body": object{"login": object{"password": canaries["literal in a body"], "user": "{{n}}"}}}),
@@ -130,9 +140,10 @@ func canaryFlow(echo string) []byte {
 		node("good", "chat", object{"model": "good/m", "prompt": "{{n}}"}),
 		node("env", "chat", object{"model": "openai/m", "prompt": "{{n}}"}),
 		node("bad", "chat", object{"model": "bad/m", "prompt": "{{n}}"}, routed),
-		node("hook", "webhook", object{"url": echo + "/hook", "secret": ref("signing"), "signature": ref("signature")}),
-		output("header"), output("places"), output("text"), output("refused"), output("good"), output("env"), output("bad"),
-	}, "n.value > refused.n", "n.value > places.n", "n.value > text.n", "places.body > out_places.value", "text.body > out_text.value", "n.value > good.n", "n.value > env.n", "n.value > bad.n",
+		node("hook", "webhook", object{"url": echo + "/hook", "secret": ref("signing")}),
+		node("hook2", "webhook", object{"url": echo + "/hook2"}), node("hook3", "webhook", object{"url": echo + "/hook3", "signature": ref("signature")}),
+		output("keyed"), output("header"), output("places"), output("text"), output("refused"), output("good"), output("env"), output("bad"),
+	}, "n.value > keyed.n", "key.value > keyed.key", "key.value > hook2.signature", "keyed.body > out_keyed.value", "n.value > refused.n", "n.value > places.n", "n.value > text.n", "places.body > out_places.value", "text.body > out_text.value", "n.value > good.n", "n.value > env.n", "n.value > bad.n",
 		"header.body > out_header.value", "refused.error > out_refused.value", "good.text > out_good.value", "env.text > out_env.value", "bad.error > out_bad.value")
 }
 

@@ -123,7 +123,7 @@ const (
 )
 
 func (f *Field) Redact(v any) any {
-	if f.Type == FieldSecret && !IsSecretRef(v) && v != nil && v != "" {
+	if _, isInput := SecretInput(v); f.Type == FieldSecret && !isInput && !IsSecretRef(v) && v != nil && v != "" {
 		return Redacted
 	}
 	named, isMap := v.(map[string]any)

@@ -43,6 +43,9 @@ func summarizeValue(v any, depth int) string {
 		if f, ok := RemoteFileOf(v); ok {
 			return oneLine(f.Shown())
 		}
+		if _, ok := SecretInput(v); ok {
+			return Redacted
+		}
 		if depth == summaryDepth {
 			return "{…}"
 		}

@@ -25,6 +25,7 @@ type Input struct {
 	Enum        []any
 	Accept      []string // media types such as image/* and endings such as .pdf, of files; empty: all
 	Items       Type     // of a list: file, or empty for any items
+	Secret      bool     // the text is encrypted and shown nowhere; see SecretInputRef
 
 	pattern *regexp.Regexp
 }
@@ -87,6 +88,7 @@ func ReadInput(n *Node) Input {
 	}
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsOf(n.Config["accept"])
+	in.Secret = n.Config["secret"] == true
 	if items, ok := n.Config["items"].(string); ok && items != string(TypeAny) {
 		in.Items = Type(items)
 	}
@@ -230,6 +232,17 @@ func (in *Input) Problems() []Problem {
 	if in.Items != "" && (in.Items != TypeFile || in.Type != TypeList) {
 		add("items", "invalid", "only an input of type list has items; they can be any or file")
 	}
+	if in.Secret && in.Type != TypeText {
+		add("secret", "invalid", "only an input of type text can be secret")
+	}
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{{"default", in.HasDefault}, {"example", in.HasExample}, {"enum", len(in.Enum) > 0}} {
+		if in.Secret && field.set {
+			add(field.name, "invalid", "a secret input cannot have this, because it would be stored in the flow in plain text")
+		}
+	}
 	if len(in.Accept) > 0 && !in.TakesFiles() {
 		add("accept", "invalid", "only an input of type file, or a list of files, can say which files it accepts")
 	}
@@ -286,6 +299,9 @@ func (in *Input) JSONSchema() map[string]any {
 	set("default", in.Default, in.HasDefault)
 	set("examples", []any{in.Example}, in.HasExample)
 	set("enum", in.Enum, len(in.Enum) > 0)
+	if in.Secret {
+		s["format"], s["writeOnly"] = "password", true
+	}
 	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == TypeText || in.Type == TypeJSON))
 	bounds := map[Type][]string{TypeText: {"Length"}, TypeList: {"Items"}, TypeNumber: {"imum"}, TypeJSON: {"Length", "Items", "imum"}}
 	for _, suffix := range bounds[in.Type] {

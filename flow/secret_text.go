@@ -134,6 +134,23 @@ func (t *Template) HasCredentials() bool {
 	return slices.ContainsFunc(t.parts, func(p templatePart) bool { return p.credential != "" })
 }
 
+// usesSecrets reports whether one of the values in the template is a secret input.
+func (t *Template) usesSecrets(values map[string]any) bool {
+	return slices.ContainsFunc(t.parts, func(p templatePart) bool {
+		if p.path == nil {
+			return false
+		}
+		_, is := SecretInput(values[p.path[0]])
+		return is
+	})
+}
+
+// HasSecrets reports whether the template with these values holds secrets, so that
+// RenderSecret must render it.
+func (t *Template) HasSecrets(values map[string]any) bool {
+	return t.HasCredentials() || t.usesSecrets(values)
+}
+
 // RenderSecret is Render for a template that references credentials.
 func (t *Template) RenderSecret(values map[string]any, escape Escape) (SecretText, error) {
 	var out SecretText
@@ -150,6 +167,13 @@ func (t *Template) RenderSecret(values map[string]any, escape Escape) (SecretTex
 			v, err := lookUp(values, p.path)
 			if err != nil {
 				return nil, err
+			}
+			if name, isSecret := SecretInput(v); isSecret {
+				part.Credential = secretInputMark + name
+				if position.on {
+					part.inJSON = map[bool]jsonPlace{true: inJSONString, false: atJSONValue}[position.inString]
+				}
+				break
 			}
 			part.Text = escaped(v, escape, position)
 		default:

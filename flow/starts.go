@@ -62,7 +62,8 @@ type NewRun struct {
 	// A budget in dollars needs to know; then ErrPricesWanted asks for it.
 	Prices   bool
 	Unpriced []string
-	Key      *Key // who asks, whose limits and budgets hold; nil for a person
+	Secrets  map[string]string // texts of secret inputs, which Run.Inputs refers to
+	Key      *Key              // who asks, whose limits and budgets hold; nil for a person
 }
 
 // Refusals of a start whose key or live version was remembered and has changed

@@ -27,6 +27,9 @@ type Config struct {
 	Files   flow.FileStore
 	Links   *filelinks.Signer // adds download links to webhooks that hold files
 	Prices  flow.PriceStore
+	// HashKey is the key of hashes over secret inputs and requests; it must be the
+	// same on all instances. Default: the key of Links.
+	HashKey []byte
 	Fetcher flow.Fetcher // for files given by URL; nil refuses them
 	// CheckURL returns an error for a URL that must not be fetched, such as one
 	// with a private address. It looks nothing up. Nil accepts all.
@@ -134,7 +137,7 @@ func New(cfg Config) *Runner {
 		r.broker.runMirror = r.runMirror
 	}
 	r.engine = &engine.Engine{
-		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher,
+		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets,
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}
@@ -147,6 +150,9 @@ func New(cfg Config) *Runner {
 }
 
 func withDefaults(cfg Config) Config {
+	if cfg.HashKey == nil && cfg.Links != nil {
+		cfg.HashKey = cfg.Links.Key
+	}
 	if cfg.Now == nil {
 		cfg.Now = cfg.Store.Now
 	}

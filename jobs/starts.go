@@ -47,7 +47,10 @@ func (r *Runner) replay(ctx context.Context, s flow.Start) (started flow.Started
 	if s.IdempotencyKey == "" {
 		return started, false, nil
 	}
-	run, err := r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, s.Fingerprint)
+	run, err := r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, flow.KeyedFingerprint(r.cfg.HashKey, s.Fingerprint))
+	if errors.Is(err, &flow.Error{Code: flow.CodeIdempotencyMismatch}) { // stored by a release whose fingerprints had no key
+		run, err = r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, s.Fingerprint)
+	}
 	if err != nil || run == nil {
 		return started, false, err
 	}
@@ -97,7 +100,7 @@ func (r *Runner) newRun(s flow.Start) *flow.NewRun {
 	if run.Timeout <= 0 {
 		run.Timeout = flow.RunTimeout
 	}
-	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint, Key: s.Key}
+	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: flow.KeyedFingerprint(r.cfg.HashKey, s.Fingerprint), Key: s.Key}
 	if w := s.Options.Webhook; w != nil {
 		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}
 	}
@@ -163,8 +166,26 @@ func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, in
 		}
 		return &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems), Fields: problems}
 	}
+	r.takeSecrets(n, inputs, values)
 	n.Run.Inputs, n.Files = values, append(n.Files, files...)
 	return nil
+}
+
+// takeSecrets moves the texts of secret inputs from the values to the new run, where
+// they are encrypted, and leaves references in their place.
+func (r *Runner) takeSecrets(n *flow.NewRun, inputs []flow.Input, values map[string]any) {
+	for i := range inputs {
+		text, ok := values[inputs[i].Name].(string)
+		if !inputs[i].Secret || !ok {
+			continue
+		}
+		if n.Secrets == nil {
+			n.Secrets = map[string]string{}
+		}
+		name := inputs[i].Name
+		n.Secrets[name] = text
+		values[name] = flow.SecretInputRef(name, flow.SecretDigest(r.cfg.HashKey, n.Run.WorkspaceID, name, text))
+	}
 }
 
 func inputsErrorMessage(problems []flow.Problem) string {

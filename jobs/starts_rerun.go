@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"sluice/flow"
 )
@@ -40,10 +41,34 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 	} else if s.TestRun != nil {
 		given = dropUnknown(inputs, given)
 	}
+	if s.Given == nil {
+		if err := r.inheritSecrets(ctx, parent, inputs, given); err != nil {
+			return flow.Started{}, err
+		}
+	}
 	if err := r.setInputs(ctx, s.Start, n, inputs, given, flow.Pointer("inputs")); err != nil {
 		return flow.Started{}, err
 	}
 	return r.createRun(ctx, s.Start, n, c)
+}
+
+// inheritSecrets puts the parent's secret inputs into the given values. A rerun with
+// inputs of its own inherits none: whoever chooses where a flow sends something must
+// know the secret that goes there.
+func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []flow.Input, given map[string]any) error {
+	if !slices.ContainsFunc(inputs, func(in flow.Input) bool { return in.Secret }) {
+		return nil
+	}
+	texts, err := r.store.RunSecrets(ctx, parent.WorkspaceID, parent.ID)
+	if err != nil {
+		return fmt.Errorf("open the secret inputs of %s: %w", parent.ID, err)
+	}
+	for i := range inputs {
+		if text, ok := texts[inputs[i].Name]; ok && inputs[i].Secret {
+			given[inputs[i].Name] = text
+		}
+	}
+	return nil
 }
 
 // newRerun returns a run that still lacks its document and inputs. It inherits the

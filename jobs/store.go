@@ -57,6 +57,7 @@ type flowStore interface {
 type runStore interface {
 	engine.Journal // also sets Run.ExpiresAt when it commits an end
 
+	RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
 	FindStarted(ctx context.Context, ws flow.WorkspaceID, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)

@@ -91,6 +91,9 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape 
 		}
 		return out, nil
 	case map[string]any:
+		if _, isInput := flow.SecretInput(v); isInput && from == byEdge {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "A secret input can be used in a text that is typed in the node, such as Bearer {{token}}.")
+		}
 		if name, isRef := flow.SecretRef(v); isRef {
 			if from == byEdge {
 				return nil, referenceAsData(name)

@@ -15,8 +15,8 @@ import (
 // headersField is the field for headers. Values of secret headers move to
 // credentials.
 var headersField = flow.Field{
-	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
-	Help: "Headers to send. Values of Authorization, X-API-Key and the like move to credentials and are sent as stored, so include a scheme such as Bearer. {{credential:name}} in a value is replaced by that credential.",
+	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true, Template: true, Secrets: flow.SecretsByName,
+	Help: "Headers to send. A {{name}} in a value becomes a port. Values of Authorization, X-API-Key and the like move to credentials and are sent as stored, so include a scheme such as Bearer. {{credential:name}} in a value is replaced by that credential.",
 }
 
 // httpMethods are the methods that a node may send, in the order of the
@@ -206,7 +206,7 @@ func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 // header returns the value of a header and whether it is a secret.
 func (c *httpCall) header(ctx context.Context, in *flow.In, name string, value any) (text string, secret bool, err error) {
 	c.filler.used = false
-	filled, err := c.filler.fill(ctx, value, c.filler.originOf("headers", typedMap), nil)
+	filled, err := c.filler.fill(ctx, value, c.filler.originOf("headers", typedTemplate), nil)
 	if err != nil {
 		return "", false, err
 	}

@@ -32,6 +32,8 @@ var _ = register(func(Deps) flow.Kind {
 				Help: "The type of the value. The API does not convert: a number must be sent as a number."},
 			{Name: "items", Title: "Items", Type: flow.FieldSelect, Options: []string{"any", "file"}, Typed: true, Default: "any", More: true,
 				Help: "What a list holds. A list of files accepts uploaded files and URLs, like an input of type file."},
+			{Name: "secret", Title: "Secret", Type: flow.FieldBoolean, Typed: true, Default: false, More: true,
+				Help: "Encrypts the text and shows it nowhere: not in runs, steps, webhooks or logs. It can be connected only to fields for secrets and to placeholders in a URL, a query, a header or a body."},
 			{Name: "default", Title: "Default", Type: flow.FieldJSON, Typed: true,
 				Help: "Used when the request omits the input. With a default, even an empty one, the input is optional."},
 			{Name: "description", Title: "Description", Type: flow.FieldArea, Typed: true,

@@ -62,7 +62,7 @@ func checkWebhook(n *flow.Node) []flow.Problem {
 }
 
 // deliver returns the delivery.
-func deliver(_ context.Context, in *flow.In) (flow.Out, error) {
+func deliver(ctx context.Context, in *flow.In) (flow.Out, error) {
 	target, err := deliveryURL(in)
 	if err != nil {
 		return flow.Out{}, err
@@ -71,8 +71,14 @@ func deliver(_ context.Context, in *flow.In) (flow.Out, error) {
 	if outputs == nil {
 		outputs = map[string]any{}
 	}
-	d := flow.NewDelivery{Node: in.Node, URL: target, Body: flow.EncodeJSON(outputs), Secret: secretValue(in, "secret")}
-	if d.Signature = secretValue(in, "signature"); d.Signature != nil {
+	d := flow.NewDelivery{Node: in.Node, URL: target, Body: flow.EncodeJSON(outputs)}
+	if d.Secret, err = secretValue(ctx, in, "secret"); err != nil {
+		return flow.Out{}, err
+	}
+	if d.Signature, err = secretValue(ctx, in, "signature"); err != nil {
+		return flow.Out{}, err
+	}
+	if d.Signature != nil {
 		d.Header = in.Text("signature_header")
 	}
 	return flow.Out{Outputs: map[string]any{"outputs": outputs}, Deliveries: []flow.NewDelivery{d}}, nil
@@ -92,15 +98,19 @@ func deliveryURL(in *flow.In) (string, error) {
 	return target, nil
 }
 
-// secretValue returns a reference to a secret unchanged, or a text from an
-// edge; nil if the field is empty.
-func secretValue(in *flow.In, name string) any {
+// secretValue returns a reference to a credential unchanged, and otherwise the text of
+// a secret input or of an edge; nil if the field is empty. A delivery is stored
+// encrypted.
+func secretValue(ctx context.Context, in *flow.In, name string) (any, error) {
 	v := in.Config[name]
+	if _, isInput := flow.SecretInput(v); isInput {
+		return in.Secret(ctx, v, "")
+	}
 	if flow.IsSecretRef(v) {
-		return v
+		return v, nil
 	}
 	if s := flow.Text(v); s != "" {
-		return s
+		return s, nil
 	}
-	return nil
+	return nil, nil
 }

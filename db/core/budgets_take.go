@@ -125,8 +125,20 @@ func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
 	return err
 }
 
-// reserved returns what other steps reserve of a budget, and sets what is used.
+// reserved returns what other steps reserve of a budget, and sets what is used. The
+// costs of steps that end in the same transaction are stored at its end.
 func (tx *Tx) reserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, day string) (int64, error) {
+	reserved, err := tx.findReserved(ws, b, r, day)
+	for i := range tx.Batch.usage {
+		e := &tx.Batch.usage[i]
+		if e.ws == ws && e.Day == day && (b.KeyID != "" && e.KeyID == b.KeyID || b.KeyID == "" && e.FlowID == b.FlowID) {
+			b.Used += int64(e.Usage.CostNanoUSD)
+		}
+	}
+	return reserved, err
+}
+
+func (tx *Tx) findReserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, day string) (int64, error) {
 	if b.KeyID != "" {
 		row, err := tx.FindKeyReserved(tx.Ctx, gen.FindKeyReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
 		b.Used = row.Spent

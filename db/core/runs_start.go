@@ -24,7 +24,7 @@ func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, e
 	run.CreatedAt = run.CreatedAt.UTC().Truncate(time.Microsecond)
 	run.State = flow.RunQueued
 	n.Run = run
-	row, err := s.RunRow(&run, n.Webhook)
+	row, err := s.RunRow(&run, n.Webhook, n.Secrets)
 	if err != nil {
 		return flow.Started{}, err
 	}
@@ -200,15 +200,22 @@ func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
 
 // RunRow returns the row of a new run. It is encoded before the transaction to
 // keep work off the single writer of SQLite.
-func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParams, error) {
+func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[string]string) (gen.InsertRunParams, error) {
 	sealed, err := s.sealWebhook(r, webhook)
+	if err != nil {
+		return gen.InsertRunParams{}, err
+	}
+	sealedInputs := []byte{}
+	if len(secrets) > 0 {
+		sealedInputs, err = s.sealValue(secrets, r.WorkspaceID, r.ID, "secrets")
+	}
 	return gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
 		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
-		Gist: flow.InputSummary(r.Inputs), Webhook: sealed, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),
+		Gist: flow.InputSummary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),
 	}, err
 }
 
@@ -227,4 +234,20 @@ func (s Execution) FindStarted(ctx context.Context, ws flow.WorkspaceID, key, fi
 		return nil, err
 	}
 	return s.FindRun(ctx, ws, "", held.RunID)
+}
+
+// RunSecrets opens the secret inputs of a run, by name.
+func (s Execution) RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error) {
+	sealed, err := s.Reads.FindRunSecrets(ctx, gen.FindRunSecretsParams{ID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, dbconn.NotFoundErr(err, "run")
+	}
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	text, err := s.Unseal(sealed, ws, runID, "secrets")
+	if err != nil {
+		return nil, fmt.Errorf("secret inputs of %s: %w", runID, err)
+	}
+	return dbconn.Decode[map[string]string](string(text))
 }

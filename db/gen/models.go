@@ -249,6 +249,7 @@ type Run struct {
 	CachedTokens    int64
 	ReasoningTokens int64
 	UnpricedSteps   int64
+	Secrets         []byte
 }
 
 type Session struct {

@@ -83,14 +83,15 @@ func (q *Queries) EraseDeliveries(ctx context.Context, arg EraseDeliveriesParams
 }
 
 const eraseRun = `-- name: EraseRun :exec
-UPDATE runs SET erased = $1, error = $2, webhook = $3, gist = '', metadata = '', inputs = '', outputs = ''
-WHERE id = $4 AND place = 0
+UPDATE runs SET erased = $1, error = $2, webhook = $3, secrets = $4, gist = '', metadata = '', inputs = '', outputs = ''
+WHERE id = $5 AND place = 0
 `
 
 type EraseRunParams struct {
 	Erased  string
 	Error   string
 	Webhook []byte
+	Secrets []byte
 	ID      string
 }
 
@@ -99,6 +100,7 @@ func (q *Queries) EraseRun(ctx context.Context, arg EraseRunParams) error {
 		arg.Erased,
 		arg.Error,
 		arg.Webhook,
+		arg.Secrets,
 		arg.ID,
 	)
 	return err

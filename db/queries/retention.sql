@@ -1,5 +1,5 @@
 -- name: EraseRun :exec
-UPDATE runs SET erased = @erased, error = @error, webhook = @webhook, gist = '', metadata = '', inputs = '', outputs = ''
+UPDATE runs SET erased = @erased, error = @error, webhook = @webhook, secrets = @secrets, gist = '', metadata = '', inputs = '', outputs = ''
 WHERE id = @id AND place = 0;
 
 -- name: ListExpired :many

@@ -134,7 +134,48 @@ func (v *validator) edges() {
 		if okFrom && okTo && !convertible(from.Type, to.Type) {
 			v.mismatch(i, from.Type, to.Type)
 		}
+		if okFrom && okTo {
+			v.secretEdge(i, e, to)
+		}
 	}
+}
+
+// secretEdge reports an edge that brings a secret input to a port that is not made
+// for secrets, where its text would be recorded or sent on.
+func (v *validator) secretEdge(i int, e flow.Edge, to flow.Port) {
+	source := &v.d.Nodes[v.nodes[e.FromNode()]]
+	if flow.RoleOf(v.kinds, source) != flow.RoleInput || !flow.ReadInput(source).Secret {
+		return
+	}
+	place := v.nodes[e.ToNode()]
+	if !takesSecrets(&v.d.Nodes[place], v.shaped[place], to.Name) {
+		v.add(flow.Pointer("edges", i), "secret", "", "%s is a secret, and %s of %s cannot hold one. Connect it to a field for secrets, or write {{%s}} in a header, a query, a URL or a body of HTTP request.",
+			v.titles[v.nodes[e.FromNode()]], to.Name, v.titles[place], to.Name)
+	}
+}
+
+// takesSecrets reports whether a secret may arrive at a port: a field for secrets, or a
+// template whose fields are filled with secrets only when the node runs. A node that
+// sends later stores its URL, so it takes none there.
+func takesSecrets(n *flow.Node, k *flow.Kind, port string) bool {
+	if k == nil {
+		return true // reported elsewhere
+	}
+	if f := k.Field(port); f != nil {
+		return f.Type == flow.FieldSecret
+	}
+	used := false
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if !f.Template || !slices.Contains(flow.TemplateNames(n.Config[f.Name]), port) {
+			continue
+		}
+		if f.Secrets == "" || k.OutputsField != "" {
+			return false
+		}
+		used = true
+	}
+	return used
 }
 
 // end finds the port at one end of an edge. Nodes of unknown kinds are

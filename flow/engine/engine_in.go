@@ -26,6 +26,11 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	in, n := a.In, &c.plan.g.nodes[a.Node]
 	secrets = &redaction.Redactor{}
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
+		if name, isInput := flow.SecretInput(value); isInput {
+			secret, err := c.secretInput(ctx, in, n, name)
+			secrets.Add(secret)
+			return secret, err
+		}
 		name, isRef := flow.SecretRef(value)
 		if !isRef { // it came by an edge
 			secrets.Add(flow.Text(value))
@@ -81,6 +86,28 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}
 	return secrets, v.end
+}
+
+// secretInput opens a secret input of the run for a node. A reference that came from
+// anywhere but the input node itself is data: it must not choose which secret goes
+// out, and where.
+func (c *execution) secretInput(ctx context.Context, in *flow.In, n *graphNode, name string) (string, error) {
+	connected := slices.ContainsFunc(n.in, func(e graphEdge) bool {
+		source := c.plan.g.nodes[e.from].input
+		return source != nil && source.Secret && source.Name == name
+	})
+	if !connected || c.RunSecrets == nil {
+		return "", flow.Errorf(flow.CodeInputInvalid, "A reference to the secret input %q came as data. Connect the input itself.", name)
+	}
+	texts, err := c.RunSecrets(ctx, in.WorkspaceID, in.RunID)
+	if err != nil {
+		return "", fmt.Errorf("open the secret inputs of %s: %w", in.RunID, err)
+	}
+	text, known := texts[name]
+	if !known {
+		return "", flow.Errorf(flow.CodeInputInvalid, "The secret input %q has no value in this run.", name)
+	}
+	return text, nil
 }
 
 // fetchFile stores the file at an address with the run. An earlier attempt may have

@@ -150,7 +150,7 @@ func (n *graphNode) configure(in *flow.In) *flow.Error {
 func render(v any, values map[string]any, escape flow.Escape) (any, error) {
 	switch v := v.(type) {
 	case *flow.Template:
-		if v.HasCredentials() {
+		if v.HasSecrets(values) {
 			return v.RenderSecret(values, escape)
 		}
 		return v.Render(values, escape)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -146,17 +147,30 @@ func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
 
 // exchange performs the request with a key of this user.
 func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
-	body := web.Indented(requestInputs(typed, a.called().Inputs(c.s.Kinds)))
+	inputs := a.called().Inputs(c.s.Kinds)
+	sent := requestInputs(typed, inputs)
+	body := web.Indented(sent)
 	r := c.tryRequest(a.flow.ID, body)
 	w := &responseRecorder{header: http.Header{}}
 	began := time.Now()
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
 	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.status, Reason: http.StatusText(w.status), Took: took, Run: w.run()}
-	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, body)))
+	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, web.Indented(withoutSecrets(sent, inputs)))))
 	text, cut := w.text()
 	x.Response, x.Cut = components.CodePieces(snippets.Highlight("http", text)), cut
 	return x
+}
+
+// withoutSecrets returns the inputs as the page shows them.
+func withoutSecrets(sent map[string]any, inputs []flow.Input) map[string]any {
+	shown := maps.Clone(sent)
+	for i := range inputs {
+		if _, given := shown[inputs[i].Name]; given && inputs[i].Secret {
+			shown[inputs[i].Name] = flow.Redacted
+		}
+	}
+	return shown
 }
 
 // tryKey returns a temporary key that can call this flow and read its runs.

@@ -38,7 +38,7 @@ func TestFormRefusesInputs(t *testing.T) {
 		"broken JSON":              {"extra", `{"a": `, nil, "This is not valid JSON: "},
 		"a broken list":            {"labels", `["a"`, nil, "Type one item per line, or a list as JSON."},
 		"a long list":              {"labels", "1\n2\n3\n4", nil, "This is too long: One item per line. At most 3 items."},
-		"no file":                  {"photo", "", &webtest.FormFile{}, "Choose a file."},
+		"no file":                  {"photo", "", &webtest.FormFile{}, "Choose a file or paste a URL."},
 		"a file of another kind":   {"photo", "", &webtest.FormFile{Name: "a.txt", MIME: "text/plain", Content: []byte("words")}, "This type of file is not accepted. Accepts images."},
 		"a file that is too large": {"photo", "", &webtest.FormFile{Name: "a.png", MIME: "image/png", Content: append(bytes.Clone(pixel), make([]byte, 1<<20)...)}, "This file is too large. The limit is 1 MiB."},
 		"a file of somebody else":  {"extra", `{"file":"file_01jd3v8m2kq4r5t6w7x8y9z0ab"}`, nil, "Choose the file again."},
@@ -62,7 +62,7 @@ func TestFormRefusesInputs(t *testing.T) {
 	}
 	t.Run("all at once", func(t *testing.T) {
 		a := b.SendForm("/f/"+id, map[string]string{"in.pages": "x", "in.extra": "[1"}, nil).Is(http.StatusUnprocessableEntity)
-		a.Has("Required.", "Type a number", "This is not valid JSON", "Choose one.", "Choose a file.", `value="x"`)
+		a.Has("Required.", "Type a number", "This is not valid JSON", "Choose one.", "Choose a file or paste a URL.", `value="x"`)
 	})
 	t.Run("a file that breaks off", func(t *testing.T) {
 		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"

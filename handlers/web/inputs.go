@@ -179,6 +179,10 @@ func InputField(in *flow.Input, last map[string]any, typed *Inputs) components.R
 		ID: "run-" + in.Name, Name: InputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
 		Mono: in.Type == flow.TypeJSON || in.Type == flow.TypeList, Attrs: map[string]any{},
 	}}
+	if in.Secret { // never filled in
+		f.Type, f.Field.Type, f.Autocomplete, last = "secret", "password", "off", nil
+		typed = nil
+	}
 	value, known := last[in.Name]
 	if !known && in.HasDefault {
 		value, known = in.Default, true

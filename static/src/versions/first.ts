@@ -74,3 +74,4 @@ function received(run: string): void {
 }
 
 listen<{ first: boolean }>(document, "flow:published", ({ first }) => { if (first && !builder.dataset.replay) requestAnimationFrame(() => void wait()); });
+if (dialog()) void wait(); // it was published before this part was loaded

@@ -1,0 +1,59 @@
+package flow
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// The value of a secret input travels through a run as a reference, never as text:
+// in the run's inputs, in steps, events and webhooks, and in every list. The text is
+// encrypted beside the run, and opened by the node that uses it; see In.Secret.
+
+// secretInputMark begins the names under which a SecretText and a SecretRef refer to
+// a secret input. Names of credentials have no colon.
+const secretInputMark = "input:"
+
+// SecretInputRef returns the reference to the value of a secret input. digest is
+// SecretDigest of the value, so that a rerun with another value does not reuse the
+// steps that used the first.
+func SecretInputRef(name, digest string) map[string]any {
+	return map[string]any{"secret_input": name, "digest": digest}
+}
+
+// SecretInput returns the name of the secret input that a value refers to.
+func SecretInput(value any) (name string, ok bool) {
+	m, isMap := value.(map[string]any)
+	if !isMap {
+		return "", false
+	}
+	if ref, isRef := SecretRef(m); isRef {
+		return strings.CutPrefix(ref, secretInputMark)
+	}
+	if len(m) != 2 || m["digest"] == nil {
+		return "", false
+	}
+	name, ok = m["secret_input"].(string)
+	return name, ok && name != ""
+}
+
+// SecretDigest is a keyed hash of the value of a secret input. Without the key nobody
+// can test guesses of the value.
+func SecretDigest(key []byte, ws WorkspaceID, name, value string) string {
+	return keyedHash(key, "secret input", string(ws), name, value)[:16]
+}
+
+// KeyedFingerprint is the fingerprint of a request for the store. A plain hash of a
+// body that holds a secret would let whoever reads the database test guesses.
+func KeyedFingerprint(key []byte, fingerprint string) string {
+	return "k:" + keyedHash(key, "fingerprint", fingerprint)
+}
+
+func keyedHash(key []byte, parts ...string) string {
+	h := hmac.New(sha256.New, key)
+	for _, p := range parts {
+		_, _ = h.Write([]byte(p + "\x00")) // never fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
