@@ -185,6 +185,9 @@ func (p UsagePage) shown() []UsageDay {
 // scale returns a round upper edge for a chart, and its grid from there to zero. whole is for counts,
 // which have no half.
 func scale(most float64, whole bool, text func(float64) string) (top float64, ticks []string) {
+	if most <= 0 {
+		return 1, []string{text(0)}
+	}
 	step := math.Pow(10, math.Floor(math.Log10(math.Max(most, 1e-9)/2)))
 	for _, f := range []float64{1, 2, 5, 10} {
 		if most/(step*f) <= 4 {

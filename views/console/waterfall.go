@@ -143,7 +143,10 @@ func (r FallRow) words() string {
 
 func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 3)) }
 
-// clock writes a moment within a day.
-func clock(at time.Time) string { return at.UTC().Format("15:04:05.0") }
+// clock writes a moment with its day, which would be unclear for a run of yesterday.
+func clock(at time.Time) string { return at.UTC().Format("2 Jan, 15:04:05") }
+
+// instant is clock with tenths of a second, for attempts that follow each other quickly.
+func instant(at time.Time) string { return at.UTC().Format("2 Jan, 15:04:05.0") }
 
 func (t TryLine) number() string { return strconv.Itoa(t.Number) }

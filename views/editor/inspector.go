@@ -52,6 +52,8 @@ type NodeField struct {
 	NodeID string
 	// Upgradable is set if the model is kept at a version.
 	Upgradable bool
+	// Warning is about a value that is valid, and may still not work.
+	Warning string
 	// Error is about what was typed and not taken; Problems are about what is there.
 	Error    string
 	Problems []string
@@ -178,6 +180,9 @@ func paneFieldAt(pointer string) string {
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
+	if f.Escape == flow.EscapeURL && isPrivateURL(flow.Text(value)) {
+		field.Warning = privateWarning
+	}
 	for _, s := range document.SuggestSecrets(b.n, &f) {
 		field.Secrets = append(field.Secrets, s.Name)
 	}
