@@ -54,7 +54,7 @@ func TestAccessible(t *testing.T) {
 		look(p)
 	}
 	tab.Phone()
-	for _, p := range s.private() {
+	for _, p := range append(s.private(), s.open()[2:]...) {
 		tab.Theme("light")
 		tab.Go(s.base() + p.path)
 		tab.Until("document.readyState === 'complete'")
@@ -62,17 +62,19 @@ func TestAccessible(t *testing.T) {
 		if wide := chrome.Value[int](tab, "document.documentElement.scrollWidth"); wide > 375 {
 			t.Errorf("%s is %d wide on a phone of 375", p.path, wide)
 		}
-		for _, f := range violations(tab, string(axe)) {
-			t.Errorf("%s on a phone: %s", p.path, f)
+		for _, theme := range []string{"light", "dark"} {
+			tab.Theme(theme)
+			for _, f := range violations(tab, string(axe)) {
+				t.Errorf("%s on a phone in the %s theme: %s", p.path, theme, f)
+			}
 		}
 	}
 }
 
-// violations returns the serious and critical violations that axe finds, with their places.
+// violations returns the violations of any severity that axe finds, with their places.
 func violations(tab *chrome.Tab, axe string) []string {
 	tab.Eval(axe + "; undefined")
 	return chrome.Value[[]string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations
-		.filter((v) => v.impact === "serious" || v.impact === "critical")
 		.flatMap((v) => v.nodes.slice(0, 3).map((n) => v.impact + " " + v.id + ": " + v.help + " at " + n.target.join(" ") + " " + n.html.slice(0, 160))))`)
 }
 

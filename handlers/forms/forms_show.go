@@ -1,10 +1,12 @@
 package forms
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"sluice/flow"
 	"sluice/handlers/web"
@@ -70,6 +72,15 @@ func (v *formCall) fields(typed *web.Inputs, last map[string]any) []formsview.Fo
 // line.
 const maxShortText = 160
 
+// maxShortExample is the longest example or default, in characters, that shows that a text without a
+// maximum has one line.
+const maxShortExample = 48
+
+// isOneLine reports whether a value shows that its field needs one line.
+func isOneLine(value string) bool {
+	return value != "" && utf8.RuneCountInString(value) <= maxShortExample && !strings.Contains(value, "\n")
+}
+
 // maxRadios is the largest number of choices shown as radio buttons. More
 // become a drop-down list.
 const maxRadios = 4
@@ -79,7 +90,7 @@ func (v *formCall) field(in *flow.Input, typed *web.Inputs, last map[string]any)
 	f := formsview.FormField{RunField: web.InputField(in, last, typed)}
 	f.ID, f.Label, f.Size = "in-"+in.Name, v.label(in.Node, in.Name), "large"
 	f.Help = in.Description
-	f.Short = in.Type == flow.TypeText && in.Max != nil && *in.Max <= maxShortText
+	f.Short = in.Type == flow.TypeText && (in.Max != nil && *in.Max <= maxShortText || in.Max == nil && isOneLine(cmp.Or(f.Example, f.Value))) && !strings.Contains(f.Value, "\n")
 	f.Radio = len(in.Enum) > 0 && len(in.Enum) <= maxRadios
 	if f.Radio && f.Options[0].Value == "" {
 		f.Options = f.Options[1:]

@@ -117,7 +117,7 @@ func Members(p layout.Page, m MembersPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.Table("Members").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Table("List of members").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

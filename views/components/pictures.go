@@ -43,7 +43,7 @@ const (
 	pictureHeight = 68
 	picturePad    = 28
 	pictureScale  = 0.65
-	pictureName   = 13 // letters that fit
+	pictureName   = 12 // letters that fit
 )
 
 func (p Picture) bounds() (left, top, right, bottom float64) {

@@ -16,7 +16,7 @@ import (
 type RunsPage struct {
 	// FlowName is the name of the flow in the filter; empty if it has none.
 	FlowName string
-	Filter RunsFilter
+	Filter   RunsFilter
 	// What can be chosen: flows, keys, and the versions of the chosen flow.
 	Flows, Keys, Versions []components.Option
 	Rows                  []RunLine

@@ -125,7 +125,7 @@ func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Code("workspace ID", w.ID).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Code("ID of this workspace", w.ID).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

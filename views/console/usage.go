@@ -153,7 +153,8 @@ type usageChart struct {
 	legend [][2]string
 	bars   []components.Rect
 	lines  []usageLine
-	top    string // what the upper edge stands for
+	ticks  []string // labels of the grid, from the upper edge to zero, at equal distances
+	tips   []string // what a day shows on hover
 	days   int
 	words  string
 }
@@ -177,6 +178,62 @@ const (
 
 func (c usageChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.days*dayStep, usageHeight) }
 
+// minDays is the shortest time axis, so that bars are not wider than they are high.
+const minDays = 14
+
+// shown are the days of the charts: from the first with data on, because an axis that is empty
+// for weeks hides what there is. A range that the user typed is shown whole.
+func (p UsagePage) shown() []UsageDay {
+	first := 0
+	for first < len(p.Days)-minDays && p.Filter.Range != "custom" && (p.Days[first].UsageSum == UsageSum{}) {
+		first++
+	}
+	return p.Days[first:]
+}
+
+// scale returns a round upper edge for a chart, and its grid from there to zero. whole is for counts,
+// which have no half.
+func scale(most float64, whole bool, text func(float64) string) (top float64, ticks []string) {
+	if most <= 0 {
+		return 1, []string{text(0)}
+	}
+	step := math.Pow(10, math.Floor(math.Log10(math.Max(most, 1e-9)/2)))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if most/(step*f) <= 4 {
+			step *= f
+			break
+		}
+	}
+	if whole {
+		step = math.Max(1, math.Ceil(step))
+	}
+	lines := int(math.Max(1, math.Ceil(most/step-1e-9)))
+	for i := lines; i >= 0; i-- {
+		ticks = append(ticks, text(step*float64(i)))
+	}
+	return step * float64(lines), ticks
+}
+
+// gridLines draws the lines of the ticks, without that of zero.
+func (c usageChart) gridLines() string {
+	var b strings.Builder
+	for i := range len(c.ticks) - 1 {
+		y := components.Coordinate(usageHeight * float64(i) / float64(len(c.ticks)-1))
+		fmt.Fprintf(&b, "M0 %sH%d", y, c.days*dayStep)
+	}
+	return b.String()
+}
+
+// tip returns what a day shows on hover.
+func (p UsagePage) tip(text func(UsageDay) string) (tips []string) {
+	for _, d := range p.shown() {
+		tips = append(tips, d.Day.Format("2 Jan")+": "+text(d))
+	}
+	return tips
+}
+
+func countTick(n float64) string { return components.Count(int(n)) }
+
 // charts are the pictures of the page. Runs belong to no model, so a page of one
 // model has those of tokens and cost alone.
 func (p UsagePage) charts() (all []usageChart) {
@@ -189,36 +246,48 @@ func (p UsagePage) charts() (all []usageChart) {
 func (p UsagePage) runsChart() usageChart {
 	c := usageChart{title: "Runs", value: components.Count(int(p.Total.Runs)), change: change(p.Total.Runs, p.Previous.Runs), legend: [][2]string{{"", "succeeded"}, {"failed", "failed"}, {"quiet", "canceled"}}}
 	most := p.most(func(d UsageDay) int64 { return d.Runs })
-	c.top = components.Count(int(most))
-	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.Succeeded, d.Failed, d.Canceled} })
+	top, ticks := scale(float64(most), true, countTick)
+	c.ticks = ticks
+	c.tips = p.tip(func(d UsageDay) string {
+		return fmt.Sprintf("%s, %s succeeded, %s failed, %s canceled", components.Quantity(int(d.Runs), "run"), components.Count(int(d.Succeeded)), components.Count(int(d.Failed)), components.Count(int(d.Canceled)))
+	})
+	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.Succeeded, d.Failed, d.Canceled} })
 }
 
 func (p UsagePage) tokensChart() usageChart {
 	c := usageChart{title: "Tokens", value: components.Count(int(p.Total.tokens())), change: change(p.Total.tokens(), p.Previous.tokens()), legend: [][2]string{{"", "input"}, {"second", "output"}}}
 	most := p.most(func(d UsageDay) int64 { return d.tokens() })
-	c.top = components.Count(int(most))
-	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.InputTokens, d.OutputTokens} })
+	top, ticks := scale(float64(most), true, countTick)
+	c.ticks = ticks
+	c.tips = p.tip(func(d UsageDay) string {
+		return components.Count(int(d.InputTokens)) + " in, " + components.Count(int(d.OutputTokens)) + " out"
+	})
+	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.InputTokens, d.OutputTokens} })
 }
 
 func (p UsagePage) costChart() usageChart {
 	c := usageChart{title: "Cost", value: costValue(p.Total), change: change(p.Total.Micros, p.Previous.Micros), legend: [][2]string{{"", "US dollars"}}}
 	most := p.most(func(d UsageDay) int64 { return d.Micros })
-	c.top = components.Money(most)
-	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.Micros} })
+	top, ticks := scale(float64(most), true, func(micros float64) string { return components.Money(int64(micros)) })
+	c.ticks = ticks
+	c.tips = p.tip(func(d UsageDay) string { return components.Money(d.Micros) })
+	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.Micros} })
 }
 
 func (p UsagePage) successChart() usageChart {
-	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, top: "100%", days: len(p.Days)}
+	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, ticks: []string{"100%", "50%", "0%"}, days: len(p.shown())}
+	c.tips = p.tip(func(d UsageDay) string { return d.successText() })
 	c.lines = []usageLine{{p.line(func(d UsageDay) (float64, bool) { return d.success() }), ""}}
 	c.words = c.says()
 	return c
 }
 
 func (p UsagePage) latencyChart() usageChart {
-	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95)), days: len(p.Days)}
+	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95)), days: len(p.shown())}
 	c.legend = [][2]string{{"", "median"}, {"second", "p95"}}
-	most := float64(max(1, p.most(func(d UsageDay) int64 { return int64(d.P95) })))
-	c.top = durationText(time.Duration(most))
+	most, ticks := scale(float64(max(1, p.most(func(d UsageDay) int64 { return int64(d.P95) }))), false, func(ns float64) string { return durationTick(time.Duration(ns)) })
+	c.ticks = ticks
+	c.tips = p.tip(func(d UsageDay) string { return "median " + durationText(d.Median) + ", p95 " + durationText(d.P95) })
 	share := func(of func(UsageDay) time.Duration) func(UsageDay) (float64, bool) {
 		return func(d UsageDay) (float64, bool) { return float64(of(d)) / most, of(d) > 0 }
 	}
@@ -230,6 +299,14 @@ func (p UsagePage) latencyChart() usageChart {
 	return c
 }
 
+// durationTick writes a duration of the axis; zero is a number there.
+func durationTick(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	return components.Took(d)
+}
+
 // before is what a number was in the range before, if anything ran then.
 func (p UsagePage) before(text string) string {
 	if p.Previous.Runs == 0 {
@@ -239,7 +316,7 @@ func (p UsagePage) before(text string) string {
 }
 
 func (c usageChart) says() string {
-	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. The numbers of each day are in the table below.", c.title, c.value, c.change, c.top)
+	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. The numbers of each day are in the table below.", c.title, c.value, c.change, c.ticks[0])
 }
 
 func (p UsagePage) most(of func(UsageDay) int64) (most int64) {
@@ -251,15 +328,15 @@ func (p UsagePage) most(of func(UsageDay) int64) (most int64) {
 
 // stacked draws the parts of each day on top of one another, in the order of
 // the legend.
-func (p UsagePage) stacked(c usageChart, most int64, parts func(UsageDay) []int64) usageChart {
-	c.days, c.words = len(p.Days), c.says()
-	for i, d := range p.Days {
+func (p UsagePage) stacked(c usageChart, most float64, parts func(UsageDay) []int64) usageChart {
+	c.days, c.words = len(p.shown()), c.says()
+	for i, d := range p.shown() {
 		at := float64(usageHeight)
 		for j, n := range parts(d) {
 			if n == 0 {
 				continue
 			}
-			high := math.Max(1, float64(n)/float64(max(1, most))*usageHeight)
+			high := math.Max(1, float64(n)/math.Max(1, most)*usageHeight)
 			at -= high
 			c.bars = append(c.bars, components.Rect{X: components.Coordinate(float64(i*dayStep) + 1), Y: components.Coordinate(math.Max(0, at)), Width: fmt.Sprint(dayBar), Height: components.Coordinate(high), Class: c.legend[j][0]})
 		}
@@ -271,7 +348,7 @@ func (p UsagePage) stacked(c usageChart, most int64, parts func(UsageDay) []int6
 func (p UsagePage) line(value func(UsageDay) (share float64, known bool)) string {
 	var b strings.Builder
 	drawn := false
-	for i, d := range p.Days {
+	for i, d := range p.shown() {
 		share, known := value(d)
 		if known {
 			word := "L"

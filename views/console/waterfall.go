@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/views/components"
@@ -143,7 +144,24 @@ func (r FallRow) words() string {
 
 func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 3)) }
 
-// clock writes a moment within a day.
-func clock(at time.Time) string { return at.UTC().Format("15:04:05.0") }
+// says reports whether the head of the page already has the error of a step, with what to do.
+func (r RunPage) says(s StepView) bool {
+	return r.Error != nil && s.Error != nil && r.Error.Node == s.Node && r.Error.Message == s.Error.Message
+}
+
+// attempt is how an attempt ended. An attempt with the error of the step has its code only, because
+// the sentence is on the page already.
+func (s StepView) attempt(t TryLine) string {
+	if s.Error != nil && strings.Contains(t.Text, s.Error.Message) {
+		return string(s.Error.Code)
+	}
+	return t.Text
+}
+
+// clock writes a moment with its day, which would be unclear for a run of yesterday.
+func clock(at time.Time) string { return at.UTC().Format("2 Jan, 15:04:05") }
+
+// instant is clock with tenths of a second, for attempts that follow each other quickly.
+func instant(at time.Time) string { return at.UTC().Format("2 Jan, 15:04:05.0") }
 
 func (t TryLine) number() string { return strconv.Itoa(t.Number) }

@@ -54,6 +54,8 @@ type NodeField struct {
 	NodeID string
 	// Upgradable is set if the model is kept at a version.
 	Upgradable bool
+	// Warning is about a value that is valid, and may still not work.
+	Warning string
 	// Error is about what was typed and not taken; Problems are about what is there.
 	Error    string
 	Problems []string
@@ -188,6 +190,9 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
 	if f.Name == b.k.OutputsField && field.Form.As == flow.FieldList {
 		field.Outputs = outputChoices(b.d.Outputs(b.facts.Kinds), field.Form.Texts)
+	}
+	if f.Escape == flow.EscapeURL && isPrivateURL(flow.Text(value)) {
+		field.Warning = privateWarning
 	}
 	for _, s := range document.SuggestSecrets(b.n, &f) {
 		field.Secrets = append(field.Secrets, s.Name)

@@ -1,6 +1,6 @@
 // The name of the flow: a field that looks like a heading.
 import { listen } from "../listen.ts";
-import { canvas } from "./canvas.ts";
+import { canvas, whenReady } from "./canvas.ts";
 
 const field = document.querySelector<HTMLInputElement>("input#flow-name");
 
@@ -15,5 +15,11 @@ field?.addEventListener("change", () => { if (field.value.trim()) field.form!.re
 field?.addEventListener("keydown", (e) => {
   if (e.key === "Escape") { field.value = canvas.draft.name; canvas.keys.focus(undefined); }
   if (e.key === "Enter") { e.preventDefault(); field.blur(); }
+});
+// A new flow asks for its name, but not on a touch screen, where the keyboard would cover the flow.
+if (field?.value === "Untitled flow" && matchMedia("(pointer: fine)").matches) void whenReady.then(() => {
+  if (document.activeElement && document.activeElement !== document.body && !document.activeElement.matches("main, [role=application]")) return;
+  field.focus();
+  field.select();
 });
 listen(canvas, "canvas:ops canvas:remote canvas:history", show);

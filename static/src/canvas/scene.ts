@@ -59,7 +59,6 @@ export class Scene {
     el.style.transform = `translate(${p.x}px,${p.y}px)`;
     el.toggleAttribute("data-selected", selected);
     el.tabIndex = -1;
-    el.setAttribute("role", "group");
     el.setAttribute("aria-roledescription", "node");
     this.size(el, id);
   }
