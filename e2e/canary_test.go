@@ -98,7 +98,7 @@ func TestCanary(t *testing.T) {
 	if again.Status != "succeeded" {
 		t.Fatalf("the rerun is %s: %+v", again.Status, again.Error)
 	}
-	c.rejected(422, "input_invalid", "POST", path+"/rerun", object{"inputs": object{"n": "2"}}) // whoever changes inputs must know the secret
+	c.rejected(422, "input_invalid", "POST", path+"/rerun", object{"inputs": object{"n": "2"}}) // a caller that changes inputs must know the secret
 	for _, p := range []string{"", "/steps", "/events"} {
 		seen.Write(c.want(200, "GET", again.path()+p, nil).body)
 	}

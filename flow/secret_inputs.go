@@ -45,7 +45,7 @@ func SecretDigest(key []byte, ws WorkspaceID, name, value string) string {
 }
 
 // KeyedFingerprint is the fingerprint of a request for the store. A plain hash of a
-// body that holds a secret would let whoever reads the database test guesses.
+// body that holds a secret would let anyone who reads the database test guesses.
 func KeyedFingerprint(key []byte, fingerprint string) string {
 	return "k:" + keyedHash(key, "fingerprint", fingerprint)
 }
