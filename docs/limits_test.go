@@ -45,7 +45,7 @@ var limits = map[string]string{
 	"Document":                 `{{bytes "flow" "MaxDocumentBytes"}}`,
 	"Tags":                     `{{number "flow" "MaxTags"}}, of {{number "flow" "MaxTagLetters"}} characters each`,
 	"Pinned outputs of a node": `{{bytes "flow" "MaxPinBytes"}}`,
-	"Concurrent runs, queued runs, runs per day, dollars per day": "Off unless you set them: *Limits* in the flow's menu, or `sluice flow limits ID`",
+	"Concurrent runs, queued runs, runs per day, dollars per day": "Off unless you set them: *Settings* of the flow, or `sluice flow limits ID`",
 
 	"One file":              "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
 	"One file given by URL": "{{found `cmd/sluice/config.go` `SLUICE_MAX_FETCH\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FETCH`)",

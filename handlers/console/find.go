@@ -135,7 +135,7 @@ func (c *call) findNodes(heads []flow.Flow, query string) (items []found, err er
 				icon, kind = k.Icon, k.Title
 			}
 			if containsAll(title+"\n"+kind+"\n"+n.ID, query) {
-				items = append(items, found{Title: title, Note: kind + " in " + f.Name, Heading: "Nodes", Icon: icon, Href: "/flows/" + url.PathEscape(f.ID) + "/node/" + url.PathEscape(n.ID)})
+				items = append(items, found{Title: title, Note: kind + " in " + f.Name, Heading: "Nodes", Icon: icon, Href: "/flows/" + url.PathEscape(f.ID) + "?node=" + url.QueryEscape(n.ID)})
 			}
 			if len(items) == maxFound {
 				return items, nil

@@ -255,7 +255,7 @@ func welcomePicture() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = welcomeNode("196", "48", "model", "message-square", "Which team?", "classify").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = welcomeNode("196", "48", "builtin", "tags", "Classify", "4 teams").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -7,6 +7,7 @@ import "./sources.ts";
 import "../inspector/untouched.ts";
 import "../running/result.ts";
 import "../versions/first.ts";
+import "./asked.ts";
 export { showMenu } from "./menu.ts";
 export { open } from "./sheet.ts";
 export { show as showWire } from "../running/wire.ts";
