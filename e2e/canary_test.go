@@ -94,11 +94,17 @@ func TestCanary(t *testing.T) {
 		return strings.Count(string(c.do("GET", "/v1/flow/"+id+"/deliveries", nil).body), `"delivered"`) == 4
 	})
 	path := "/v1/flow/" + id + "/run/" + runID
+	replay := object{"n": "1", "key": canaries["secret input"], "run_options": object{"webhook": webhook}}
+	if a := c.want(200, "POST", "/v1/flow/"+id+"/run", replay, "Prefer: wait=30", "Idempotency-Key: canary"); a.object(t)["run_id"] != runID {
+		t.Errorf("the repeated request started another run: %s", a.body)
+	}
+	replay["key"] = "another"
+	c.rejected(422, "idempotency_mismatch", "POST", "/v1/flow/"+id+"/run", replay, "Idempotency-Key: canary")
 	again := c.await(c.do("POST", path+"/rerun", object{"from": "keyed"}).run(t))
 	if again.Status != "succeeded" {
 		t.Fatalf("the rerun is %s: %+v", again.Status, again.Error)
 	}
-	c.rejected(422, "input_invalid", "POST", path+"/rerun", object{"inputs": object{"n": "2"}}) // a caller that changes inputs must know the secret
+	c.rejected(422, "input_invalid", "POST", path+"/rerun", object{"inputs": object{"n": "2"}}) // a caller who changes inputs must know the secret
 	for _, p := range []string{"", "/steps", "/events"} {
 		seen.Write(c.want(200, "GET", again.path()+p, nil).body)
 	}

@@ -44,8 +44,8 @@ func SecretDigest(key []byte, ws WorkspaceID, name, value string) string {
 	return keyedHash(key, "secret input", string(ws), name, value)[:16]
 }
 
-// KeyedFingerprint is the fingerprint of a request for the store. A plain hash of a
-// body that holds a secret would let anyone who reads the database test guesses.
+// KeyedFingerprint is the fingerprint of a request that holds secrets. A plain hash of
+// its body would let anyone who reads the database test guesses of them.
 func KeyedFingerprint(key []byte, fingerprint string) string {
 	return "k:" + keyedHash(key, "fingerprint", fingerprint)
 }

@@ -47,9 +47,9 @@ func (r *Runner) replay(ctx context.Context, s flow.Start) (started flow.Started
 	if s.IdempotencyKey == "" {
 		return started, false, nil
 	}
-	run, err := r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, flow.KeyedFingerprint(r.cfg.HashKey, s.Fingerprint))
-	if errors.Is(err, &flow.Error{Code: flow.CodeIdempotencyMismatch}) { // stored by a release whose fingerprints had no key
-		run, err = r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, s.Fingerprint)
+	run, err := r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, s.Fingerprint)
+	if errors.Is(err, &flow.Error{Code: flow.CodeIdempotencyMismatch}) { // a run with secret inputs, whose fingerprint is keyed
+		run, err = r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, flow.KeyedFingerprint(r.cfg.HashKey, s.Fingerprint))
 	}
 	if err != nil || run == nil {
 		return started, false, err
@@ -100,7 +100,7 @@ func (r *Runner) newRun(s flow.Start) *flow.NewRun {
 	if run.Timeout <= 0 {
 		run.Timeout = flow.RunTimeout
 	}
-	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: flow.KeyedFingerprint(r.cfg.HashKey, s.Fingerprint), Key: s.Key}
+	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint, Key: s.Key}
 	if w := s.Options.Webhook; w != nil {
 		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}
 	}
@@ -181,6 +181,7 @@ func (r *Runner) takeSecrets(n *flow.NewRun, inputs []flow.Input, values map[str
 		}
 		if n.Secrets == nil {
 			n.Secrets = map[string]string{}
+			n.Fingerprint = flow.KeyedFingerprint(r.cfg.HashKey, n.Fingerprint)
 		}
 		name := inputs[i].Name
 		n.Secrets[name] = text

@@ -53,8 +53,8 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 }
 
 // inheritSecrets puts the parent's secret inputs into the given values. A rerun with
-// inputs of its own inherits none: a caller that chooses where a flow sends something must
-// know the secret that goes there.
+// inputs of its own inherits none: a caller who chooses where a flow sends something
+// must know the secret that goes there.
 func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []flow.Input, given map[string]any) error {
 	if !slices.ContainsFunc(inputs, func(in flow.Input) bool { return in.Secret }) {
 		return nil

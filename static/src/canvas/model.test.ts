@@ -13,7 +13,7 @@ describe("ends", () => {
 
 describe("fits", () => {
   const types: PortType[] = ["text", "number", "boolean", "json", "list", "file", "any"];
-  const scalars = new Set(["text number", "text boolean", "number text", "boolean text"]);
+  const scalars = new Set(["text number", "text boolean", "number text", "boolean text", "text file"]);
   for (const from of types)
     for (const to of types) {
       const loose = [from, to].some((t) => t === "any" || t === "json"), want = from === to || loose || scalars.has(`${from} ${to}`);

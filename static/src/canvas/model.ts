@@ -45,6 +45,7 @@ export const at = (p: { node: string; name: string }): string => `${p.node}.${p.
 export function fits(from: PortType, to: PortType): boolean {
   const loose = (t: PortType) => t === "any" || t === "json";
   const scalar = (t: PortType) => t === "number" || t === "boolean";
+  if (from === "text" && to === "file") return true; // a URL is fetched
   const overlap = from.split(/, | or /).some((t) => to.split(/, | or /).includes(t));
   return overlap || loose(from) || loose(to) || (from === "text" && scalar(to)) || (scalar(from) && to === "text");
 }
