@@ -24,11 +24,12 @@ const Home = "README"
 // sections is the navigation, in reading order. A page without a file is
 // omitted.
 var sections = []Section{
-	{"Start", names("quickstart", "first-flow", "concepts", "faq")},
-	{"Build", names("flows", "nodes", "models", "publishing", "form")},
+	{"Start", names("quickstart", "first-flow", "concepts", "coming-from", "faq", "not-possible")},
+	{"Tutorials", names("tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-form", "tutorial-assistant", "tutorial-zapier")},
+	{"Build", names("flows", "nodes", "expressions", "models", "publishing", "form")},
 	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
 	{"Reference", names("api", "mcp", "cli")},
-	{"Operate", names("configuration", "deploy", "upgrading", "backup", "security")},
+	{"Operate", names("configuration", "deploy", "fly", "upgrading", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},
 }
 

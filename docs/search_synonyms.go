@@ -4,7 +4,7 @@ package docs
 // holds terms of other products and of standards; a word that only has another
 // ending needs no entry, because words are also found by their beginning.
 var synonyms = map[string][]string{
-	"pagination": {"cursor", "next_cursor"}, "paging": {"cursor", "next_cursor"}, "paginate": {"cursor", "next_cursor"}, "offset": {"cursor"},
+	"pagination": {"next_cursor"}, "paging": {"next_cursor"}, "paginate": {"next_cursor"}, "offset": {"next_cursor"},
 	"oidc": {"sso"}, "saml": {"sso"}, "okta": {"sso"}, "oauth": {"sso"}, "ldap": {"sso"}, "scim": {"sso"},
 	"opentelemetry": {"tracing"}, "otel": {"tracing"}, "trace": {"tracing", "waterfall"}, "traces": {"tracing", "waterfall"}, "observability": {"tracing", "metrics"},
 	"monitoring": {"metrics"}, "grafana": {"metrics", "prometheus"},

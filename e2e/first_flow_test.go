@@ -38,7 +38,7 @@ func newWalk(t *testing.T, page string, d *dashboard, tab *chrome.Tab) *walk {
 // one is open.
 const named = `((label) => [...document.querySelectorAll("button, a, summary, [role=tab], [role=menuitem]")].find((e) => {
 	const copy = e.cloneNode(true);
-	copy.querySelectorAll("kbd, small, .count").forEach((k) => k.remove());
+	copy.querySelectorAll("kbd, small, .count, .busy").forEach((k) => k.remove());
 	return e.checkVisibility({visibilityProperty: true}) && (!document.querySelector("dialog:modal") || e.closest("dialog:modal")) &&
 		[e.getAttribute("aria-label")?.replace(/^(Undo|Redo)\b.*/, "$1"), copy.textContent.trim().replace(/\s+/g, " ")].includes(label);
 }))`
@@ -96,7 +96,7 @@ func (w *walk) rows(first string) [][]string {
 }
 
 // setting is one entry of the column Set, such as: Name: `mood`.
-var setting = regexp.MustCompile("([A-Z][a-z ]*): `([^`]*)`")
+var setting = regexp.MustCompile("([A-Z][A-Za-z ]*): `([^`]*)`")
 
 // set selects a node and types its settings into the fields with these labels.
 func (w *walk) set(node, settings string) {
