@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"image"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -59,7 +60,10 @@ func (w *walk) press(label string) {
 
 // picture takes a picture of the page if "make screenshots" asks for it. The
 // page must show it.
-func (w *walk) picture(name string) {
+func (w *walk) picture(name string) { w.t.Helper(); w.pictureOf(name, "body") }
+
+// pictureOf is picture of one element, as far as it is visible.
+func (w *walk) pictureOf(name, selector string) {
 	w.t.Helper()
 	if !strings.Contains(w.page, "(images/steps/"+name+".png)") {
 		w.t.Fatalf("the page shows no picture %s", name)
@@ -70,7 +74,8 @@ func (w *walk) picture(name string) {
 	w.Eval("Promise.all(document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime < Infinity).map((a) => a.finished.catch(() => {})))")
 	path := filepath.Join(*screenshots, "steps", name+".png")
 	w.Picture(path)
-	if err := shrink(path); err != nil {
+	box := chrome.Value[[4]int](w.Tab, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom].map(Math.round); })()`, selector))
+	if err := shrink(path, image.Rect(box[0], box[1], box[2], box[3])); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 // paletteSize is how many colors a PNG with a palette can have.
 const paletteSize = 256
 
-// shrink replaces a PNG by one with a palette of its most frequent colors. A
+// shrink replaces a PNG by the part within a rectangle, with a palette of its most frequent colors. A
 // picture of a page has few colors and the shades of its letters, so nothing
 // visible is lost, and the file is a third of the size.
-func shrink(path string) error {
+func shrink(path string, part image.Rectangle) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -27,8 +27,9 @@ func shrink(path string) error {
 	if err != nil {
 		return err
 	}
-	small := image.NewPaletted(full.Bounds(), frequent(full))
-	draw.Draw(small, small.Bounds(), full, full.Bounds().Min, draw.Src)
+	part = part.Intersect(full.Bounds())
+	small := image.NewPaletted(image.Rectangle{Max: part.Size()}, frequent(full, part))
+	draw.Draw(small, small.Bounds(), full, part.Min, draw.Src)
 	out, err := os.Create(path)
 	if err != nil {
 		return err
@@ -39,12 +40,11 @@ func shrink(path string) error {
 	return out.Close()
 }
 
-// frequent returns the most frequent colors of an image, at most paletteSize.
+// frequent returns the most frequent colors of a part of an image, at most paletteSize.
 // Colors that differ by less than 4 of 255 in each channel count as one.
-func frequent(full image.Image) color.Palette {
+func frequent(full image.Image, b image.Rectangle) color.Palette {
 	const step = 4
 	count, first := map[[3]uint8]int{}, map[[3]uint8]color.RGBA{}
-	b := full.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			c := color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)

@@ -349,7 +349,7 @@ func TestTutorialPicturesOfFlows(t *testing.T) {
 	}
 	d := newDashboard(t, "OPENAI_API_KEY=sk-test", "REPLICATE_API_TOKEN="+hostedtest.Secret)
 	tab := d.signIn(t, ownerEmail, "/flows")
-	tab.Size(1280, 560)
+	tab.Size(1600, 520)
 	for _, page := range []string{"tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-assistant"} {
 		w := newWalk(t, page, d, tab)
 		for _, sample := range sampleBlocks(t, page, "json") {
@@ -359,6 +359,6 @@ func TestTutorialPicturesOfFlows(t *testing.T) {
 		}
 		w.There("flow-canvas[ready]")
 		w.Click(`[data-command="fit"]`)
-		w.picture(page)
+		w.pictureOf(page, "#canvas")
 	}
 }
