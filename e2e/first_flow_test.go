@@ -148,6 +148,7 @@ func TestFirstFlow(t *testing.T) {
 	w.Click("#node-template header")
 	w.There(port("template", "mood", "in"))
 	w.There(port("template", "message", "in"))
+	w.Click(`[data-command="fit"]`)
 	w.picture("template")
 	for _, row := range w.rows("From") {
 		from, out, _ := strings.Cut(strings.Trim(row[0], "`"), ".")
