@@ -81,7 +81,7 @@ preview: ## serve the pages of the package VIEWS (console, editor, account ...) 
 	go test ./views/$(VIEWS) -timeout 0 -preview 127.0.0.1:8099
 
 screenshots: ## take the screenshots of README and docs again, from a seeded instance
-	go test ./e2e -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/images"
+	go test ./e2e -count=1 -run '^(TestScreenshots|TestFirstFlow|TestTutorialForm|TestTutorialPicturesOfFlows)$$' -screenshots "$(CURDIR)/docs/images"
 
 static/node_modules: static/package-lock.json
 	cd static && npm ci --ignore-scripts --no-audit --no-fund && touch node_modules

@@ -16,6 +16,8 @@ const (
 	Note BlockType = "note"
 	// Endpoint is a paragraph that contains only a method and a path.
 	Endpoint BlockType = "endpoint"
+	// Picture is a paragraph that contains only an image.
+	Picture BlockType = "picture"
 )
 
 // Block is a block element of a page, such as a paragraph or a table.
@@ -41,6 +43,10 @@ type Block struct {
 	Rows [][]Cell
 	// Method and Address are the method and path of an Endpoint.
 	Method, Address string
+	// Source is the URL path of a Picture, Alt its text for readers who do not
+	// see it, Width and Height its size in CSS pixels.
+	Source, Alt   string
+	Width, Height int
 }
 
 // Text returns the text of the block without formatting.

@@ -24,11 +24,12 @@ const Home = "README"
 // sections is the navigation, in reading order. A page without a file is
 // omitted.
 var sections = []Section{
-	{"Start", names("quickstart", "concepts", "faq")},
-	{"Build", names("flows", "nodes", "models", "publishing", "form")},
+	{"Start", names("quickstart", "first-flow", "concepts", "coming-from", "faq", "not-possible")},
+	{"Tutorials", names("tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-form", "tutorial-assistant", "tutorial-zapier")},
+	{"Build", names("flows", "nodes", "expressions", "models", "publishing", "form")},
 	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
 	{"Reference", names("api", "mcp", "cli")},
-	{"Operate", names("configuration", "deploy", "upgrading", "backup", "security")},
+	{"Operate", names("configuration", "deploy", "fly", "upgrading", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},
 }
 
@@ -45,6 +46,8 @@ type Page struct {
 	Lede  []Span // the paragraph that follows the title
 	// Blocks are the blocks after the title and the lede, in order.
 	Blocks []Block
+	// Markdown is the text that the page was read from.
+	Markdown string
 }
 
 // Path returns the URL path of the page.
@@ -179,6 +182,7 @@ func (o Options) read(name string) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docs/%s.md: %w", name, err)
 	}
+	p.Markdown = text
 	return p, nil
 }
 

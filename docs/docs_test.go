@@ -136,6 +136,9 @@ func TestFind(t *testing.T) {
 	b := book(t)
 	for query, want := range map[string]string{
 		"run_failed": "/docs/errors#run_failed", "provider_rate_limited": "/docs/errors#provider_rate_limited", "idempotency mismatch": "/docs/errors#idempotency_mismatch",
+		"pagination": "/docs/runs#list-page-by-page", "CORS": "/docs/not-possible#cors-calls-from-a-browser", "SSO": "/docs/not-possible#sso", "okta": "/docs/not-possible#sso",
+		"tracing": "/docs/not-possible#tracing", "opentelemetry": "/docs/not-possible#tracing", "cron": "/docs/not-possible#cron", "schedule a flow": "/docs/not-possible#cron", "SDK": "/docs/not-possible#sdk",
+		"n8n": "/docs/coming-from#from-n8n", "zapier": "/docs/tutorial-zapier", "CEL": "/docs/expressions",
 		"http_request": "/docs/nodes#http_request", "Start a run": "/docs/api#start-a-run", "destination block": "/docs/errors#destination_blocked",
 	} {
 		t.Run(query, func(t *testing.T) {

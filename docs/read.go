@@ -62,6 +62,9 @@ func (r *reader) block(n ast.Node) (Block, bool) {
 	case *ast.Heading:
 		return r.heading(n), true
 	case *ast.Paragraph, *ast.TextBlock:
+		if image, ok := n.FirstChild().(*ast.Image); ok && n.ChildCount() == 1 {
+			return r.picture(image), true
+		}
 		return endpoint(Block{Type: Paragraph, Spans: r.spans(n)}), true
 	case *ast.FencedCodeBlock:
 		return r.code(string(n.Language(r.source)), n), true

@@ -1,11 +1,17 @@
 package docs
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
+	stdimage "image"
+	"image/png"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,7 +123,8 @@ func TestSamples(t *testing.T) {
 	})
 }
 
-// TestLinks follows every link within the documentation.
+// TestLinks follows every link within the documentation, on the pages and in
+// the Markdown as it is read in the repository.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	b := book(t)
@@ -138,6 +145,100 @@ func TestLinks(t *testing.T) {
 			if strings.HasPrefix(href, "/docs") && !anchors[href] {
 				t.Errorf("docs/%s.md links to %s, which does not exist", p.Name, href)
 			}
+			checkExternal(t, p.Name, href)
+		}
+	}
+	t.Run("to files of the repository", func(t *testing.T) {
+		t.Parallel()
+		beside := regexp.MustCompile(`\]\(([^)#\s:]+)(#[a-z0-9_-]+)?\)`)
+		for _, file := range markdownFiles(t) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range beside.FindAllStringSubmatch(string(text), -1) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
+					t.Errorf("%s links to %s: %v", file, m[1], err)
+				}
+			}
+		}
+	})
+}
+
+// checkExternal checks the form of a link that leaves the documentation; no
+// test uses the network.
+func checkExternal(t *testing.T, page, href string) {
+	t.Helper()
+	if u, err := url.Parse(href); err != nil || strings.HasPrefix(href, "http") && (u.Hostname() == "" || strings.ContainsAny(href, "<> ")) {
+		t.Errorf("docs/%s.md links to %s, which is not a URL: %v", page, href, err)
+	}
+}
+
+// markdownFiles are the pages, the decisions and the README of the repository.
+func markdownFiles(t *testing.T) []string {
+	t.Helper()
+	files := []string{"../README.md"}
+	for _, pattern := range []string{"*.md", "decisions/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+// TestPages_areListed checks that every file is in the navigation, and that
+// every page in the navigation has a file.
+func TestPages_areListed(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := 1 // Home
+	for _, s := range sections {
+		for _, p := range s.Pages {
+			if listed++; !slices.Contains(files, p.Name+".md") {
+				t.Errorf("%s is in the navigation and has no file", p.Name)
+			}
+		}
+	}
+	if listed != len(files) {
+		t.Errorf("%d files, %d pages in the navigation", len(files), listed)
+	}
+}
+
+// maxPicture is how many bytes a picture of the pages may have.
+const maxPicture = 120 << 10
+
+// TestPictures checks that pictures are small and that a page shows each.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	shown := map[string]bool{}
+	for p := range book(t).Pages() {
+		for _, b := range p.Blocks {
+			if b.Type == Picture {
+				shown[filepath.Base(b.Source)] = true
+			}
+		}
+	}
+	files, err := pictures.ReadDir("images/steps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		data, _ := PictureFile(f.Name())
+		if len(data) > maxPicture {
+			t.Errorf("images/steps/%s has %d bytes, more than %d", f.Name(), len(data), maxPicture)
+		}
+		if image, err := png.Decode(bytes.NewReader(data)); err != nil {
+			t.Errorf("images/steps/%s: %v", f.Name(), err)
+		} else if _, ok := image.(*stdimage.Paletted); !ok {
+			t.Errorf("images/steps/%s has no palette; make screenshots writes one", f.Name())
+		}
+		if !shown[f.Name()] {
+			t.Errorf("no page shows images/steps/%s", f.Name())
 		}
 	}
 }

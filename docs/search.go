@@ -115,7 +115,7 @@ func (p *place) weigh(text string, weight float64) {
 }
 
 func blockText(b Block) string {
-	parts := []string{plain(b.Spans), b.Code}
+	parts := []string{plain(b.Spans), b.Code, b.Alt}
 	for _, sub := range b.Blocks {
 		parts = append(parts, blockText(sub))
 	}
@@ -149,7 +149,7 @@ func (b *Book) Find(query string, limit int) []Hit {
 	words = words[:min(len(words), longestQuery)]
 	var scores map[*place]float64
 	for _, w := range words {
-		scores = both(scores, b.index.score(w))
+		scores = both(scores, b.index.scoreMeaning(w))
 	}
 	best := make([]*place, 0, len(scores))
 	for p := range scores {

@@ -61,7 +61,9 @@ func (s *Server) Guard(next http.Handler) http.Handler {
 // isDocs reports whether a path belongs to the documentation. The API works on
 // the local machine before there is an owner, and its errors link to the
 // documentation.
-func isDocs(path string) bool { return path == "/docs" || strings.HasPrefix(path, "/docs/") }
+func isDocs(path string) bool {
+	return path == "/docs" || path == "/llms.txt" || strings.HasPrefix(path, "/docs/")
+}
 
 // finish handles the error of a response that was sent without the router.
 func (s *Server) finish(c *call, err error) {

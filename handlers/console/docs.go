@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -32,6 +33,8 @@ func (s *Server) docsRoutes() []route {
 	return []route{
 		{"GET", "/docs", web.Open, s.showDocs},
 		{"GET", "/docs/:page", web.Open, s.showDocsPage},
+		{"GET", "/docs/images/steps/:file", web.Open, s.showDocsPicture},
+		{"GET", "/llms.txt", web.Open, s.showLLMs},
 	}
 }
 
@@ -99,13 +102,61 @@ func (s *Server) showDocs(c *call) error {
 	return c.showDocsPage(docs.Home)
 }
 
-// showDocsPage is GET /docs/{page}. The home page has only the address without
-// a name.
+// showDocsPage is GET /docs/{page} and, as Markdown, GET /docs/{page}.md. The
+// home page has only the address without a name.
 func (s *Server) showDocsPage(c *call) error {
-	if name := c.Param("page"); name != docs.Home {
+	name := c.Param("page")
+	if name, ok := strings.CutSuffix(name, ".md"); ok {
+		return c.showMarkdown(name)
+	}
+	if name != docs.Home {
 		return c.showDocsPage(name)
 	}
 	return web.ErrNotFound // its address is /docs
+}
+
+// showMarkdown responds with the text of a page, for assistants and for people
+// who copy it.
+func (c *call) showMarkdown(name string) error {
+	book, err := c.s.docs()
+	if err != nil {
+		return err
+	}
+	page := book.Page(name)
+	if page == nil {
+		return web.ErrNotFound
+	}
+	return c.sendCached("text/markdown; charset=utf-8", []byte(page.Markdown))
+}
+
+// showLLMs is GET /llms.txt: the index of the documentation for assistants.
+func (s *Server) showLLMs(c *call) error {
+	book, err := s.docs()
+	if err != nil {
+		return err
+	}
+	return c.sendCached("text/plain; charset=utf-8", []byte(book.LLMs(strings.TrimRight(s.PublicURL, "/"))))
+}
+
+// showDocsPicture is GET /docs/images/steps/{file}.
+func (s *Server) showDocsPicture(c *call) error {
+	data, ok := docs.PictureFile(c.Param("file"))
+	if !ok {
+		return web.ErrNotFound
+	}
+	return c.sendCached("image/png", data)
+}
+
+// sendCached responds with content that is the same for everyone and changes
+// only with the program. Browsers revalidate it by its ETag.
+func (c *call) sendCached(mediaType string, body []byte) error {
+	sum := sha256.Sum256(body)
+	h := c.Response().Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Cache-Control", "public, no-cache")
+	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(body))
+	return nil
 }
 
 // searchDocs renders the results of a search.

@@ -49,6 +49,33 @@ func TestDocs(t *testing.T) {
 			anybody.On(t).Get(path).Is(http.StatusNotFound)
 		}
 	})
+	t.Run("has every page as Markdown, and lists them", func(t *testing.T) {
+		t.Parallel()
+		book, err := h.Server.Console.Docs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := anybody.On(t).Get("/llms.txt").Is(http.StatusOK)
+		for p := range book.Pages() {
+			page := anybody.On(t).Get(p.MarkdownPath()).Is(http.StatusOK).Has("# " + p.Title)
+			if kind := page.Header.Get("Content-Type"); kind != "text/markdown; charset=utf-8" {
+				t.Errorf("%s is %s", p.MarkdownPath(), kind)
+			}
+			if p.Name != docs.Home {
+				list.Has(h.Server.Console.PublicURL + p.MarkdownPath())
+			}
+		}
+	})
+	t.Run("sends pictures with their type", func(t *testing.T) {
+		t.Parallel()
+		picture := anybody.On(t).Get("/docs/images/steps/result.png").Is(http.StatusOK)
+		if kind := picture.Header.Get("Content-Type"); kind != "image/png" || !strings.HasPrefix(picture.Body, "\x89PNG") {
+			t.Errorf("the picture is %s", kind)
+		}
+		for _, path := range []string{"/docs/images/steps/none.png", "/docs/images/steps/..%2f..%2fgo.mod", "/docs/none.md"} {
+			anybody.On(t).Get(path).Is(http.StatusNotFound)
+		}
+	})
 	t.Run("is not sent again while it holds", func(t *testing.T) {
 		t.Parallel()
 		first := anybody.On(t).Get("/docs/errors").Is(http.StatusOK)

@@ -50,6 +50,7 @@ func sampleDocs() DocsPage {
 		{Type: docs.List, Ordered: true, Items: [][]docs.Block{{{Type: docs.Paragraph, Spans: wording("first")}}}},
 		{Type: docs.Table, Head: []docs.Cell{wording("Attempt"), wording("After")}, Rows: [][]docs.Cell{{wording("1"), mixed}, {wording("2"), nil}}},
 		{Type: docs.Note, Tone: "warning", Blocks: []docs.Block{{Type: docs.Paragraph, Spans: wording("Keep the secret.")}}},
+		{Type: docs.Picture, Source: "/docs/images/steps/run.png", Alt: "The canvas after a \"run\".", Width: 1200, Height: 720},
 		{Type: docs.Heading, Level: 4, ID: "more", Spans: wording("More")},
 		{Type: docs.Heading, Level: 2, ID: "redeliver", Spans: wording("Redeliver")},
 	}

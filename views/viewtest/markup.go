@@ -167,6 +167,9 @@ func text(n *html.Node) string {
 		if d.Type == html.TextNode {
 			out.WriteString(d.Data)
 		}
+		if d.DataAtom == atom.Img {
+			out.WriteString(attr(d, "alt"))
+		}
 	}
 	return out.String()
 }
