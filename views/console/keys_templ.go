@@ -100,14 +100,14 @@ func Keys(p layout.Page, f KeysPage) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					if f.MayEdit {
-						templ_7745c5c3_Err = components.Press(components.Button{Label: "Make a key", Icon: "plus", Look: components.LookPrimary, Href: "/keys/new"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = components.Press(components.Button{Label: "Create key", Icon: "plus", Look: components.LookPrimary, Href: "/keys/new"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No key yet", Text: "Publish a flow and make a key: with both, one request starts a run from anywhere."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No keys yet", Text: "Publish a flow and create a key: then one request runs it from anywhere."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
