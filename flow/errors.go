@@ -84,6 +84,7 @@ const (
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeRangeNotSatisfiable   Code = "range_not_satisfiable"
 	CodeQuotaExceeded         Code = "quota_exceeded"
+	CodeSlugTaken             Code = "slug_taken" // by another flow of the workspace
 	// CodeDocumentInvalid refuses a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )

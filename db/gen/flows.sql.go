@@ -92,7 +92,7 @@ func (q *Queries) EndSigning(ctx context.Context, arg EndSigningParams) (int64, 
 
 const findFlow = `-- name: FindFlow :one
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -103,22 +103,25 @@ type FindFlowParams struct {
 }
 
 type FindFlowRow struct {
-	ID          string
-	WorkspaceID flow.WorkspaceID
-	Name        string
-	Description string
-	Tags        string
-	Draft       string
-	Rev         int64
-	LiveVersion int64
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	CreatedAt   int64
-	UpdatedAt   int64
-	ArchivedAt  int64
-	LiveHash    string
+	ID            string
+	WorkspaceID   flow.WorkspaceID
+	Name          string
+	Description   string
+	Tags          string
+	Draft         string
+	Rev           int64
+	LiveVersion   int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	CreatedAt     int64
+	UpdatedAt     int64
+	ArchivedAt    int64
+	Slug          string
+	AppliedRev    int64
+	AppliedSource string
+	LiveHash      string
 }
 
 func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow, error) {
@@ -140,6 +143,9 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.ArchivedAt,
+		&i.Slug,
+		&i.AppliedRev,
+		&i.AppliedSource,
 		&i.LiveHash,
 	)
 	return i, err
@@ -235,9 +241,9 @@ func (q *Queries) FindSigning(ctx context.Context, arg FindSigningParams) (FindS
 
 const insertFlow = `-- name: InsertFlow :exec
 INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued,
-    runs_per_day, usd_per_day, signing, created_at, updated_at, archived_at)
+    runs_per_day, usd_per_day, signing, created_at, updated_at, archived_at, slug)
 VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9,
-    $10, $11, $12, $13, $13, 0)
+    $10, $11, $12, $13, $13, 0, $14)
 `
 
 type InsertFlowParams struct {
@@ -254,6 +260,7 @@ type InsertFlowParams struct {
 	UsdPerDay   flow.NanoUSD
 	Signing     []byte
 	CreatedAt   int64
+	Slug        string
 }
 
 func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
@@ -271,13 +278,14 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 		arg.UsdPerDay,
 		arg.Signing,
 		arg.CreatedAt,
+		arg.Slug,
 	)
 	return err
 }
 
 const listFlowHeads = `-- name: ListFlowHeads :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2
 ORDER BY f.id LIMIT $3
@@ -290,22 +298,25 @@ type ListFlowHeadsParams struct {
 }
 
 type ListFlowHeadsRow struct {
-	ID          string
-	WorkspaceID flow.WorkspaceID
-	Name        string
-	Description string
-	Tags        string
-	Draft       string
-	Rev         int64
-	LiveVersion int64
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	CreatedAt   int64
-	UpdatedAt   int64
-	ArchivedAt  int64
-	LiveHash    string
+	ID            string
+	WorkspaceID   flow.WorkspaceID
+	Name          string
+	Description   string
+	Tags          string
+	Draft         string
+	Rev           int64
+	LiveVersion   int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	CreatedAt     int64
+	UpdatedAt     int64
+	ArchivedAt    int64
+	Slug          string
+	AppliedRev    int64
+	AppliedSource string
+	LiveHash      string
 }
 
 func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([]ListFlowHeadsRow, error) {
@@ -333,6 +344,9 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
+			&i.Slug,
+			&i.AppliedRev,
+			&i.AppliedSource,
 			&i.LiveHash,
 		); err != nil {
 			return nil, err
@@ -350,7 +364,7 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 
 const listFlows = `-- name: ListFlows :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2 AND f.archived_at = 0
 ORDER BY f.id LIMIT $3
@@ -363,22 +377,25 @@ type ListFlowsParams struct {
 }
 
 type ListFlowsRow struct {
-	ID          string
-	WorkspaceID flow.WorkspaceID
-	Name        string
-	Description string
-	Tags        string
-	Draft       string
-	Rev         int64
-	LiveVersion int64
-	MaxRunning  int64
-	MaxQueued   int64
-	RunsPerDay  int64
-	UsdPerDay   flow.NanoUSD
-	CreatedAt   int64
-	UpdatedAt   int64
-	ArchivedAt  int64
-	LiveHash    string
+	ID            string
+	WorkspaceID   flow.WorkspaceID
+	Name          string
+	Description   string
+	Tags          string
+	Draft         string
+	Rev           int64
+	LiveVersion   int64
+	MaxRunning    int64
+	MaxQueued     int64
+	RunsPerDay    int64
+	UsdPerDay     flow.NanoUSD
+	CreatedAt     int64
+	UpdatedAt     int64
+	ArchivedAt    int64
+	Slug          string
+	AppliedRev    int64
+	AppliedSource string
+	LiveHash      string
 }
 
 func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlowsRow, error) {
@@ -406,6 +423,9 @@ func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlo
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
+			&i.Slug,
+			&i.AppliedRev,
+			&i.AppliedSource,
 			&i.LiveHash,
 		); err != nil {
 			return nil, err

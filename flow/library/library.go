@@ -24,6 +24,8 @@ type LibraryStore interface {
 	CreateFlow(ctx context.Context, f *flow.Flow) error
 	UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
+	// FindFlowID returns the ID of the flow with a slug, current or former.
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error)
@@ -74,11 +76,31 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string
 		document.KeepPlaces(d, was)
 	}
 	document.PlaceRest(d)
+	if flowID == "" && d.Slug != "" {
+		if f.Slug, err = l.freeSlug(ctx, ws, d.Slug); err != nil {
+			return nil, err
+		}
+	}
+	d.Slug = ""
 	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
 	if flowID == "" {
 		return f, l.Store.CreateFlow(ctx, f)
 	}
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
+}
+
+// freeSlug returns the first of slug, slug-2, slug-3 … that no flow has.
+func (l *Library) freeSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error) {
+	for n := 1; ; n++ {
+		free := flow.NumberedSlug(slug, n)
+		_, err := l.Store.FindFlowID(ctx, ws, free)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) && flow.ValidSlug(free) {
+			return free, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("look for a free slug: %w", err)
+		}
+	}
 }
 
 // keepSecrets stores the secrets that ExtractSecrets moves out, each under its own
@@ -229,6 +251,11 @@ func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID string
 	if err != nil {
 		return nil, err
 	}
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return nil, err
+	}
+	d.Slug = f.Slug
 	return d.Encode(), nil
 }
 

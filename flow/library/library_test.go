@@ -43,6 +43,15 @@ func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id string) (*flo
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 }
 
+func (s *shelf) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (string, error) {
+	for id, f := range s.flows {
+		if f.Slug == slug {
+			return id, nil
+		}
+	}
+	return "", flow.Errorf(flow.CodeNotFound, "There is no such flow.")
+}
+
 func (s *shelf) FindVersion(_ context.Context, _ flow.WorkspaceID, _ string, n int64) (*flow.Version, error) {
 	if n < 1 || int(n) > len(s.versions) {
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such version.")

@@ -4,7 +4,7 @@ import "sluice/flow"
 
 // apiParams are the parameters, by the name that operations use.
 var apiParams = map[string]schema{
-	"flow_id":     pathParam("flow_id", flow.PrefixFlow),
+	"flow_id":     flowParam(),
 	"run_id":      pathParam("run_id", flow.PrefixRun),
 	"delivery_id": pathParam("delivery_id", flow.PrefixDelivery),
 	"file_id":     pathParam("file_id", flow.PrefixFile),
@@ -54,6 +54,12 @@ var apiHeaders = map[string]schema{
 // The following functions build parameter and header objects of OpenAPI 3.1.
 
 func apiHeader(text string, s schema) schema { return schema{"description": text, "schema": s} }
+
+// flowParam describes the ID or the slug of a flow.
+func flowParam() schema {
+	return schema{"name": "flow_id", "in": "path", "required": true, "description": "The ID or the slug of the flow.",
+		"schema": schema{"type": "string", "pattern": "^(" + flow.PrefixFlow + "[0-9a-z]{26}|[a-z0-9](-?[a-z0-9])*)$"}}
+}
 
 func pathParam(name, prefix string) schema {
 	return schema{"name": name, "in": "path", "required": true, "schema": schema{"type": "string", "pattern": "^" + prefix + "[0-9a-z]{26}$"}}

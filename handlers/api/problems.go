@@ -36,6 +36,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeMethodNotAllowed:      {405, "Method not allowed", 0},
 	flow.CodeNotAcceptable:         {406, "Not acceptable", 0},
 	flow.CodeIdempotencyInProgress: {409, "Request in progress", time.Second},
+	flow.CodeSlugTaken:             {409, "Slug taken", 0},
 	flow.CodeNotPublished:          {409, "Flow not published", 0},
 	flow.CodeRunNotEnded:           {409, "Run not ended", 0},
 	flow.CodeResultNotSaved:        {410, "Result not saved", 0},

@@ -53,6 +53,8 @@ type Call struct {
 	s   *Server
 	Key *flow.Key // the authenticated key; nil on public routes and for signed links
 
+	flow string // ID of the flow in the path, which may have its slug; see resolveFlow
+
 	accepted string // media type of the response; "" if the route offers no choice
 
 	arrived time.Time // when a start arrived
@@ -132,7 +134,7 @@ func (c *Call) Hold() (release func(), err error) { return c.s.gate.hold() }
 
 // Parameters of the path; "" if the route does not have them.
 
-func (c *Call) flowID() string     { return c.Param("flow_id") }
+func (c *Call) flowID() string     { return c.flow }
 func (c *Call) runID() string      { return c.Param("run_id") }
 func (c *Call) deliveryID() string { return c.Param("delivery_id") }
 func (c *Call) fileID() string     { return c.Param("file_id") }

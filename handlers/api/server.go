@@ -41,6 +41,8 @@ type Store interface {
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
 
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
+	// FindFlowID returns the ID of the flow with a slug, current or former.
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error)
 	// ListFlowHeads lists all flows, archived ones too, without their drafts.
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)

@@ -67,6 +67,17 @@ func (m *memory) KeyWebhookSecret(_ context.Context, ws flow.WorkspaceID, keyID 
 	return string("whsec_"+ws+"/") + keyID, nil
 }
 
+func (m *memory) FindFlowID(_ context.Context, ws flow.WorkspaceID, slug string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, f := range m.flows {
+		if f.WorkspaceID == ws && f.Slug == slug {
+			return id, nil
+		}
+	}
+	return "", missing("flow")
+}
+
 func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }
 
 func (m *memory) FindKeyByHash(_ context.Context, hash string) (*flow.Key, error) {
