@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sluice/flow"
 	"sluice/flow/document"
@@ -30,6 +31,14 @@ type LibraryStore interface {
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error)
 	SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error
+	RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error
+	MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID, source string) error
+	ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error
+	RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error
+	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
+	ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error)
+	ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) ([]flow.Caller, error)
+	AddAudit(ctx context.Context, e flow.AuditEntry) error
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	// Together runs the writes that fn makes with its context in one

@@ -24,6 +24,8 @@ const (
 	accessManage            // scope manage
 	accessFile              // scope read, or run for files that the key may use, or a signed link
 	accessErase             // scope manage, or run for files that the key uploaded
+	accessEdit              // scope edit
+	accessDocument          // scope read or edit; drafts and older versions need edit or manage
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -35,8 +37,11 @@ var accessScopes = map[access][]flow.Scope{
 	accessFile:   {flow.ScopeRead, flow.ScopeRun},
 	accessRead:   {flow.ScopeRead},
 	accessManage: {flow.ScopeManage},
-	accessKey:    {flow.ScopeRun, flow.ScopeRead, flow.ScopeManage},
+	accessKey:    flow.Scopes,
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
+	accessEdit:   {flow.ScopeEdit},
+
+	accessDocument: {flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage},
 }
 
 // route is one line of the table of routes.
@@ -76,6 +81,16 @@ func (s *Server) table() []route {
 		{"GET", "/readyz", accessOpen, s.ready, docReady},
 		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},
 		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
+		{"POST", "/v1/flow", accessEdit, s.createFlow, docCreateFlow},
+		{"POST", "/v1/flow/validate", accessDocument, s.validateFlow, docValidateFlow},
+		{"POST", "/v1/apply", accessEdit, s.apply, docApply},
+		{"PUT", "/v1/flow/:flow_id", accessEdit, s.replaceDraft, docReplaceDraft},
+		{"GET", "/v1/flow/:flow_id/document", accessDocument, s.showDocument, docShowDocument},
+		{"GET", "/v1/flow/:flow_id/diff", accessDocument, s.showDiff, docShowDiff},
+		{"GET", "/v1/flow/:flow_id/versions", accessDocument, s.listVersions, docListVersions},
+		{"POST", "/v1/flow/:flow_id/publish", accessEdit, s.publishFlow, docPublishFlow},
+		{"POST", "/v1/flow/:flow_id/archive", accessEdit, s.archiveFlow, docArchiveFlow},
+		{"POST", "/v1/flow/:flow_id/restore", accessEdit, s.restoreFlow, docRestoreFlow},
 		{"GET", "/v1/flow/:flow_id", accessRead, s.showFlow, docShowFlow},
 		{"GET", "/v1/flow/:flow_id/openapi.json", accessRead, s.showFlowAPI, docFlowAPI},
 		{"POST", "/v1/flow/:flow_id/run", accessStart, s.startRun, docStartRun},

@@ -14,6 +14,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/fairness"
 	"sluice/flow/filelinks"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
@@ -67,13 +68,14 @@ type Store interface {
 	Broadcast(ctx context.Context, topic, text string) error
 }
 
-// Config configures the API. Store, Files, Links, Runner and Kinds are required.
+// Config configures the API. Store, Files, Links, Runner, Kinds and Library are required.
 type Config struct {
 	Store     Store
 	Files     Files
 	Links     *filelinks.Signer // signs download links, which need no key
 	Runner    Runner
 	Kinds     *flow.Registry
+	Library   *library.Library // changes flows
 	PublicURL string // scheme and host in responses; never taken from the Host header
 	Version   string // of Sluice, shown in the OpenAPI document
 	// LocalToken authenticates the command line on the same machine. It acts as a
