@@ -88,7 +88,7 @@ const (
 	CodeBreakingChange        Code = "breaking_change"    // publishing would break callers
 	CodeDraftChanged          Code = "draft_changed"      // since the last apply
 	CodeSecretInDocument      Code = "secret_in_document" // in clear text
-	CodeSlugTaken             Code = "slug_taken" // by another flow of the workspace
+	CodeSlugTaken             Code = "slug_taken"         // by another flow of the workspace
 	// CodeDocumentInvalid refuses a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )

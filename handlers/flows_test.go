@@ -99,7 +99,7 @@ func TestEditFlowsOverHTTP(t *testing.T) {
 	}
 
 	diff, _ := p.send(200, "GET", "flow/hello/diff", "")
-	if len(diff["breaking"].([]any)) != 1 {
+	if b := diff["breaking"].([]any); len(b) != 1 || b[0].(map[string]any)["role"] != "output" || b[0].(map[string]any)["name"] != "text" {
 		t.Errorf("the diff is %v", diff)
 	}
 	refused, _ := p.send(409, "POST", "flow/hello/publish", "")

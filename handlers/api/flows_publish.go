@@ -55,7 +55,11 @@ func newDiffObject(from, to string, r *library.Review) diffObject {
 		Keys: convert(r.Callers, func(k *flow.Caller) noticingKey { return noticingKey{k.KeyID, k.Name, k.Runs} })}
 	for i := range r.Diff.API {
 		a := &r.Diff.API[i]
-		change := contractChange{a.Change, string(a.Role), a.Name, a.Sentence}
+		role := "input"
+		if a.Role == flow.RoleOutput {
+			role = "output"
+		}
+		change := contractChange{a.Change, role, a.Name, a.Sentence}
 		if o.Contract = append(o.Contract, change); a.Breaking && len(r.Diff.Breaking) > 0 {
 			o.Breaking = append(o.Breaking, change)
 		}

@@ -26,6 +26,7 @@ const (
 	accessErase             // scope manage, or run for files that the key uploaded
 	accessEdit              // scope edit
 	accessDocument          // scope read or edit; drafts and older versions need edit or manage
+	accessDraft             // scope edit or manage
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -41,6 +42,7 @@ var accessScopes = map[access][]flow.Scope{
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 	accessEdit:   {flow.ScopeEdit},
 
+	accessDraft:    {flow.ScopeEdit, flow.ScopeManage},
 	accessDocument: {flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage},
 }
 
@@ -86,7 +88,7 @@ func (s *Server) table() []route {
 		{"POST", "/v1/apply", accessEdit, s.apply, docApply},
 		{"PUT", "/v1/flow/:flow_id", accessEdit, s.replaceDraft, docReplaceDraft},
 		{"GET", "/v1/flow/:flow_id/document", accessDocument, s.showDocument, docShowDocument},
-		{"GET", "/v1/flow/:flow_id/diff", accessDocument, s.showDiff, docShowDiff},
+		{"GET", "/v1/flow/:flow_id/diff", accessDraft, s.showDiff, docShowDiff},
 		{"GET", "/v1/flow/:flow_id/versions", accessDocument, s.listVersions, docListVersions},
 		{"POST", "/v1/flow/:flow_id/publish", accessEdit, s.publishFlow, docPublishFlow},
 		{"POST", "/v1/flow/:flow_id/archive", accessEdit, s.archiveFlow, docArchiveFlow},

@@ -76,8 +76,8 @@ type Config struct {
 	Runner    Runner
 	Kinds     *flow.Registry
 	Library   *library.Library // changes flows
-	PublicURL string // scheme and host in responses; never taken from the Host header
-	Version   string // of Sluice, shown in the OpenAPI document
+	PublicURL string           // scheme and host in responses; never taken from the Host header
+	Version   string           // of Sluice, shown in the OpenAPI document
 	// LocalToken authenticates the command line on the same machine. It acts as a
 	// key of the default workspace with every scope.
 	LocalToken string

@@ -114,8 +114,13 @@ func (s shelved) PublishFlow(_ context.Context, _ flow.WorkspaceID, flowID strin
 func (s shelved) Together(ctx context.Context, fn func(ctx context.Context) error) error {
 	return fn(ctx)
 }
+
+func (s shelved) ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error) {
+	return s.memory.ListFlowHeads(ctx, ws)
+}
+
 func (s shelved) ArchiveFlow(context.Context, flow.WorkspaceID, string) error { return nil }
-func (s shelved) AddAudit(context.Context, flow.AuditEntry) error              { return nil }
+func (s shelved) AddAudit(context.Context, flow.AuditEntry) error             { return nil }
 
 func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }
 
