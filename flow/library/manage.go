@@ -42,7 +42,7 @@ func breaking(reviews ...Review) error {
 		"Publishing would break programs that call %s. The diffs say how. Change the document, or allow breaking changes.", flow.Count(len(reviews), "flow"))}
 }
 
-// Review compares two documents of a flow, the older of which may be nil. If the
+// Review compares two documents of a flow; old may be nil. If the
 // newer one breaks callers, it names the keys that would notice.
 func (l *Library) Review(ctx context.Context, f *flow.Flow, old, now *flow.Document, at time.Time) (Review, error) {
 	r := Review{Slug: f.Slug, Diff: document.Compare(old, now, l.Kinds)}
