@@ -61,7 +61,7 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 		)
 	})
 	if saved = saved && err == nil; saved {
-		s.Edited(e.WorkspaceID, e.FlowID, row.Rev)
+		s.AfterCommit(ctx, func() { s.Edited(e.WorkspaceID, e.FlowID, row.Rev) })
 	}
 	return saved, err
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // CreateFlow adds a flow and creates its signing secret. It sets empty ID and
-// times, and a revision of at least 1.
+// times, a revision of at least 1, and an empty slug from the name. A slug that is
+// set must be free, otherwise the error is CodeSlugTaken.
 func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if f.ID == "" {
 		f.ID = s.IDs().New(flow.PrefixFlow)
@@ -23,16 +24,19 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	files := documentFiles(f.Draft)
-	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+	files, slug := documentFiles(f.Draft), ""
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
 		if _, err := tx.FindWorkspace(tx.Ctx, f.WorkspaceID); err != nil {
 			return dbconn.NotFoundErr(err, "workspace")
 		}
 		if err := keepFiles(tx, f.WorkspaceID, files); err != nil {
 			return err
 		}
-		err := tx.InsertFlow(tx.Ctx, gen.InsertFlowParams{
-			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: dbconn.ValidText(f.Name), Description: dbconn.ValidText(f.Description), Tags: dbconn.EncodeList(f.Tags), Draft: string(f.Draft),
+		if slug, err = newSlug(tx, f); err != nil {
+			return err
+		}
+		err = tx.InsertFlow(tx.Ctx, gen.InsertFlowParams{
+			ID: f.ID, Slug: slug, WorkspaceID: f.WorkspaceID, Name: dbconn.ValidText(f.Name), Description: dbconn.ValidText(f.Description), Tags: dbconn.EncodeList(f.Tags), Draft: string(f.Draft),
 			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, AllowUnpriced: dbconn.BoolInt(f.AllowUnpriced), Signing: signing, CreatedAt: dbconn.Micros(f.CreatedAt),
 		})
 		if err != nil {
@@ -40,6 +44,10 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		}
 		return tx.StoreChecked(f.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + int64(len(f.Draft)), Flows: 1})
 	})
+	if err == nil {
+		f.Slug = slug
+	}
+	return err
 }
 
 // UpdateDraft replaces the draft and increments its revision.
@@ -111,7 +119,7 @@ func (s Flows) HadFlows(ctx context.Context, ws flow.WorkspaceID) (bool, error) 
 
 func flowOf(r gen.ListFlowsRow) flow.Flow {
 	return flow.Flow{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: dbconn.DecodeList[string](r.Tags), Draft: []byte(r.Draft), Rev: r.Rev,
+		ID: r.ID, Slug: r.Slug, AppliedRev: r.AppliedRev, AppliedSource: r.AppliedSource, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: dbconn.DecodeList[string](r.Tags), Draft: []byte(r.Draft), Rev: r.Rev,
 		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay, AllowUnpriced: r.AllowUnpriced != 0},
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), UpdatedAt: dbconn.TimeOf(r.UpdatedAt), ArchivedAt: dbconn.TimeOf(r.ArchivedAt),
 	}

@@ -179,6 +179,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := openAudit(ctx, s.DB); err != nil {
 		return err
 	}
+	if err := s.addSlugs(ctx); err != nil {
+		return err
+	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
 			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: fairness.DefaultMaxQueued, CreatedAt: s.NowMicros(),

@@ -15,6 +15,7 @@ const Schema = "sluice.flow/v1"
 // Document is a flow as people keep it: readable, diffable, free of secrets.
 type Document struct {
 	Schema      string  `json:"schema"`
+	Slug        string  `json:"slug,omitempty"` // name in URLs; only in files and answers, stored with the flow instead
 	Name        string  `json:"name"`
 	Description string  `json:"description,omitempty"`
 	Nodes       []Node  `json:"nodes"`

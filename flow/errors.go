@@ -85,6 +85,11 @@ const (
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeRangeNotSatisfiable   Code = "range_not_satisfiable"
 	CodeQuotaExceeded         Code = "quota_exceeded"
+	CodePreconditionRequired  Code = "precondition_required"
+	CodeBreakingChange        Code = "breaking_change"    // publishing would break callers
+	CodeDraftChanged          Code = "draft_changed"      // since the last apply
+	CodeSecretInDocument      Code = "secret_in_document" // in clear text
+	CodeSlugTaken             Code = "slug_taken"         // by another flow of the workspace
 	// CodeDocumentInvalid refuses a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )

@@ -7,6 +7,7 @@ import "time"
 type Flow struct {
 	ID                string
 	WorkspaceID       WorkspaceID
+	Slug              string // name in URLs, unique in the workspace; see CheckSlug
 	Name, Description string
 	Tags              []string // by name; see ParseTags
 	Draft             []byte   // canonical document; it may be invalid
@@ -17,6 +18,9 @@ type Flow struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	ArchivedAt time.Time // zero unless archived
+
+	AppliedRev    int64  // revision of the draft after the last apply; 0 if it was never applied
+	AppliedSource string // source of that apply
 }
 
 // Limits bound the runs of a flow.

@@ -16,6 +16,7 @@ const (
 	ScopeRun    Scope = "run"    // start, cancel, rerun, files, and reading runs this key started
 	ScopeRead   Scope = "read"   // every GET of the allowed flows
 	ScopeManage Scope = "manage" // DELETE, redeliver, draft and non-live versions
+	ScopeEdit   Scope = "edit"   // create, replace, publish, archive and apply flows
 )
 
 // Key lets a program call /v1. The key text itself is kept nowhere.

@@ -98,7 +98,7 @@ func New(cfg Config) *Server {
 	})
 	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome})
 	apiConfig := api.Config{
-		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Log: cfg.Log, Now: cfg.Now,
 	}
 	if cfg.Exposed {

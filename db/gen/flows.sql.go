@@ -92,7 +92,7 @@ func (q *Queries) EndSigning(ctx context.Context, arg EndSigningParams) (int64, 
 
 const findFlow = `-- name: FindFlow :one
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -119,6 +119,9 @@ type FindFlowRow struct {
 	CreatedAt     int64
 	UpdatedAt     int64
 	ArchivedAt    int64
+	Slug          string
+	AppliedRev    int64
+	AppliedSource string
 	LiveHash      string
 }
 
@@ -142,6 +145,9 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.ArchivedAt,
+		&i.Slug,
+		&i.AppliedRev,
+		&i.AppliedSource,
 		&i.LiveHash,
 	)
 	return i, err
@@ -239,9 +245,9 @@ func (q *Queries) FindSigning(ctx context.Context, arg FindSigningParams) (FindS
 
 const insertFlow = `-- name: InsertFlow :exec
 INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued,
-    runs_per_day, usd_per_day, allow_unpriced, signing, created_at, updated_at, archived_at)
+    runs_per_day, usd_per_day, allow_unpriced, signing, created_at, updated_at, archived_at, slug)
 VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9,
-    $10, $11, $12, $13, $14, $14, 0)
+    $10, $11, $12, $13, $14, $14, 0, $15)
 `
 
 type InsertFlowParams struct {
@@ -259,6 +265,7 @@ type InsertFlowParams struct {
 	AllowUnpriced int64
 	Signing       []byte
 	CreatedAt     int64
+	Slug          string
 }
 
 func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
@@ -277,13 +284,14 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 		arg.AllowUnpriced,
 		arg.Signing,
 		arg.CreatedAt,
+		arg.Slug,
 	)
 	return err
 }
 
 const listFlowHeads = `-- name: ListFlowHeads :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2
 ORDER BY f.id LIMIT $3
@@ -312,6 +320,9 @@ type ListFlowHeadsRow struct {
 	CreatedAt     int64
 	UpdatedAt     int64
 	ArchivedAt    int64
+	Slug          string
+	AppliedRev    int64
+	AppliedSource string
 	LiveHash      string
 }
 
@@ -341,6 +352,9 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
+			&i.Slug,
+			&i.AppliedRev,
+			&i.AppliedSource,
 			&i.LiveHash,
 		); err != nil {
 			return nil, err
@@ -358,7 +372,7 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 
 const listFlows = `-- name: ListFlows :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2 AND f.archived_at = 0
 ORDER BY f.id LIMIT $3
@@ -387,6 +401,9 @@ type ListFlowsRow struct {
 	CreatedAt     int64
 	UpdatedAt     int64
 	ArchivedAt    int64
+	Slug          string
+	AppliedRev    int64
+	AppliedSource string
 	LiveHash      string
 }
 
@@ -416,6 +433,9 @@ func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlo
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
+			&i.Slug,
+			&i.AppliedRev,
+			&i.AppliedSource,
 			&i.LiveHash,
 		); err != nil {
 			return nil, err

@@ -1,8 +1,8 @@
 -- name: InsertFlow :exec
 INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued,
-    runs_per_day, usd_per_day, allow_unpriced, signing, created_at, updated_at, archived_at)
+    runs_per_day, usd_per_day, allow_unpriced, signing, created_at, updated_at, archived_at, slug)
 VALUES (@id, @workspace_id, @name, @description, @tags, @draft, @rev, 0, @max_running, @max_queued,
-    @runs_per_day, @usd_per_day, @allow_unpriced, @signing, @created_at, @created_at, 0);
+    @runs_per_day, @usd_per_day, @allow_unpriced, @signing, @created_at, @created_at, 0, @slug);
 
 -- name: UpdateDraft :one
 UPDATE flows SET name = @name, description = @description, draft = @draft, rev = rev + 1, updated_at = @updated_at
@@ -24,20 +24,20 @@ WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindFlow :one
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = @id AND f.workspace_id = @workspace_id;
 
 -- name: ListFlows :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = @workspace_id AND f.id > @after_id AND f.archived_at = 0
 ORDER BY f.id LIMIT @max_rows;
 
 -- name: ListFlowHeads :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, CAST('' AS TEXT) AS draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.allow_unpriced, f.created_at, f.updated_at, f.archived_at, f.slug, f.applied_rev, f.applied_source, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = @workspace_id AND f.id > @after_id
 ORDER BY f.id LIMIT @max_rows;

@@ -35,6 +35,7 @@ func ParseDocumentValue(v any) (*flow.Document, []flow.Problem) {
 	}
 	d := &flow.Document{
 		Schema:      o.text("schema", true),
+		Slug:        o.slug(),
 		Name:        o.label("name", true, MaxNameLength),
 		Description: o.label("description", false, 10_000),
 		Nodes:       []flow.Node{}, Edges: []flow.Edge{},
@@ -53,6 +54,17 @@ func ParseDocumentValue(v any) (*flow.Document, []flow.Problem) {
 	}
 	o.rest()
 	return d, r.problems
+}
+
+// slug reads the optional name of the flow in URLs.
+func (o *object) slug() string {
+	s := o.text("slug", false)
+	if _, set := o.fields["slug"]; set && (s != "" || o.fields["slug"] == "") {
+		if wrong := flow.CheckSlug(s); wrong != "" {
+			o.problem("slug", "invalid", wrong)
+		}
+	}
+	return s
 }
 
 func (r *reader) node(v any, at string) flow.Node {

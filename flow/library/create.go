@@ -21,6 +21,13 @@ func (l *Library) CreateDraft(ctx context.Context, ws flow.WorkspaceID, d *flow.
 		return nil, err
 	}
 	document.PlaceRest(d)
+	if d.Slug != "" {
+		var err error
+		if f.Slug, err = l.freeSlug(ctx, ws, d.Slug); err != nil {
+			return nil, err
+		}
+		d.Slug = ""
+	}
 	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
 	return f, l.Store.CreateFlow(ctx, f)
 }

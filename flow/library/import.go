@@ -124,6 +124,16 @@ func (s *stagedStore) FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID 
 	return s.LibraryStore.FindFlow(ctx, ws, flowID)
 }
 
+// FindFlowID finds a flow by its slug as it will be after write.
+func (s *stagedStore) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error) {
+	for id, f := range s.flows {
+		if f.Slug == slug {
+			return id, nil
+		}
+	}
+	return s.LibraryStore.FindFlowID(ctx, ws, slug)
+}
+
 // SaveCredential keeps a credential for later.
 func (s *stagedStore) SaveCredential(_ context.Context, c flow.Credential, secret string) error {
 	s.credentials[c.Name] = c

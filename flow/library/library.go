@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sluice/flow"
 	"sluice/flow/document"
@@ -24,10 +25,20 @@ type LibraryStore interface {
 	CreateFlow(ctx context.Context, f *flow.Flow) error
 	UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
+	// FindFlowID returns the ID of the flow with a slug, current or former.
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error)
 	SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error
+	RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error
+	MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID, source string) error
+	ArchiveFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error
+	RestoreFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) error
+	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
+	ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error)
+	ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) ([]flow.Caller, error)
+	AddAudit(ctx context.Context, e flow.AuditEntry) error
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	// Together runs the writes that fn makes with its context in one
@@ -74,11 +85,31 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string
 		document.KeepPlaces(d, was)
 	}
 	document.PlaceRest(d)
+	if flowID == "" && d.Slug != "" {
+		if f.Slug, err = l.freeSlug(ctx, ws, d.Slug); err != nil {
+			return nil, err
+		}
+	}
+	d.Slug = ""
 	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
 	if flowID == "" {
 		return f, l.Store.CreateFlow(ctx, f)
 	}
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
+}
+
+// freeSlug returns the first of slug, slug-2, slug-3 … that no flow has.
+func (l *Library) freeSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error) {
+	for n := 1; ; n++ {
+		free := flow.NumberedSlug(slug, n)
+		_, err := l.Store.FindFlowID(ctx, ws, free)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) && flow.ValidSlug(free) {
+			return free, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("look for a free slug: %w", err)
+		}
+	}
 }
 
 // keepSecrets stores the secrets that ExtractSecrets moves out, each under its own
@@ -229,6 +260,11 @@ func (l *Library) Export(ctx context.Context, ws flow.WorkspaceID, flowID string
 	if err != nil {
 		return nil, err
 	}
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return nil, err
+	}
+	d.Slug = f.Slug
 	return d.Encode(), nil
 }
 

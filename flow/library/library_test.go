@@ -11,8 +11,10 @@ import (
 	"sluice/flow/flowtest"
 )
 
-// shelf is a LibraryStore in memory.
+// shelf is a LibraryStore in memory. The methods of the embedded nil interface are
+// those that its tests do not call; tests of the API cover them on the database.
 type shelf struct {
+	LibraryStore
 	flows       map[string]*flow.Flow
 	documents   map[string][]byte
 	versions    []flow.Version
@@ -41,6 +43,15 @@ func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id string) (*flo
 		return &found, nil
 	}
 	return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
+}
+
+func (s *shelf) FindFlowID(_ context.Context, _ flow.WorkspaceID, slug string) (string, error) {
+	for id, f := range s.flows {
+		if f.Slug == slug {
+			return id, nil
+		}
+	}
+	return "", flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 }
 
 func (s *shelf) FindVersion(_ context.Context, _ flow.WorkspaceID, _ string, n int64) (*flow.Version, error) {

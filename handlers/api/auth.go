@@ -19,7 +19,7 @@ import (
 // use is not recorded.
 var localKey = flow.Key{
 	WorkspaceID: flow.DefaultWorkspace, Name: "command line", Trigger: flow.TriggerCLI,
-	Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage},
+	Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage, flow.ScopeEdit},
 }
 
 // authorize authenticates the key and checks, in this order, rate limit, scope and
@@ -142,14 +142,28 @@ func bearer(h http.Header) (string, error) {
 // checkFlow checks that the key may call the flow of the path. It does not check that
 // the flow exists if the key allows it; the handler will.
 func (c *Call) checkFlow() error {
-	id := c.flowID()
-	if id == "" {
+	name := c.Param("flow_id")
+	if name == "" {
 		return nil
 	}
-	if !flow.ValidID(flow.PrefixFlow, id) {
-		return errNotFound
+	var err error
+	if c.flow, err = c.resolveFlow(name); err != nil {
+		return err
 	}
-	return c.allow(id)
+	return c.allow(c.flow)
+}
+
+// resolveFlow returns the ID of the flow that a path names by its ID or slug. An ID
+// is returned without checking that the flow exists. A former slug still names its
+// flow.
+func (c *Call) resolveFlow(name string) (id string, err error) {
+	if flow.ValidID(flow.PrefixFlow, name) {
+		return name, nil
+	}
+	if !flow.ValidSlug(name) {
+		return "", errNotFound
+	}
+	return c.s.Store.FindFlowID(c.Request().Context(), c.Key.WorkspaceID, name)
 }
 
 // allow returns an error if the key may not call a flow: "not allowed" for a flow of

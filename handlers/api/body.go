@@ -18,6 +18,11 @@ const MaxBody = 1 << 20
 // ReadObject reads the body as one strict JSON object (see flow.DecodeJSON) and also
 // returns the raw bytes. If optional, a missing body is an empty object.
 func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err error) {
+	return c.readObject(optional, MaxBody)
+}
+
+// readObject is ReadObject for a body of at most limit bytes.
+func (c *Call) readObject(optional bool, limit int64) (object map[string]any, raw []byte, err error) {
 	r := c.Request()
 	if r.ContentLength == 0 && optional {
 		return map[string]any{}, nil, nil
@@ -25,7 +30,7 @@ func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err
 	if err := checkJSONType(r.Header); err != nil {
 		return nil, nil, err
 	}
-	if raw, err = c.readBody(); err != nil {
+	if raw, err = c.readBody(limit); err != nil {
 		return nil, nil, err
 	}
 	if len(raw) == 0 && optional {
@@ -65,17 +70,17 @@ func contentType(h http.Header) (media string, params map[string]string) {
 	return media, params
 }
 
-// readBody reads the whole body, at most MaxBody bytes. It allocates memory as data arrives, not by
+// readBody reads the whole body, at most limit bytes. It allocates memory as data arrives, not by
 // Content-Length, which an attacker chooses.
-func (c *Call) readBody() ([]byte, error) {
+func (c *Call) readBody(limit int64) ([]byte, error) {
 	r := c.Request()
-	tooLarge := flow.Errorf(flow.CodeBodyTooLarge, "The body is larger than 1 MiB.")
-	if r.ContentLength > MaxBody {
+	tooLarge := flow.Errorf(flow.CodeBodyTooLarge, "The body is larger than %d MiB.", limit>>20)
+	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
 	var b bytes.Buffer
 	b.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
-	_, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
+	_, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, limit))
 	if err == nil {
 		web.ClearReadDeadline(c.Response()) // only now: an unread rest is drained after the response
 	}

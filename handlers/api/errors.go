@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
@@ -48,6 +49,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	if r, ok := errors.AsType[runError](err); ok {
 		p.Error = r.run
+	}
+	if b, ok := errors.AsType[*library.BreakingError](err); ok {
+		p.Diffs = convert(b.Reviews, func(r *library.Review) diffObject { return newDiffObject("live", "", r) })
 	}
 	problemHeaders(c.Response().Header(), e)
 	if err := writeBody(c, p.Status, typeProblem, flow.EncodeJSON(p)); err != nil {

@@ -156,7 +156,7 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 func TestEmptyID(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}})
+	key := w.addKey(flow.Key{Scopes: flow.Scopes})
 	names := map[string]string{":flow_id": "flow ID", ":run_id": "run ID", ":file_id": "file ID", ":delivery_id": "delivery ID"}
 	for _, r := range w.server.routes {
 		for param, name := range names {

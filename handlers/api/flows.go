@@ -12,6 +12,7 @@ import (
 // flowObject is the JSON of a flow: what a client needs to call it.
 type flowObject struct {
 	FlowID      string         `json:"flow_id"`
+	Slug        string         `json:"slug" doc:"Name of the flow in URLs, in place of its ID."`
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
 	Version     *int64         `json:"version" doc:"The live version; null when the flow was never published."`
@@ -121,7 +122,7 @@ func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, error) {
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	o := flowObject{
-		FlowID: f.ID, Name: f.Name, Description: f.Description,
+		FlowID: f.ID, Slug: f.Slug, Name: f.Name, Description: f.Description,
 		Limits: flowLimits{orNull(f.MaxRunning), orNull(f.MaxQueued), orNull(f.RunsPerDay), f.AllowUnpriced, usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
 		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID},
 	}

@@ -68,3 +68,23 @@ func TestListFlows(t *testing.T) {
 	w.get("/v1/flow?limit=x&cursor=y").wantCode(t, 422, flow.CodeInputInvalid)
 	w.get("/v1/flow?cursor="+*newCursor(w.ids.New(flow.PrefixRun))).want(t, 422)
 }
+
+func TestFlowBySlug(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.store.mu.Lock()
+	w.store.flows[w.echo].Slug = "echo-ticket"
+	w.store.mu.Unlock()
+	a := w.get("/v1/flow/echo-ticket")
+	a.want(t, 200)
+	a.wantFields(t, map[string]any{"flow_id": w.echo, "slug": "echo-ticket"})
+	run := w.start("echo-ticket", `{"ticket": "a"}`, 200, "Prefer", "wait=60")
+	run.wantFields(t, map[string]any{"flow_id": w.echo})
+	w.get("/v1/flow/echo-ticket/run/"+run.field("run_id").(string)).want(t, 200)
+	w.get("/v1/flow/no-such-flow").wantCode(t, 404, flow.CodeNotFound)
+
+	listed := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRead}, Flows: []string{w.held}})
+	w.send(request{method: "GET", path: "/v1/flow/echo-ticket", key: listed}).wantCode(t, 403, flow.CodeFlowNotAllowed)
+	foreign := w.addKey(flow.Key{WorkspaceID: "ws_other", Scopes: []flow.Scope{flow.ScopeRead}})
+	w.send(request{method: "GET", path: "/v1/flow/echo-ticket", key: foreign}).wantCode(t, 404, flow.CodeNotFound)
+}

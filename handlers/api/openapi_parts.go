@@ -4,7 +4,7 @@ import "sluice/flow"
 
 // apiParams are the parameters, by the name that operations use.
 var apiParams = map[string]schema{
-	"flow_id":     pathParam("flow_id", flow.PrefixFlow),
+	"flow_id":     flowParam(),
 	"run_id":      pathParam("run_id", flow.PrefixRun),
 	"delivery_id": pathParam("delivery_id", flow.PrefixDelivery),
 	"file_id":     pathParam("file_id", flow.PrefixFile),
@@ -21,8 +21,24 @@ var apiParams = map[string]schema{
 	"Prefer":          headerParam("Prefer", "wait=N waits for the end of the run, at most N seconds (1 to 60).", schema{"type": "string", "examples": []string{"wait=30"}}),
 	"Idempotency-Key": headerParam("Idempotency-Key", "Makes the request idempotent for 24 hours: resending it returns the run of the first request.", schema{"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}),
 	"Last-Event-ID":   headerParam("Last-Event-ID", "Continue after this event.", schema{"type": "string", "pattern": "^[0-9]+$"}),
+	"version":         queryParam("version", "draft, live or the number of a version. Default: live.", schema{"type": "string"}),
+	"from":            queryParam("from", "draft, live or the number of a version. Default: live.", schema{"type": "string"}),
+	"to":              queryParam("to", "draft, live or the number of a version. Default: draft.", schema{"type": "string"}),
+	"take_alias":      queryParam("take_alias", "Take over a slug that another flow had before.", schema{"type": "boolean", "default": false}),
+	"If-Match":        headerParam("If-Match", "The ETag of the draft that the change is based on. Required.", schema{"type": "string"}),
 	"Range":           headerParam("Range", "Request a part of the content.", schema{"type": "string", "examples": []string{"bytes=0-1023"}}),
 	"If-None-Match":   headerParam("If-None-Match", "An ETag: respond with 304 if it is still current.", schema{"type": "string"}),
+}
+
+// exampleDocument is a small flow: a text goes in and comes out in a sentence.
+var exampleDocument = schema{
+	"schema": flow.Schema, "slug": "greet", "name": "Greet",
+	"nodes": []any{
+		schema{"id": "who", "kind": "input", "config": schema{"name": "who", "type": "text"}},
+		schema{"id": "words", "kind": "template", "config": schema{"template": "Hello {{who}}"}},
+		schema{"id": "out", "kind": "output", "config": schema{"name": "text"}},
+	},
+	"edges": []any{schema{"from": "who.value", "to": "words.who"}, schema{"from": "words.text", "to": "out.value"}},
 }
 
 // statusParam describes the repeated form of the parameter. Values joined by commas are
@@ -55,6 +71,12 @@ var apiHeaders = map[string]schema{
 
 func apiHeader(text string, s schema) schema { return schema{"description": text, "schema": s} }
 
+// flowParam describes the ID or the slug of a flow.
+func flowParam() schema {
+	return schema{"name": "flow_id", "in": "path", "required": true, "description": "The ID or the slug of the flow.",
+		"schema": schema{"type": "string", "pattern": "^(" + flow.PrefixFlow + "[0-9a-z]{26}|[a-z0-9](-?[a-z0-9])*)$"}}
+}
+
 func pathParam(name, prefix string) schema {
 	return schema{"name": name, "in": "path", "required": true, "schema": schema{"type": "string", "pattern": "^" + prefix + "[0-9a-z]{26}$"}}
 }
@@ -84,6 +106,39 @@ func bodySchemas() schema {
 				"inputs": schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
 			},
 			"examples": []any{schema{"from": "write"}},
+		},
+		"Document": schema{
+			"type": "object", "description": "A flow document in the format sluice.flow/v1.", "required": []string{"schema", "name", "nodes"}, "additionalProperties": true,
+			"properties": schema{
+				"schema": schema{"type": "string", "enum": []string{flow.Schema}},
+				"slug":   schema{"type": "string", "maxLength": flow.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
+				"name":   schema{"type": "string"},
+				"nodes":  schema{"type": "array", "items": schema{"type": "object", "additionalProperties": true}},
+				"edges":  schema{"type": "array", "items": schema{"type": "object", "additionalProperties": true}},
+			},
+			"examples": []any{exampleDocument},
+		},
+		"Publish": schema{
+			"type": "object", "additionalProperties": false,
+			"properties": schema{
+				"version":        schema{"type": []string{"integer", "null"}, "minimum": 1, "description": "An older version to make live. Default: the draft."},
+				"notes":          schema{"type": []string{"string", "null"}, "maxLength": 200, "description": "Release notes."},
+				"allow_breaking": schema{"type": []string{"boolean", "null"}, "description": "Publish even if callers break."},
+			},
+			"examples": []any{schema{"notes": "Shorter answers."}},
+		},
+		"Apply": schema{
+			"type": "object", "additionalProperties": false, "required": []string{"documents"},
+			"properties": schema{
+				"documents":      schema{"type": "array", "items": ref("Document")},
+				"source":         schema{"type": []string{"string", "null"}, "description": "Names where the documents come from, such as a repository."},
+				"publish":        schema{"type": []string{"boolean", "null"}, "description": "Publish each flow."},
+				"allow_breaking": schema{"type": []string{"boolean", "null"}, "description": "Publish even if callers break."},
+				"prune":          schema{"type": []string{"boolean", "null"}, "description": "Archive flows last applied from the same source that are not in the request."},
+				"force":          schema{"type": []string{"boolean", "null"}, "description": "Replace drafts that were edited since the last apply."},
+				"dry_run":        schema{"type": []string{"boolean", "null"}, "description": "Only report what would happen."},
+			},
+			"examples": []any{schema{"documents": []any{exampleDocument}, "source": "github.com/acme/flows", "publish": true}},
 		},
 		"Upload": schema{
 			"type": "object", "additionalProperties": false, "required": []string{fileField},

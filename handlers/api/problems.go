@@ -37,6 +37,11 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeMethodNotAllowed:      {405, "Method not allowed", 0},
 	flow.CodeNotAcceptable:         {406, "Not acceptable", 0},
 	flow.CodeIdempotencyInProgress: {409, "Request in progress", time.Second},
+	flow.CodeBreakingChange:        {409, "Breaking change", 0},
+	flow.CodeDraftChanged:          {409, "Draft changed", 0},
+	flow.CodeSecretInDocument:      {422, "Secret in the document", 0},
+	flow.CodePreconditionRequired:  {428, "Precondition required", 0},
+	flow.CodeSlugTaken:             {409, "Slug taken", 0},
 	flow.CodeNotPublished:          {409, "Flow not published", 0},
 	flow.CodeRunNotEnded:           {409, "Run not ended", 0},
 	flow.CodeResultNotSaved:        {410, "Result not saved", 0},
@@ -81,6 +86,7 @@ type problem struct {
 	Errors    []problemField `json:"errors,omitempty" doc:"All problems of the request, each with its location."`
 	Error     *errorObject   `json:"error,omitempty" doc:"For run_failed and run_canceled: the error of the run."`
 	Budget    *budgetObject  `json:"budget,omitempty" doc:"For budget_exceeded: the exhausted budget."`
+	Diffs     []diffObject   `json:"diffs,omitempty" doc:"For breaking_change: what would break, for each flow."`
 	Quota     *quotaObject   `json:"quota,omitempty" doc:"For quota_exceeded: the exhausted quota of the workspace."`
 }
 

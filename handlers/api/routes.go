@@ -24,6 +24,9 @@ const (
 	accessManage            // scope manage
 	accessFile              // scope read, or run for files that the key may use, or a signed link
 	accessErase             // scope manage, or run for files that the key uploaded
+	accessEdit              // scope edit
+	accessDocument          // scope read or edit; drafts and older versions need edit or manage
+	accessDraft             // scope edit or manage
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -35,8 +38,12 @@ var accessScopes = map[access][]flow.Scope{
 	accessFile:   {flow.ScopeRead, flow.ScopeRun},
 	accessRead:   {flow.ScopeRead},
 	accessManage: {flow.ScopeManage},
-	accessKey:    {flow.ScopeRun, flow.ScopeRead, flow.ScopeManage},
+	accessKey:    flow.Scopes,
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
+	accessEdit:   {flow.ScopeEdit},
+
+	accessDraft:    {flow.ScopeEdit, flow.ScopeManage},
+	accessDocument: {flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage},
 }
 
 // route is one line of the table of routes.
@@ -52,6 +59,8 @@ type Call struct {
 	echo.Context
 	s   *Server
 	Key *flow.Key // the authenticated key; nil on public routes and for signed links
+
+	flow string // ID of the flow in the path, which may have its slug; see resolveFlow
 
 	accepted string // media type of the response; "" if the route offers no choice
 
@@ -74,6 +83,16 @@ func (s *Server) table() []route {
 		{"GET", "/readyz", accessOpen, s.ready, docReady},
 		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},
 		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
+		{"POST", "/v1/flow", accessEdit, s.createFlow, docCreateFlow},
+		{"POST", "/v1/flow/validate", accessDocument, s.validateFlow, docValidateFlow},
+		{"POST", "/v1/apply", accessEdit, s.apply, docApply},
+		{"PUT", "/v1/flow/:flow_id", accessEdit, s.replaceDraft, docReplaceDraft},
+		{"GET", "/v1/flow/:flow_id/document", accessDocument, s.showDocument, docShowDocument},
+		{"GET", "/v1/flow/:flow_id/diff", accessDraft, s.showDiff, docShowDiff},
+		{"GET", "/v1/flow/:flow_id/versions", accessDocument, s.listVersions, docListVersions},
+		{"POST", "/v1/flow/:flow_id/publish", accessEdit, s.publishFlow, docPublishFlow},
+		{"POST", "/v1/flow/:flow_id/archive", accessEdit, s.archiveFlow, docArchiveFlow},
+		{"POST", "/v1/flow/:flow_id/restore", accessEdit, s.restoreFlow, docRestoreFlow},
 		{"GET", "/v1/flow/:flow_id", accessRead, s.showFlow, docShowFlow},
 		{"GET", "/v1/flow/:flow_id/openapi.json", accessRead, s.showFlowAPI, docFlowAPI},
 		{"POST", "/v1/flow/:flow_id/run", accessStart, s.startRun, docStartRun},
@@ -132,7 +151,7 @@ func (c *Call) Hold() (release func(), err error) { return c.s.gate.hold() }
 
 // Parameters of the path; "" if the route does not have them.
 
-func (c *Call) flowID() string     { return c.Param("flow_id") }
+func (c *Call) flowID() string     { return c.flow }
 func (c *Call) runID() string      { return c.Param("run_id") }
 func (c *Call) deliveryID() string { return c.Param("delivery_id") }
 func (c *Call) fileID() string     { return c.Param("file_id") }

@@ -14,6 +14,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/fairness"
 	"sluice/flow/filelinks"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
@@ -41,6 +42,8 @@ type Store interface {
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
 
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
+	// FindFlowID returns the ID of the flow with a slug, current or former.
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error)
 	// ListFlowHeads lists all flows, archived ones too, without their drafts.
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
@@ -65,15 +68,16 @@ type Store interface {
 	Broadcast(ctx context.Context, topic, text string) error
 }
 
-// Config configures the API. Store, Files, Links, Runner and Kinds are required.
+// Config configures the API. Store, Files, Links, Runner, Kinds and Library are required.
 type Config struct {
 	Store     Store
 	Files     Files
 	Links     *filelinks.Signer // signs download links, which need no key
 	Runner    Runner
 	Kinds     *flow.Registry
-	PublicURL string // scheme and host in responses; never taken from the Host header
-	Version   string // of Sluice, shown in the OpenAPI document
+	Library   *library.Library // changes flows
+	PublicURL string           // scheme and host in responses; never taken from the Host header
+	Version   string           // of Sluice, shown in the OpenAPI document
 	// LocalToken authenticates the command line on the same machine. It acts as a
 	// key of the default workspace with every scope.
 	LocalToken string

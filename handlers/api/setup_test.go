@@ -17,6 +17,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/filelinks"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -107,6 +108,7 @@ func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *env {
 		Store: w.store, Files: w.files, Links: &filelinks.Signer{Base: publicURL, Key: []byte("secret that signs links in tests")}, Runner: w.runner, Kinds: kinds, PublicURL: publicURL + "/", LocalToken: "local-token-of-the-test", Version: "1.2.3",
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: func() time.Time { return w.now() },
 	}
+	cfg.Library = &library.Library{Store: shelved{memory: w.store}, Kinds: kinds, IDs: w.ids}
 	for _, f := range set {
 		f(&cfg)
 	}

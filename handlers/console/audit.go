@@ -65,7 +65,7 @@ var auditText = map[string]string{
 	"key.create": "created the key", "key.change": "changed the key", "key.roll": "rotated the key", "key.revoke": "revoked the key", "key.handover": "handed over the key",
 	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential",
 	"flow.publish": "published", "flow.live": "changed the live version of", "flow.restore": "restored a version of", "flow.archive": "archived", "flow.limits": "changed the limits of",
-	"flow.create": "created the flow", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
+	"flow.create": "created the flow", "flow.edit": "changed the draft of", "flow.rename": "changed the slug of", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
 	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "resent", "delivery.redeliver_failed": "resent failed messages of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
 	"form.on": "opened the form of", "form.off": "closed the form of", "form.change": "changed the form of",
@@ -98,6 +98,8 @@ func auditActor(e *flow.AuditEntry) string {
 		return "Command line"
 	case e.Actor == "":
 		return "Someone"
+	case strings.HasPrefix(e.Actor, flow.PrefixKey):
+		return "API key " + e.Actor
 	}
 	return e.Actor
 }

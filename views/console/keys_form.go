@@ -16,6 +16,7 @@ var scopeWords = []struct {
 	{"run", "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
 	{"read", "Read", "Read all runs of its flows, whatever started them, and the inputs that the flows need."},
 	{"manage", "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
+	{"edit", "Edit", "Create, change, publish and archive flows."},
 }
 
 // Choices of an expiry besides a number of days.

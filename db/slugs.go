@@ -1,0 +1,134 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// maxNumberedSlugs is how many slugs newSlug tries before it appends a part of the
+// flow's hashed ID, so that a thousand flows of one name stay cheap to create.
+const maxNumberedSlugs = 20
+
+// slugsPage is how many flows get their slug in one transaction.
+const slugsPage = 200
+
+// newSlug reserves the slug of a new flow and returns it.
+func newSlug(tx *core.Tx, f *flow.Flow) (string, error) {
+	if f.Slug != "" {
+		return f.Slug, claimSlug(tx, f.WorkspaceID, f.ID, f.Slug)
+	}
+	base := flow.Slugify(f.Name)
+	for n := 1; n <= maxNumberedSlugs; n++ {
+		slug := flow.NumberedSlug(base, n)
+		if ok, err := tryClaim(tx, f.WorkspaceID, f.ID, slug); ok || err != nil {
+			return slug, err
+		}
+	}
+	const suffix = 13 // a hyphen and 12 hexadecimal digits
+	slug := base[:min(len(base), flow.MaxSlug-suffix)] + "-" + flow.Hash([]byte(f.ID))[:suffix-1]
+	return slug, claimSlug(tx, f.WorkspaceID, f.ID, slug)
+}
+
+func tryClaim(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) (ok bool, err error) {
+	n, err := tx.ClaimSlug(tx.Ctx, gen.ClaimSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
+	if err != nil {
+		return false, fmt.Errorf("reserve the slug of %s: %w", flowID, err)
+	}
+	return n > 0, nil
+}
+
+// claimSlug is tryClaim with an error for a slug of another flow.
+func claimSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) error {
+	ok, err := tryClaim(tx, ws, flowID, slug)
+	if err == nil && !ok {
+		err = errSlugTaken(slug)
+	}
+	return err
+}
+
+func errSlugTaken(slug string) error {
+	return flow.Errorf(flow.CodeSlugTaken, "The slug %q belongs to another flow. Choose another slug, or rename that flow first.", slug)
+}
+
+// RenameSlug gives a flow another slug. The former one stays as an alias. A slug
+// that another flow has now is CodeSlugTaken; an alias of another flow is as
+// well, unless takeAlias, which moves it.
+func (s Flows) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		ok, err := tryClaim(tx, ws, flowID, slug)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			if err := takeSlug(tx, ws, flowID, slug, takeAlias); err != nil {
+				return err
+			}
+		}
+		n, err := tx.SetFlowSlug(tx.Ctx, gen.SetFlowSlugParams{ID: flowID, WorkspaceID: ws, Slug: slug})
+		return dbconn.MustAffect(n, err, "flow")
+	})
+}
+
+// takeSlug makes an existing slug the flow's: one that it had before, or the alias
+// of another flow.
+func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error {
+	held, err := tx.FindSlug(tx.Ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
+	switch {
+	case err != nil:
+		return fmt.Errorf("find the slug %q: %w", slug, err)
+	case held.FlowID == flowID:
+		return nil
+	case held.Current != 0 || !takeAlias:
+		return errSlugTaken(slug)
+	}
+	_, err = tx.MoveSlug(tx.Ctx, gen.MoveSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
+	return err
+}
+
+// FindFlowID returns the ID of the flow with a slug, current or former. The flow
+// may be archived.
+func (s Flows) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, err error) {
+	r, err := s.Reads.FindSlug(ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
+	if err != nil {
+		return "", dbconn.NotFoundErr(err, "flow")
+	}
+	return r.FlowID, nil
+}
+
+// MarkApplied records that the draft of a flow is what an apply made of it.
+func (s Flows) MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID, source string) error {
+	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
+		return tx.MarkApplied(tx.Ctx, gen.MarkAppliedParams{ID: flowID, WorkspaceID: ws, Source: dbconn.ValidText(source)})
+	})
+}
+
+// addSlugs gives slugs to flows that a previous version of Sluice created.
+func (s Flows) addSlugs(ctx context.Context) error {
+	for more := true; more; {
+		err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+			rows, err := tx.ListFlowsWithoutSlug(tx.Ctx, slugsPage)
+			if more = len(rows) == slugsPage; err != nil {
+				return err
+			}
+			for _, r := range rows {
+				slug, err := newSlug(tx, &flow.Flow{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name})
+				if err != nil {
+					return err
+				}
+				if _, err := tx.SetFlowSlug(tx.Ctx, gen.SetFlowSlugParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Slug: slug}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("name flows: %w", err)
+		}
+	}
+	return nil
+}

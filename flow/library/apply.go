@@ -1,0 +1,261 @@
+package library
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// What Apply did to a flow, or would do.
+const (
+	AppliedCreated   = "created"
+	AppliedChanged   = "changed"
+	AppliedUnchanged = "unchanged"
+	AppliedArchived  = "archived"
+)
+
+// ApplyRequest is a set of documents that the flows of a workspace become equal to.
+type ApplyRequest struct {
+	Documents     []*flow.Document // that CheckSent accepts
+	Source        string           // names the origin, such as a repository; bounds Prune
+	Publish       bool             // publish each flow
+	AllowBreaking bool             // publish changes that break callers
+	Prune         bool             // archive flows last applied from Source that are not in Documents
+	Force         bool             // replace drafts that changed since the last apply
+	DryRun        bool             // only report
+	By            flow.Actor
+	At            time.Time
+	// Allow returns an error for flows that the caller may not change; f is nil for
+	// a flow that would be created.
+	Allow func(f *flow.Flow) error
+}
+
+// Applied is what happened to one flow.
+type Applied struct {
+	FlowID  string // empty for a flow that a dry run would create
+	Slug    string
+	Change  string // AppliedCreated and so on
+	Version int64  // that is live now; 0 if it is not published
+	Review  Review // of the draft against the live version
+}
+
+// plan is a flow that an apply touches. It is computed before the transaction, which
+// then fails if the draft was edited in the meantime.
+type plan struct {
+	Applied
+	flow    *flow.Flow
+	doc     *flow.Document
+	publish bool // the document differs from the live version
+}
+
+// Apply makes flows equal to documents, matched by slug, and optionally publishes
+// them: all in one transaction, or none. It returns CodeDraftChanged if a draft was
+// edited since the last apply, unless Force, and a BreakingError if publishing
+// would break callers, unless AllowBreaking. A dry run reports breaking changes in
+// the reviews instead.
+func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest) ([]Applied, error) {
+	plans := make([]*plan, 0, len(r.Documents))
+	for _, d := range r.Documents {
+		p, err := l.planApply(ctx, ws, &r, d)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, p)
+	}
+	if r.Prune {
+		pruned, err := l.planPrune(ctx, ws, &r, plans)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, pruned...)
+	}
+	if !r.DryRun {
+		if err := refuseBreaking(plans, &r); err != nil {
+			return nil, err
+		}
+		err := l.Store.Together(ctx, func(ctx context.Context) error {
+			for _, p := range plans {
+				if err := l.applyOne(ctx, p, &r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	list := make([]Applied, len(plans))
+	for i, p := range plans {
+		list[i] = p.Applied
+	}
+	return list, nil
+}
+
+// planApply finds the flow of a document and what would change.
+func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRequest, d *flow.Document) (*plan, error) {
+	slug := d.Slug
+	if slug == "" {
+		slug = flow.Slugify(d.Name)
+	}
+	p := &plan{doc: d, Applied: Applied{Slug: slug, Change: AppliedCreated}}
+	id, err := l.Store.FindFlowID(ctx, ws, slug)
+	switch {
+	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		if err := r.Allow(nil); err != nil {
+			return nil, err
+		}
+		p.flow = &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Slug: slug}
+		takeDocument(p.flow, d)
+	case err != nil:
+		return nil, err
+	default:
+		if err := l.planChange(ctx, ws, p, r, id); err != nil {
+			return nil, err
+		}
+	}
+	if r.Publish {
+		problems, err := l.CredentialProblems(ctx, ws, d)
+		if err == nil {
+			err = documentInvalid(problems)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, l.review(ctx, p, r)
+}
+
+// planChange compares a document with the draft of an existing flow.
+func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, r *ApplyRequest, id string) (err error) {
+	if p.flow, err = l.Store.FindFlow(ctx, ws, id); err != nil {
+		return err
+	}
+	if err := r.Allow(p.flow); err != nil {
+		return err
+	}
+	p.FlowID, p.Version, p.Slug, p.Change = id, p.flow.LiveVersion, p.flow.Slug, AppliedUnchanged
+	next := *p.flow
+	takeDocument(&next, p.doc)
+	if bytes.Equal(next.Draft, p.flow.Draft) {
+		if !p.flow.ArchivedAt.IsZero() {
+			p.Change = AppliedChanged
+		}
+		return nil
+	}
+	p.Change = AppliedChanged
+	if p.flow.Rev != p.flow.AppliedRev && !r.Force {
+		return flow.Errorf(flow.CodeDraftChanged, "The draft of %q was changed since the last apply. Export it and merge the changes into your file, or apply with force to replace them.", p.Slug)
+	}
+	return nil
+}
+
+// review compares the document with the live version.
+func (l *Library) review(ctx context.Context, p *plan, r *ApplyRequest) error {
+	old, err := l.liveDocument(ctx, p.flow)
+	if err != nil {
+		return err
+	}
+	p.publish = r.Publish && (old == nil || p.flow.LiveHash != flow.Hash(p.doc.Canonical()))
+	p.Review, err = l.Review(ctx, p.flow, old, p.doc, r.At)
+	return err
+}
+
+// planPrune finds the flows that were applied from the same source and are not in
+// the request.
+func (l *Library) planPrune(ctx context.Context, ws flow.WorkspaceID, r *ApplyRequest, kept []*plan) (list []*plan, err error) {
+	heads, err := l.Store.ListFlowHeads(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	keep := map[string]bool{}
+	for _, p := range kept {
+		keep[p.FlowID] = true
+	}
+	for i := range heads {
+		f := &heads[i]
+		if keep[f.ID] || f.AppliedSource != r.Source || !f.ArchivedAt.IsZero() {
+			continue
+		}
+		list = append(list, &plan{flow: f, Applied: Applied{FlowID: f.ID, Slug: f.Slug, Change: AppliedArchived, Version: f.LiveVersion, Review: Review{Slug: f.Slug, Diff: &document.Diff{}}}})
+	}
+	return list, nil
+}
+
+func refuseBreaking(plans []*plan, r *ApplyRequest) error {
+	var list []Review
+	for _, p := range plans {
+		if p.publish && len(p.Review.Diff.Breaking) > 0 {
+			list = append(list, p.Review)
+		}
+	}
+	if len(list) == 0 || r.AllowBreaking {
+		return nil
+	}
+	return breaking(list...)
+}
+
+// applyOne writes a plan in the transaction of ctx.
+func (l *Library) applyOne(ctx context.Context, p *plan, r *ApplyRequest) error {
+	f := p.flow
+	if p.Change == AppliedArchived {
+		return l.Archive(ctx, f, r.By)
+	}
+	if err := l.applyDraft(ctx, p, r); err != nil {
+		return err
+	}
+	if err := l.Store.MarkApplied(ctx, f.WorkspaceID, f.ID, r.Source); err != nil {
+		return err
+	}
+	p.FlowID = f.ID
+	if !p.publish {
+		return nil
+	}
+	v, _, err := l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, p.doc.Canonical(), l.summary(ctx, f, p.doc), r.By.ID)
+	if err != nil {
+		return err
+	}
+	p.Version = v.Number
+	return l.audit(ctx, f, r.By, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
+}
+
+// applyDraft creates the flow, or restores it and replaces its draft.
+func (l *Library) applyDraft(ctx context.Context, p *plan, r *ApplyRequest) error {
+	f := p.flow
+	if p.Change == AppliedCreated {
+		if err := l.Store.CreateFlow(ctx, f); err != nil {
+			return err
+		}
+		return l.audit(ctx, f, r.By, "flow.create", f.Name)
+	}
+	if err := l.Restore(ctx, f, r.By); err != nil {
+		return err
+	}
+	// EditFlow reads the flow outside the transaction, where it is still archived.
+	change := l.writeDraft
+	if !f.ArchivedAt.IsZero() {
+		change = l.overwriteDraft
+	}
+	changed, err := change(ctx, f, r.By, p.doc)
+	if errors.Is(err, errDraftOutdated) {
+		return flow.Errorf(flow.CodeDraftChanged, "The draft of %q was changed during the apply. Apply again.", p.Slug)
+	}
+	if err != nil || !changed {
+		return err
+	}
+	return l.audit(ctx, f, r.By, "flow.edit", f.Name)
+}
+
+// overwriteDraft is writeDraft without the edit log, which archiving deletes.
+func (l *Library) overwriteDraft(ctx context.Context, f *flow.Flow, _ flow.Actor, d *flow.Document) (changed bool, err error) {
+	data := d.Canonical()
+	if bytes.Equal(data, f.Draft) {
+		return false, nil
+	}
+	return true, l.Store.UpdateDraft(ctx, f.WorkspaceID, f.ID, d.Name, d.Description, data)
+}

@@ -1,0 +1,243 @@
+package library
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// CallerPeriod is how far back Review looks for keys that call a flow.
+const CallerPeriod = 30 * 24 * time.Hour
+
+// maxNotes bounds the notes of a version, in characters.
+const maxNotes = 200
+
+// Review is what publishing a document would change for callers.
+type Review struct {
+	Slug    string
+	Diff    *document.Diff
+	Callers []flow.Caller // keys with runs in CallerPeriod, if Diff breaks callers
+}
+
+// BreakingError refuses to publish changes that break callers.
+type BreakingError struct {
+	Public  *flow.Error
+	Reviews []Review // of the flows with breaking changes
+}
+
+// Error returns the message for people.
+func (e *BreakingError) Error() string { return e.Public.Message }
+
+// Unwrap exposes the error with its code.
+func (e *BreakingError) Unwrap() error { return e.Public }
+
+func breaking(reviews ...Review) error {
+	return &BreakingError{Reviews: reviews, Public: flow.Errorf(flow.CodeBreakingChange,
+		"Publishing would break programs that call %s. The diffs say how. Change the document, or allow breaking changes.", flow.Count(len(reviews), "flow"))}
+}
+
+// Review compares two documents of a flow; old may be nil. If the
+// newer one breaks callers, it names the keys that would notice.
+func (l *Library) Review(ctx context.Context, f *flow.Flow, old, now *flow.Document, at time.Time) (Review, error) {
+	r := Review{Slug: f.Slug, Diff: document.Compare(old, now, l.Kinds)}
+	if len(r.Diff.Breaking) == 0 {
+		return r, nil
+	}
+	var err error
+	r.Callers, err = l.Store.ListCallers(ctx, f.WorkspaceID, f.ID, at.Add(-CallerPeriod))
+	return r, err
+}
+
+// liveDocument returns the live document of a flow, or nil if it was never
+// published.
+func (l *Library) liveDocument(ctx context.Context, f *flow.Flow) (*flow.Document, error) {
+	if f.LiveHash == "" {
+		return nil, nil
+	}
+	return l.Document(ctx, f.WorkspaceID, f.ID, f.LiveVersion)
+}
+
+// CheckSent reports everything that is wrong with a document that a program sent:
+// its form, what keeps it from running, and literal secrets, which only a person's
+// import moves to encrypted storage.
+func (l *Library) CheckSent(d *flow.Document, problems []flow.Problem) error {
+	if d != nil {
+		if secrets := l.secretProblems(d); len(secrets) > 0 {
+			return &flow.Error{Code: flow.CodeSecretInDocument, Fields: secrets,
+				Message: "The document contains secrets in clear text. Save each as a credential, and refer to it by name in the document. Replace secrets that were committed to a repository."}
+		}
+		problems = flow.MergeProblems(problems, document.Validate(d, l.Kinds))
+	}
+	return documentInvalid(problems)
+}
+
+// secretProblems locates the literal secrets of a document without repeating them.
+func (l *Library) secretProblems(d *flow.Document) (list []flow.Problem) {
+	copied, _ := document.ParseDocument(d.Canonical()) // ExtractSecrets changes it
+	if copied == nil {
+		return nil
+	}
+	for _, s := range document.ExtractSecrets(copied, l.Kinds, func(*document.ExtractedSecret) string { return "secret" }) {
+		list = append(list, flow.Problem{Pointer: "/nodes/" + s.Node + "/config/" + s.Field, Code: string(flow.CodeSecretInDocument), Node: s.Node,
+			Detail: fmt.Sprintf("%s of the node %q contains a secret", s.Field, s.Node)})
+	}
+	for i := range list {
+		for at := range d.Nodes {
+			if d.Nodes[at].ID == list[i].Node {
+				list[i].Pointer = flow.Pointer("nodes", at, "config")
+			}
+		}
+	}
+	return list
+}
+
+// CreateSent makes a flow from a document that CheckSent accepts. A slug that
+// another flow has is CodeSlugTaken, unlike for Import.
+func (l *Library) CreateSent(ctx context.Context, ws flow.WorkspaceID, by flow.Actor, d *flow.Document) (*flow.Flow, error) {
+	f := &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Slug: d.Slug}
+	takeDocument(f, d)
+	err := l.Store.Together(ctx, func(ctx context.Context) error {
+		if err := l.Store.CreateFlow(ctx, f); err != nil {
+			return err
+		}
+		return l.audit(ctx, f, by, "flow.create", f.Name)
+	})
+	return f, err
+}
+
+// takeDocument makes a document the draft of a flow, with places for all nodes. The
+// slug is stored with the flow, so that it is not part of the document's hash.
+func takeDocument(f *flow.Flow, d *flow.Document) {
+	d.Slug = ""
+	if was, _ := document.ParseDocument(f.Draft); was != nil {
+		document.KeepPlaces(d, was)
+	}
+	document.PlaceRest(d)
+	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
+}
+
+// ReplaceDraft makes a document that CheckSent accepts the draft of a flow, through
+// the edit log, so that open editors and undo see the change. It returns
+// CodePreconditionFailed if the draft is no longer at the revision. A slug in the
+// document renames the flow; see RenameSlug of the store for takeAlias.
+func (l *Library) ReplaceDraft(ctx context.Context, f *flow.Flow, by flow.Actor, rev int64, d *flow.Document, takeAlias bool) error {
+	if f.Rev != rev {
+		return errDraftOutdated
+	}
+	slug := d.Slug
+	return l.Store.Together(ctx, func(ctx context.Context) error {
+		if slug != "" && slug != f.Slug {
+			if err := l.Store.RenameSlug(ctx, f.WorkspaceID, f.ID, slug, takeAlias); err != nil {
+				return err
+			}
+			if err := l.audit(ctx, f, by, "flow.rename", f.Slug+" to "+slug); err != nil {
+				return err
+			}
+		}
+		changed, err := l.writeDraft(ctx, f, by, d)
+		if err != nil || !changed {
+			return err
+		}
+		return l.audit(ctx, f, by, "flow.edit", f.Name)
+	})
+}
+
+var errDraftOutdated = flow.Errorf(flow.CodePreconditionFailed, "The draft has changed since you read it. Read the document again, merge your changes, and send it with the new ETag.")
+
+// writeDraft replaces the draft and reports whether it differs.
+func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d *flow.Document) (changed bool, err error) {
+	next := *f
+	takeDocument(&next, d)
+	if bytes.Equal(next.Draft, f.Draft) {
+		return false, nil
+	}
+	if from, _ := document.ParseDocument(f.Draft); from != nil {
+		if ops, ok := document.EditsBetween(from, d); ok {
+			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: "api", TxID: rand.Text(), Ops: ops})
+			if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) || errors.Is(err, &flow.Error{Code: document.CodeEditsGone}) {
+				err = errDraftOutdated
+			}
+			return true, err
+		}
+	}
+	return true, l.Store.UpdateDraft(ctx, f.WorkspaceID, f.ID, next.Name, next.Description, next.Draft)
+}
+
+// PublishRequest says what to publish.
+type PublishRequest struct {
+	Version       int64 // 0 means the draft
+	Notes         string
+	AllowBreaking bool
+	By            flow.Actor
+	At            time.Time
+}
+
+// PublishReviewed publishes the draft of a flow, or makes an older version live,
+// unless that breaks callers: then it returns a BreakingError.
+func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRequest) (v flow.Version, review Review, err error) {
+	if len([]rune(r.Notes)) > maxNotes {
+		return v, review, flow.Errorf(flow.CodeInputInvalid, "Use at most %d characters for the release notes.", maxNotes)
+	}
+	now, err := l.Document(ctx, f.WorkspaceID, f.ID, r.Version)
+	if err != nil {
+		return v, review, err
+	}
+	old, err := l.liveDocument(ctx, f)
+	if err != nil {
+		return v, review, err
+	}
+	if review, err = l.Review(ctx, f, old, now, r.At); err != nil {
+		return v, review, err
+	}
+	if len(review.Diff.Breaking) > 0 && !r.AllowBreaking {
+		return v, review, breaking(review)
+	}
+	if r.Version == 0 {
+		v, _, err = l.PublishNoted(ctx, f.WorkspaceID, f.ID, r.By.ID, r.Notes)
+	} else if err = l.SetLiveVersion(ctx, f.WorkspaceID, f.ID, r.Version, r.By.ID); err == nil {
+		var made *flow.Version
+		if made, err = l.Store.FindVersion(ctx, f.WorkspaceID, f.ID, r.Version); err == nil {
+			v = *made
+		}
+	}
+	if err != nil || v.Number == f.LiveVersion {
+		return v, review, err
+	}
+	return v, review, l.audit(ctx, f, r.By, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
+}
+
+// Archive archives a flow. Archiving it again changes nothing.
+func (l *Library) Archive(ctx context.Context, f *flow.Flow, by flow.Actor) error {
+	if !f.ArchivedAt.IsZero() {
+		return nil
+	}
+	return l.Store.Together(ctx, func(ctx context.Context) error {
+		if err := l.Store.ArchiveFlow(ctx, f.WorkspaceID, f.ID); err != nil {
+			return err
+		}
+		return l.audit(ctx, f, by, "flow.archive", f.Name)
+	})
+}
+
+// Restore restores an archived flow. Restoring another one changes nothing.
+func (l *Library) Restore(ctx context.Context, f *flow.Flow, by flow.Actor) error {
+	if f.ArchivedAt.IsZero() {
+		return nil
+	}
+	return l.Store.Together(ctx, func(ctx context.Context) error {
+		if err := l.Store.RestoreFlow(ctx, f.WorkspaceID, f.ID); err != nil {
+			return err
+		}
+		return l.audit(ctx, f, by, "flow.restore", f.Name)
+	})
+}
+
+func (l *Library) audit(ctx context.Context, f *flow.Flow, by flow.Actor, action, detail string) error {
+	return l.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: f.WorkspaceID, Actor: by.ID, IP: by.IP, Action: action, Target: f.ID, Detail: detail})
+}

@@ -1,0 +1,196 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/handlers/web"
+)
+
+// draftObject is the JSON of a flow whose draft was created or changed.
+type draftObject struct {
+	FlowID   string   `json:"flow_id"`
+	Slug     string   `json:"slug" doc:"Name of the flow in URLs, in place of its ID."`
+	Name     string   `json:"name"`
+	Revision int64    `json:"revision" doc:"Counts changes of the draft."`
+	Version  *int64   `json:"version" doc:"The live version; null when the flow was never published."`
+	Archived bool     `json:"archived"`
+	URLs     flowURLs `json:"urls"`
+}
+
+// validationObject lists what is wrong with a document.
+type validationObject struct {
+	Valid  bool           `json:"valid"`
+	Errors []problemField `json:"errors" doc:"Every problem with its location; empty for a valid document."`
+}
+
+// actor returns who acts, for the audit log: the key, or the command line.
+func (c *Call) actor() flow.Actor {
+	id := c.Key.ID
+	if id == "" {
+		id = "cli"
+	}
+	return flow.Actor{ID: id, IP: web.RemoteIP(c.Request())}
+}
+
+// allowAll returns an error for a key with a list of flows.
+func (c *Call) allowAll() error {
+	if len(c.Key.Flows) > 0 {
+		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is limited to a list of flows, so it may not create or archive others.")
+	}
+	return nil
+}
+
+// draftTag is the ETag of a draft.
+func draftTag(f *flow.Flow) string { return `"rev-` + strconv.FormatInt(f.Rev, 10) + `"` }
+
+// writeDraft responds with the current state of a flow.
+func (c *Call) writeDraft(status int, id string) error {
+	f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, id)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("ETag", draftTag(f))
+	o := draftObject{FlowID: f.ID, Slug: f.Slug, Name: f.Name, Revision: f.Rev, Version: orNull(f.LiveVersion), Archived: !f.ArchivedAt.IsZero(), URLs: c.s.flowURLs(f)}
+	return c.WriteJSON(status, o)
+}
+
+func (s *Server) flowURLs(f *flow.Flow) flowURLs {
+	self := s.PublicURL + "/v1/flow/" + f.ID
+	return flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID}
+}
+
+// readDocument reads a flow document from the body and checks it.
+func (c *Call) readDocument() (*flow.Document, error) {
+	object, _, err := c.readObject(false, flow.MaxDocumentBytes)
+	if err != nil {
+		return nil, err
+	}
+	d, problems := document.ParseDocumentValue(object)
+	return d, c.s.Library.CheckSent(d, problems)
+}
+
+// createFlow is POST flow: makes a flow from a document.
+func (s *Server) createFlow(c *Call) error {
+	if err := c.allowAll(); err != nil {
+		return err
+	}
+	d, err := c.readDocument()
+	if err != nil {
+		return err
+	}
+	f, err := s.Library.CreateSent(c.Request().Context(), c.Key.WorkspaceID, c.actor(), d)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Location", "/v1/flow/"+f.ID)
+	return c.writeDraft(http.StatusCreated, f.ID)
+}
+
+// validateFlow is POST flow/validate: checks a document without storing it.
+func (s *Server) validateFlow(c *Call) error {
+	object, _, err := c.readObject(false, flow.MaxDocumentBytes)
+	if err != nil {
+		return err
+	}
+	o := validationObject{Errors: []problemField{}}
+	d, problems := document.ParseDocumentValue(object)
+	if err := s.Library.CheckSent(d, problems); err != nil {
+		o.Errors = problemFields(flow.AsError(err).Fields)
+	}
+	o.Valid = len(o.Errors) == 0
+	return c.WriteJSON(http.StatusOK, o)
+}
+
+// problemFields converts problems to their JSON.
+func problemFields(list []flow.Problem) []problemField {
+	return convert(list, func(p *flow.Problem) problemField { return problemField{p.Pointer, p.Code, p.Detail} })
+}
+
+// replaceDraft is PUT flow: replaces the draft that the client has read.
+func (s *Server) replaceDraft(c *Call) error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	tag, present, err := SingleHeader(c.Request().Header, "If-Match")
+	switch {
+	case err != nil:
+		return err
+	case !present:
+		return flow.Errorf(flow.CodePreconditionRequired, "Send the ETag of the draft that you have read as If-Match, so that no other change is overwritten. GET …/document?version=draft returns both.")
+	}
+	d, err := c.readDocument()
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(tag) != draftTag(f) {
+		return flow.Errorf(flow.CodePreconditionFailed, "The draft has changed since you read it. Read the document again, merge your changes, and send it with the new ETag.")
+	}
+	takeAlias := c.QueryParam("take_alias") == "true"
+	if err := s.Library.ReplaceDraft(c.Request().Context(), f, c.actor(), f.Rev, d, takeAlias); err != nil {
+		return err
+	}
+	return c.writeDraft(http.StatusOK, f.ID)
+}
+
+// version reads a query parameter that names a document of a flow: draft, live or a
+// number. It returns 0 for the draft. Anything but the live version needs the scope
+// edit or manage.
+func (c *Call) version(f *flow.Flow, name, otherwise string) (int64, error) {
+	text := c.QueryParam(name)
+	if text == "" {
+		text = otherwise
+	}
+	var n int64
+	switch text {
+	case "draft":
+	case "live":
+		if f.LiveVersion == 0 {
+			return 0, flow.Errorf(flow.CodeNotPublished, "This flow has no live version. Publish it first.")
+		}
+		return f.LiveVersion, nil
+	default:
+		var err error
+		if n, err = strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err != nil || n < 1 {
+			var wrong problems
+			wrong.add("/"+name, "invalid", name+" is draft, live or the number of a version")
+			return 0, wrong.err()
+		}
+	}
+	if n != f.LiveVersion && !c.Key.Has(flow.ScopeEdit) && !c.Key.Has(flow.ScopeManage) {
+		return 0, ErrMissingScope(flow.ScopeEdit)
+	}
+	return n, nil
+}
+
+// showDocument is GET flow/document: the document in its canonical form.
+func (s *Server) showDocument(c *Call) error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	n, err := c.version(f, "version", "live")
+	if err != nil {
+		return err
+	}
+	data, err := s.Library.Export(c.Request().Context(), f.WorkspaceID, f.ID, n)
+	if err != nil {
+		return err
+	}
+	tag := draftTag(f)
+	if n > 0 {
+		tag = `"v` + strconv.FormatInt(n, 10) + `"`
+	}
+	c.Response().Header().Set("ETag", tag)
+	return c.writeBody(http.StatusOK, data)
+}
+
+// archiveFlow is POST flow/archive.
+func (s *Server) archiveFlow(c *Call) error { return c.changeFlow(s.Library.Archive) }
+
+// restoreFlow is POST flow/restore.
+func (s *Server) restoreFlow(c *Call) error { return c.changeFlow(s.Library.Restore) }

@@ -1,0 +1,341 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/library"
+)
+
+// maxApply bounds the body of an apply, in bytes.
+const maxApply = 32 << 20
+
+// diffObject is what one document of a flow changes over another.
+type diffObject struct {
+	Slug     string           `json:"slug"`
+	From     string           `json:"from,omitempty"`
+	To       string           `json:"to,omitempty"`
+	Changes  []string         `json:"changes" doc:"All changes as sentences."`
+	Nodes    []nodeChange     `json:"nodes"`
+	Contract []contractChange `json:"contract" doc:"Changes of inputs and outputs."`
+	Breaking []contractChange `json:"breaking" doc:"Those that break callers."`
+	Keys     []noticingKey    `json:"keys" doc:"Keys that called the flow in the last 30 days, if something breaks."`
+}
+
+// nodeChange is a node that was added, changed or removed.
+type nodeChange struct {
+	Change string   `json:"change" doc:"added, changed or removed."`
+	Node   string   `json:"node"`
+	Fields []string `json:"fields" doc:"Names of the changed fields."`
+}
+
+// contractChange is an input or output that callers see differently.
+type contractChange struct {
+	Change string `json:"change" doc:"added, changed or removed."`
+	Role   string `json:"role" doc:"input or output."`
+	Name   string `json:"name"`
+	Detail string `json:"detail"`
+}
+
+// noticingKey is a key whose callers would notice a breaking change.
+type noticingKey struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Calls int64  `json:"calls_30d"`
+}
+
+func newDiffObject(from, to string, r *library.Review) diffObject {
+	o := diffObject{Slug: r.Slug, From: from, To: to, Changes: r.Diff.Sentences(), Contract: []contractChange{}, Breaking: []contractChange{},
+		Nodes: convert(r.Diff.Nodes, func(n *document.NodeChange) nodeChange {
+			return nodeChange{n.Change, n.Node, append([]string{}, n.Fields...)}
+		}),
+		Keys: convert(r.Callers, func(k *flow.Caller) noticingKey { return noticingKey{k.KeyID, k.Name, k.Runs} })}
+	for i := range r.Diff.API {
+		a := &r.Diff.API[i]
+		role := "input"
+		if a.Role == flow.RoleOutput {
+			role = "output"
+		}
+		change := contractChange{a.Change, role, a.Name, a.Sentence}
+		if o.Contract = append(o.Contract, change); a.Breaking && len(r.Diff.Breaking) > 0 {
+			o.Breaking = append(o.Breaking, change)
+		}
+	}
+	return o
+}
+
+// changeFlow changes a flow, archived or not, and responds with it.
+func (c *Call) changeFlow(change func(ctx context.Context, f *flow.Flow, by flow.Actor) error) error {
+	ctx := c.Request().Context()
+	f, err := c.s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID())
+	if err != nil {
+		return err
+	}
+	if err := change(ctx, f, c.actor()); err != nil {
+		return err
+	}
+	return c.writeDraft(http.StatusOK, f.ID)
+}
+
+// showDiff is GET flow/diff.
+func (s *Server) showDiff(c *Call) error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	to, err := c.version(f, "to", "draft")
+	if err != nil {
+		return err
+	}
+	var old *flow.Document
+	ctx, from := c.Request().Context(), int64(0)
+	if f.LiveVersion > 0 || c.QueryParam("from") != "" && c.QueryParam("from") != "live" {
+		if from, err = c.version(f, "from", "live"); err != nil {
+			return err
+		}
+		if old, err = s.Library.Document(ctx, f.WorkspaceID, f.ID, from); err != nil {
+			return err
+		}
+	}
+	now, err := s.Library.Document(ctx, f.WorkspaceID, f.ID, to)
+	if err != nil {
+		return err
+	}
+	r, err := s.Library.Review(ctx, f, old, now, s.Now())
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, newDiffObject(versionName(from), versionName(to), &r))
+}
+
+// versionName is draft for 0, otherwise v and the number.
+func versionName(n int64) string {
+	if n == 0 {
+		return "draft"
+	}
+	return fmt.Sprintf("v%d", n)
+}
+
+// versionObject is a published version.
+type versionObject struct {
+	Version   int64  `json:"version"`
+	Live      bool   `json:"live"`
+	Notes     string `json:"notes"`
+	By        string `json:"by" doc:"ID of the person or key that published it."`
+	CreatedAt stamp  `json:"created_at"`
+}
+
+// versionList lists the versions of a flow, newest first.
+type versionList struct {
+	Versions []versionObject `json:"versions"`
+}
+
+// listVersions is GET flow/versions.
+func (s *Server) listVersions(c *Call) error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	list, err := s.Library.Store.ListVersions(c.Request().Context(), f.WorkspaceID, f.ID)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, versionList{convert(list, func(v *flow.Version) versionObject {
+		return versionObject{v.Number, v.Number == f.LiveVersion, v.Summary, v.By, stamp(v.CreatedAt)}
+	})})
+}
+
+// publishedObject is the response to a publish.
+type publishedObject struct {
+	FlowID  string     `json:"flow_id"`
+	Slug    string     `json:"slug"`
+	Version int64      `json:"version" doc:"The live version."`
+	Diff    diffObject `json:"diff" doc:"Changes over the version that was live before."`
+}
+
+// publishFlow is POST flow/publish: makes the draft or an older version live.
+func (s *Server) publishFlow(c *Call) error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	object, _, err := c.readObject(true, MaxBody)
+	if err != nil {
+		return err
+	}
+	o := newOptions(object)
+	r := library.PublishRequest{By: c.actor(), At: s.Now(), Version: o.number("version"), Notes: o.text("notes"), AllowBreaking: o.flag("allow_breaking")}
+	if err := o.err(); err != nil {
+		return err
+	}
+	v, review, err := s.Library.PublishReviewed(c.Request().Context(), f, r)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, publishedObject{f.ID, f.Slug, v.Number, newDiffObject(versionName(f.LiveVersion), versionName(v.Number), &review)})
+}
+
+// appliedObject is what an apply did to one flow.
+type appliedObject struct {
+	Slug    string      `json:"slug"`
+	FlowID  string      `json:"flow_id,omitempty" doc:"Absent for a flow that a dry run would create."`
+	Change  string      `json:"change" doc:"created, changed, unchanged or archived."`
+	Version *int64      `json:"version" doc:"The live version, or null."`
+	Diff    *diffObject `json:"diff,omitempty" doc:"Changes over the live version."`
+}
+
+// appliedList is the response to an apply.
+type appliedList struct {
+	DryRun bool            `json:"dry_run"`
+	Flows  []appliedObject `json:"flows"`
+}
+
+// apply is POST apply: makes flows equal to documents, all or none.
+func (s *Server) apply(c *Call) error {
+	object, _, err := c.readObject(false, maxApply)
+	if err != nil {
+		return err
+	}
+	o := newOptions(object)
+	r := library.ApplyRequest{
+		Source: o.text("source"), Publish: o.flag("publish"), AllowBreaking: o.flag("allow_breaking"), Prune: o.flag("prune"), Force: o.flag("force"), DryRun: o.flag("dry_run"),
+		By: c.actor(), At: s.Now(), Allow: func(f *flow.Flow) error {
+			if f == nil {
+				return c.allowAll()
+			}
+			return c.allow(f.ID)
+		},
+	}
+	documents := o.list("documents")
+	if r.Prune && r.Source == "" {
+		o.problems.add("/source", "required", "prune needs the source that the flows were applied from")
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	if r.Prune {
+		if err := c.allowAll(); err != nil {
+			return err
+		}
+	}
+	if r.Documents, err = s.readDocuments(documents); err != nil {
+		return err
+	}
+	list, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, appliedList{r.DryRun, convert(list, newAppliedObject)})
+}
+
+func newAppliedObject(a *library.Applied) appliedObject {
+	o := appliedObject{Slug: a.Slug, FlowID: a.FlowID, Change: a.Change, Version: orNull(a.Version)}
+	if a.Change != library.AppliedArchived {
+		diff := newDiffObject("", "", &a.Review)
+		o.Diff = &diff
+	}
+	return o
+}
+
+// readDocuments parses and checks all documents, and reports the problems of all.
+func (s *Server) readDocuments(list []any) ([]*flow.Document, error) {
+	documents, first := make([]*flow.Document, len(list)), (*flow.Error)(nil)
+	seen := map[string]bool{}
+	for i, v := range list {
+		d, problems := document.ParseDocumentValue(v)
+		err := s.Library.CheckSent(d, problems)
+		if err == nil {
+			slug := d.Slug
+			if slug == "" {
+				slug = flow.Slugify(d.Name)
+			}
+			if seen[slug] {
+				err = &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Two documents have the same slug.", Fields: []flow.Problem{{Pointer: "/slug", Code: "duplicate", Detail: fmt.Sprintf("another document has the slug %q", slug)}}}
+			}
+			seen[slug], documents[i] = true, d
+		}
+		if err == nil {
+			continue
+		}
+		e := flow.AsError(err)
+		if first == nil {
+			first = &flow.Error{Code: e.Code, Message: "Some documents are invalid. Nothing was applied."}
+		}
+		if e.Code == flow.CodeSecretInDocument {
+			first.Code, first.Message = e.Code, e.Message
+		}
+		for _, p := range e.Fields {
+			p.Pointer = flow.Pointer("documents", i) + p.Pointer
+			first.Fields = append(first.Fields, p)
+		}
+	}
+	if first != nil {
+		return nil, first
+	}
+	return documents, nil
+}
+
+// options reads members of a JSON object and collects what is wrong with them.
+type options struct {
+	object   map[string]any
+	known    map[string]bool
+	problems problems
+}
+
+func newOptions(object map[string]any) *options {
+	return &options{object: object, known: map[string]bool{}}
+}
+
+// option returns the member of a name, or the zero value if it is absent or has
+// another type, which is a problem.
+func option[T any](o *options, name, want string) (v T) {
+	o.known[name] = true
+	raw, present := o.object[name]
+	if !present || raw == nil {
+		return v
+	}
+	v, ok := raw.(T)
+	if !ok {
+		o.problems.add("/"+name, "wrong_type", fmt.Sprintf("wanted %s, got %s", want, flow.TypeOf(raw)))
+	}
+	return v
+}
+
+func (o *options) text(name string) string { return option[string](o, name, "text") }
+func (o *options) flag(name string) bool   { return option[bool](o, name, "true or false") }
+
+// list returns a required list.
+func (o *options) list(name string) []any {
+	if _, present := o.object[name]; !present {
+		o.problems.add("/"+name, "required", fmt.Sprintf("%q is missing", name))
+	}
+	return option[[]any](o, name, "a list")
+}
+
+// number returns a whole number of at least 1, or 0 if it is absent.
+func (o *options) number(name string) int64 {
+	o.known[name] = true
+	raw, present := o.object[name]
+	if !present || raw == nil {
+		return 0
+	}
+	f, ok := flow.Float(raw)
+	if !ok || f < 1 || f > 1<<53 || f != float64(int64(f)) {
+		o.problems.add("/"+name, "invalid", "wanted a whole number of at least 1")
+		return 0
+	}
+	return int64(f)
+}
+
+// err returns all problems, including members with unknown names.
+func (o *options) err() error {
+	for _, name := range flow.SortedNames(o.object) {
+		if !o.known[name] {
+			o.problems.add(flow.Pointer(name), "unknown_field", fmt.Sprintf("%q is not known here", name)+flow.Closest(name, o.known))
+		}
+	}
+	return o.problems.err()
+}

@@ -1,0 +1,204 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// program calls the API with a key.
+type program struct {
+	*webtest.Env
+	key string
+}
+
+func newProgram(h *webtest.Env, scopes []flow.Scope, flows ...string) *program {
+	h.T.Helper()
+	text := flow.NewKeyText()
+	k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: "CI", Prefix: text[:flow.KeyShown], Hash: flow.Hash([]byte(text)), Scopes: scopes, Flows: flows}
+	if err := h.Store.CreateKey(h.T.Context(), k); err != nil {
+		h.T.Fatal(err)
+	}
+	return &program{h, text}
+}
+
+// send returns the body of a response with the status, and its ETag.
+func (p *program) send(status int, method, path, body string, headers ...string) (map[string]any, string) {
+	p.T.Helper()
+	r, err := http.NewRequestWithContext(p.T.Context(), method, p.Http.URL+"/v1/"+path, strings.NewReader(body))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+p.key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := p.Http.Client().Do(r)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	defer a.Body.Close()
+	data, err := io.ReadAll(a.Body)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	if a.StatusCode != status {
+		p.T.Fatalf("%s %s: %d %s, want %d", method, path, a.StatusCode, data, status)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(data, &v); err != nil {
+		p.T.Fatalf("%s %s: %v in %s", method, path, err, data)
+	}
+	return v, a.Header.Get("ETag")
+}
+
+func greet(slug, output string) string {
+	return fmt.Sprintf(`{"schema":"sluice.flow/v1","slug":%q,"name":"Greet","nodes":[
+ {"id":"who","kind":"input","config":{"name":"who","type":"text"}},
+ {"id":"out","kind":"output","config":{"name":%q}}],
+ "edges":[{"from":"who.value","to":"out.value"}]}`, slug, output)
+}
+
+func TestEditFlowsOverHTTP(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	p := newProgram(h, []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
+
+	made, _ := p.send(201, "POST", "flow", greet("greet", "text"))
+	if made["slug"] != "greet" {
+		t.Errorf("created %v", made)
+	}
+	if e, _ := p.send(409, "POST", "flow", greet("greet", "text")); e["code"] != "slug_taken" {
+		t.Errorf("a second flow with the slug: %v", e)
+	}
+	document, tag := p.send(200, "GET", "flow/greet/document?version=draft", "")
+	if document["slug"] != "greet" || tag == "" {
+		t.Errorf("the document is %v, its ETag %q", document, tag)
+	}
+	p.send(428, "PUT", "flow/greet", greet("greet", "words"))
+	p.send(200, "POST", "flow/greet/publish", `{"notes": "first"}`)
+
+	// The draft changes under a new slug; the former one still finds it.
+	p.send(200, "PUT", "flow/greet", greet("hello", "words"), "If-Match", tag)
+	p.send(412, "PUT", "flow/greet", greet("hello", "text"), "If-Match", tag)
+	if f, _ := p.send(200, "GET", "flow/greet", ""); f["slug"] != "hello" || f["flow_id"] != made["flow_id"] {
+		t.Errorf("the alias finds %v", f)
+	}
+	edits, err := h.Store.ListEdits(t.Context(), flow.DefaultWorkspace, made["flow_id"].(string), 0, 10)
+	if err != nil || len(edits) != 1 {
+		t.Errorf("the edit log has %v, %v", edits, err)
+	}
+
+	diff, _ := p.send(200, "GET", "flow/hello/diff", "")
+	if b := diff["breaking"].([]any); len(b) != 1 || b[0].(map[string]any)["role"] != "output" || b[0].(map[string]any)["name"] != "text" {
+		t.Errorf("the diff is %v", diff)
+	}
+	refused, _ := p.send(409, "POST", "flow/hello/publish", "")
+	if refused["code"] != "breaking_change" || len(refused["diffs"].([]any)) != 1 {
+		t.Errorf("a breaking publish: %v", refused)
+	}
+	if v, _ := p.send(200, "POST", "flow/hello/publish", `{"allow_breaking": true}`); v["version"] != 2.0 {
+		t.Errorf("published %v", v)
+	}
+	if list, _ := p.send(200, "GET", "flow/hello/versions", ""); len(list["versions"].([]any)) != 2 {
+		t.Errorf("versions: %v", list)
+	}
+
+	p.send(200, "POST", "flow/hello/archive", "")
+	p.send(404, "GET", "flow/hello", "")
+	p.send(200, "POST", "flow/hello/restore", "")
+	p.send(200, "GET", "flow/hello", "")
+
+	bad, _ := p.send(200, "POST", "flow/validate", `{"schema":"sluice.flow/v1","name":"x","slug":"Not A Slug","nodes":[]}`)
+	if bad["valid"] != false || len(bad["errors"].([]any)) < 2 {
+		t.Errorf("validate: %v", bad)
+	}
+	log, err := h.Store.ListAudit(t.Context(), flow.DefaultWorkspace, "", 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, e := range log {
+		if strings.HasPrefix(e.Actor, flow.PrefixKey) {
+			count[e.Action]++
+		}
+	}
+	if got := fmt.Sprint(count); got != "map[flow.archive:1 flow.create:1 flow.edit:1 flow.publish:2 flow.rename:1 flow.restore:1]" {
+		t.Errorf("the audit log has %s", got)
+	}
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	p := newProgram(h, []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
+	changes := func(a map[string]any) string {
+		var list []string
+		for _, f := range a["flows"].([]any) {
+			f := f.(map[string]any)
+			list = append(list, fmt.Sprint(f["slug"], " ", f["change"], " ", f["version"]))
+		}
+		return strings.Join(list, "; ")
+	}
+	apply := func(status int, options string, documents ...string) map[string]any {
+		t.Helper()
+		a, _ := p.send(status, "POST", "apply", `{"source": "repo", "documents": [`+strings.Join(documents, ",")+`]`+options+`}`)
+		return a
+	}
+	want := func(what string, a map[string]any, want string) {
+		t.Helper()
+		if got := changes(a); got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+	one, two := greet("one", "text"), greet("two", "text")
+	want("dry run", apply(200, `, "dry_run": true, "publish": true`, one, two), "one created <nil>; two created <nil>")
+	p.send(404, "GET", "flow/one", "")
+	want("first", apply(200, `, "publish": true`, one, two), "one created 1; two created 1")
+	want("again", apply(200, `, "publish": true`, one, two), "one unchanged 1; two unchanged 1")
+
+	// One bad document, or one breaking change, and nothing is applied.
+	if e := apply(422, ``, greet("three", "text"), `{"name": "x"}`); e["code"] != "document_invalid" || !strings.Contains(fmt.Sprint(e["errors"]), "/documents/1/") {
+		t.Errorf("an invalid document: %v", e)
+	}
+	if e := apply(409, `, "publish": true`, greet("three", "text"), greet("one", "words")); e["code"] != "breaking_change" {
+		t.Errorf("a breaking change: %v", e)
+	}
+	p.send(404, "GET", "flow/three", "")
+
+	// An edit outside of apply is not overwritten.
+	_, tag := p.send(200, "GET", "flow/two/document?version=draft", "")
+	p.send(200, "PUT", "flow/two", greet("two", "edited"), "If-Match", tag)
+	if e := apply(409, ``, one, greet("two", "applied")); e["code"] != "draft_changed" {
+		t.Errorf("an edited draft: %v", e)
+	}
+	want("force", apply(200, `, "force": true`, one, greet("two", "applied")), "one unchanged 1; two changed 1")
+
+	// Prune archives what came from the same source; applying restores it.
+	other, _ := p.send(201, "POST", "flow", greet("other", "text"))
+	want("prune", apply(200, `, "prune": true`, one), "one unchanged 1; two archived 1")
+	p.send(404, "GET", "flow/two", "")
+	p.send(200, "GET", "flow/other", "")
+	want("restore", apply(200, ``, one, greet("two", "applied")), "one unchanged 1; two changed 1")
+	p.send(200, "GET", "flow/two", "")
+
+	// A key with a list changes only its flows.
+	p = newProgram(h, []flow.Scope{flow.ScopeEdit}, other["flow_id"].(string))
+	want("listed", apply(200, ``, greet("other", "text")), "other unchanged <nil>")
+	for _, options := range []string{``, `, "prune": true`} {
+		if e := apply(403, options, greet("new-one", "text")); e["code"] != "flow_not_allowed" {
+			t.Errorf("a key with a list: %v", e)
+		}
+	}
+	apply(403, ``, one)
+	p.send(403, "POST", "flow", greet("mine", "text"))
+}
