@@ -3,6 +3,7 @@ package api
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	run["outputs"] = knownNames(outputs, run["outputs"].(schema))
 	for i := range s.routes {
 		switch r := &s.routes[i]; {
+		case slices.Contains([]access{accessEdit, accessDraft, accessDocument}, r.access): // for authors, not callers
 		case strings.Contains(r.path, ":flow_id"):
 			d.add(r, strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1))
 		case strings.HasPrefix(r.path, "/v1/files") && takesFiles(out.Inputs):
