@@ -147,7 +147,7 @@ func TestChatSchema(t *testing.T) {
 	for _, model := range []string{"openai/gpt-4o", "ollama/llama3.2"} {
 		id := s.publish(asking(object{"model": model, "schema": schema},
 			"ask.team > out_team.value", "ask.urgent > out_urgent.value", "ask.score > out_score.value", "ask.json > out_all.value"))
-		r := c.succeed(id, object{"q": "route this ticket"})
+		r := c.succeed(id, object{"q": "route this"})
 		if r.Outputs["team"] != "billing" || r.Outputs["urgent"] != true || r.Outputs["score"] != 0.75 || r.Outputs["all"].(object)["team"] != "billing" {
 			t.Errorf("%s: %v", model, r.Outputs)
 		}

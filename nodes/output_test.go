@@ -7,9 +7,14 @@ func TestOutput(t *testing.T) {
 	t.Run("passes its value on", func(t *testing.T) {
 		t.Parallel()
 		for _, value := range []any{"text", number("1.50"), false, []any{}, map[string]any{"a": nil}} {
-			got := use{kind: "output", config: map[string]any{"name": "answer"}, ports: map[string]any{"value": value}}.succeeds(t, Deps{})
+			got := use{kind: "output", config: map[string]any{"name": "answer"}, ports: map[string]any{"value": []any{value}}}.succeeds(t, Deps{})
 			same(t, "value", got["value"], value)
 		}
+	})
+	t.Run("takes the first of several edges", func(t *testing.T) {
+		t.Parallel()
+		got := use{kind: "output", config: map[string]any{"name": "answer"}, ports: map[string]any{"value": []any{"first", "second"}}}.succeeds(t, Deps{})
+		same(t, "value", got["value"], "first")
 	})
 	t.Run("is checked", func(t *testing.T) {
 		t.Parallel()
