@@ -2,10 +2,12 @@ package prices
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -16,8 +18,10 @@ import (
 	"sluice/flow"
 )
 
-//go:embed prices.json
-var shipped []byte
+// compressed is a sixth of the list that it holds.
+//
+//go:embed prices.json.gz
+var compressed []byte
 
 // ids are the providers of the list by their name in Sluice, where it differs. A
 // provider that is neither here nor named like its preset has no prices: a credential
@@ -57,12 +61,24 @@ type listed struct {
 
 // Shipped returns the list that is part of the program.
 var Shipped = sync.OnceValue(func() *List {
-	l, err := Read(shipped)
+	l, err := readShipped()
 	if err != nil {
 		panic("prices: the shipped list: " + err.Error()) // a test reads it
 	}
 	return l
 })
+
+func readShipped() (*List, error) {
+	unpacked, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(unpacked)
+	if err != nil {
+		return nil, err
+	}
+	return Read(data)
+}
 
 // Load reads a list from a file, for prices that are newer than the program. The
 // file may also be the data.json of genai-prices; its date is then that of the file.

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,8 +62,19 @@ func generate(dir, to string) error {
 	if err != nil {
 		return err
 	}
-	text := "prices.json has prices from the npm package " + list.Source + ".\n\n" + string(bytes.TrimSpace(license)) + "\n"
-	return errors.Join(os.WriteFile(filepath.Join(to, "prices.json"), compact.Bytes(), 0o644),
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(compact.Bytes()); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	text := "prices.json.gz has prices from the npm package " + list.Source + ".\n\n" + string(bytes.TrimSpace(license)) + "\n"
+	return errors.Join(os.WriteFile(filepath.Join(to, "prices.json.gz"), packed.Bytes(), 0o644),
 		os.WriteFile(filepath.Join(to, "testdata", "calculated.json"), calculated, 0o644), os.WriteFile(filepath.Join(to, "LICENSE"), []byte(text), 0o644))
 }
 
