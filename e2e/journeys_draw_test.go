@@ -93,8 +93,19 @@ func port(node, name, side string) string {
 	return fmt.Sprintf(`#node-%s [data-port="%s"][data-side="%s"]`, node, name, side)
 }
 
+// steady is true once the view has stood still for some looks and all nodes are as the
+// server rendered them: a drag that begins before that misses its port.
+const steady = `(() => {
+	const c = document.querySelector("flow-canvas"), now = document.querySelector(".canvas-viewport").style.transform;
+	window.looks = now === window.lastLook && c.sync.waiting === 0 && !c.querySelector("article[aria-busy]") ? (window.looks ?? 0) + 1 : 0;
+	window.lastLook = now;
+	return window.looks > 5;
+})()`
+
 // wire drags an edge from an output to an input.
 func (e *drawing) wire(from, out, to, in string) {
+	e.Eval("window.looks = 0")
+	e.Until(steady)
 	e.Drag(e.Middle(port(from, out, "out")), e.Middle(port(to, in, "in")))
 }
 

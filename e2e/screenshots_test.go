@@ -42,7 +42,7 @@ func TestScreenshots(t *testing.T) {
 	tab.Click("#run-button")
 	tab.Click("[data-fill-examples]")
 	tab.Click("#run-form footer button:not([type=button])")
-	tab.Has("#run-bar", "succeeded")
+	tab.Has("#run-bar", "Succeeded")
 	tab.Click(`[data-command="fit"]`)
 	tab.Click("article[data-kind=classify] header")
 	tab.There("#inspector [data-node]")
@@ -77,7 +77,8 @@ func (s *seeded) fillHistory(file string) {
 	}
 	today := time.Now().UTC()
 	for day := range 29 {
-		s.exec(db, `INSERT INTO usage_daily SELECT workspace_id, ?1, key_id, flow_id, model, bucket, runs * ?2, succeeded * ?2, failed * ?2, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration * ?2
+		s.exec(db, `INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration)
+			SELECT workspace_id, ?1, key_id, flow_id, model, bucket, runs * ?2, succeeded * ?2, failed * ?2, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration * ?2
 			FROM usage_daily WHERE day = ?3`, today.AddDate(0, 0, -day-1).Format(time.DateOnly), 2+(day*day)%9, today.Format(time.DateOnly))
 	}
 }

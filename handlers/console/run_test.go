@@ -63,7 +63,7 @@ func TestRunPage(t *testing.T) {
 		if err := h.Store.EraseRun(context.Background(), flow.DefaultWorkspace, id, run.ID, flow.CodeRunExpired); err != nil {
 			t.Fatal(err)
 		}
-		h.As(flow.MemberEditor).Get("/runs/"+run.ID).Is(200).Has("The content of this run is gone", "succeeded", "v1").Lacks("Ada,", "Inputs and outputs", "Rerun", "cURL")
+		h.As(flow.MemberEditor).Get("/runs/"+run.ID).Is(200).Has("The content of this run is gone", "succeeded", "v1").Lacks("Ada,", "Outputs and inputs", "Rerun", "cURL")
 	})
 }
 
