@@ -53,9 +53,7 @@ func (w *walk) press(label string) {
 	}
 	target := fmt.Sprintf("%s(%q)", named, label)
 	w.Until(target)
-	w.Eval(target + `.setAttribute("data-walk", "")`)
-	w.Click("[data-walk]")
-	w.Eval(`document.querySelectorAll("[data-walk]").forEach((e) => e.removeAttribute("data-walk"))`)
+	w.ClickOn(target)
 }
 
 // picture takes a picture of the page if "make screenshots" asks for it. The

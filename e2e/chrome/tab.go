@@ -103,7 +103,27 @@ type Point struct{ X, Y float64 }
 func (p *Tab) Middle(selector string) Point {
 	p.t.Helper()
 	p.There(selector)
-	return Value[Point](p, `(() => { const e = `+find(selector)+`; e.scrollIntoViewIfNeeded?.(); const r = e.getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2}; })()`)
+	return p.middleOf(find(selector))
+}
+
+// middleOf returns the middle of the element that a JavaScript expression gives. It
+// looks again in each frame while there is none: a page may be replacing it.
+func (p *Tab) middleOf(element string) Point {
+	p.t.Helper()
+	return Value[Point](p, `(async () => {
+		let e;
+		while (!(e = `+element+`)) await new Promise((next) => requestAnimationFrame(next));
+		e.scrollIntoViewIfNeeded?.();
+		const r = e.getBoundingClientRect();
+		return {X: r.x + r.width / 2, Y: r.y + r.height / 2};
+	})()`)
+}
+
+// ClickOn presses the mouse on the element that a JavaScript expression gives.
+func (p *Tab) ClickOn(element string) {
+	p.t.Helper()
+	at := p.middleOf(element)
+	p.Do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
 // Click presses the mouse on an element.
