@@ -106,8 +106,8 @@ func (p *Tab) Middle(selector string) Point {
 	return p.middleOf(find(selector))
 }
 
-// middleOf returns the middle of the element that a JavaScript expression gives. It
-// looks again in each frame while there is none: a page may be replacing it.
+// middleOf returns the middle of the element that a JavaScript expression gives. A page
+// may be replacing that element, so it looks again in each frame until it is there.
 func (p *Tab) middleOf(element string) Point {
 	p.t.Helper()
 	return Value[Point](p, `(async () => {

@@ -258,10 +258,10 @@ func TestFormCancel(t *testing.T) {
 func TestFormFailure(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	id := h.FormOf(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[{"id":"get","kind":"http_request","label":"Ask the vault","config":{"url":"http://127.0.0.1:1/private"}},{"id":"o","kind":"output","config":{"name":"o"}}],"edges":[{"from":"get.body","to":"o.value"}]}`)
+	id := h.FormOf(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[{"id":"ask-vault","kind":"http_request","label":"Ask the vault","config":{"url":"http://127.0.0.1:1/private"}},{"id":"o","kind":"output","config":{"name":"o"}}],"edges":[{"from":"ask-vault.body","to":"o.value"}]}`)
 	b := h.Anonymous()
 	path := b.SendForm("/f/"+id, nil, nil).Is(http.StatusSeeOther).Header.Get("Location")
-	b.Ended(path).Has("Failed", "A service that this form uses did not respond.", "Reference "+lastRun(h, id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed", "get")
+	b.Ended(path).Has("Failed", "A service that this form uses did not respond.", "Reference "+lastRun(h, id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed")
 }
 
 func TestFormEvents(t *testing.T) {
