@@ -29,6 +29,7 @@ type Store struct {
 	Versions
 	Edits
 	Pins
+	Approvals
 	Forms
 	Files
 	Keys
@@ -62,6 +63,7 @@ func newStore(c *core.DB) *Store {
 		Versions:       Versions{DB: c},
 		Edits:          Edits{DB: c},
 		Pins:           Pins{DB: c},
+		Approvals:      Approvals{DB: c},
 		Forms:          Forms{DB: c},
 		Files:          Files{c, blobs.NewBucket(c)},
 		Keys:           Keys{DB: c},
@@ -104,6 +106,9 @@ type Edits struct{ *core.DB }
 
 // Pins stores pinned outputs of nodes.
 type Pins struct{ *core.DB }
+
+// Approvals stores the questions that steps ask people, and the answers.
+type Approvals struct{ *core.DB }
 
 // Forms stores the public forms of flows.
 type Forms struct{ *core.DB }

@@ -90,6 +90,8 @@ const (
 	CodeDraftChanged          Code = "draft_changed"      // since the last apply
 	CodeSecretInDocument      Code = "secret_in_document" // in clear text
 	CodeSlugTaken             Code = "slug_taken"         // by another flow of the workspace
+	CodeAlreadyDecided        Code = "already_decided"    // an approval, by somebody else or by its expiry
+	CodeAnswerNotAllowed      Code = "answer_not_allowed" // of an approval, by this key, link or person
 	// CodeDocumentInvalid refuses a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )

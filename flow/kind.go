@@ -200,6 +200,11 @@ type In struct {
 	// place tells the files of a step apart: what was fetched for a place is not
 	// fetched again by a later attempt. Files that accepts rejects are not stored.
 	FetchFile func(ctx context.Context, place string, f RemoteFile, accepts func(*File) error) (map[string]any, error)
+	// AskApproval asks people a question and returns the link that answers it. The step
+	// then suspends itself until expires; an answer wakes it earlier.
+	AskApproval func(ctx context.Context, q Question, expires time.Time) (link string, err error)
+	// TakeDecision returns the decision on the step's question, or nil while it is open.
+	TakeDecision func(ctx context.Context) (*Decision, error)
 }
 
 // Fetcher gets files by their address. Errors for the person who gave the address
@@ -228,7 +233,9 @@ func (in *In) Int(name string) int { f, _ := Float(in.Config[name]); return int(
 // Out is what a node gives back; the engine alone writes it down. An output
 // port that is absent from Outputs was not taken.
 type Out struct {
-	Outputs    map[string]any
+	Outputs map[string]any
+	// Deliveries are sent once the result is on disk. A step that suspends itself may
+	// send some with its first suspension, and then none with its end.
 	Deliveries []NewDelivery
 	Suspend    *Suspension
 	Usage      Usage

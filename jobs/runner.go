@@ -137,7 +137,7 @@ func New(cfg Config) *Runner {
 		r.broker.runMirror = r.runMirror
 	}
 	r.engine = &engine.Engine{
-		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets,
+		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}

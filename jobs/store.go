@@ -57,6 +57,9 @@ type flowStore interface {
 type runStore interface {
 	engine.Journal // also sets Run.ExpiresAt when it commits an end
 
+	SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error
+	TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error)
+
 	RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
 	FindStarted(ctx context.Context, ws flow.WorkspaceID, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"sluice/flow"
 	"sluice/flow/document"
@@ -231,6 +232,9 @@ func checkCancellation(t *testing.T, k *flow.Kind) {
 	defer cancel()
 	in := &flow.In{Node: "n", Key: "run_1:n", Config: map[string]any{}, Ports: k.Example.Ports, Collected: k.Example.Ports}
 	newWorld().equip(in)
+	in.AskApproval = func(ctx context.Context, _ flow.Question, _ time.Time) (string, error) {
+		return "", stuck{started}.wait(ctx)
+	}
 	for _, f := range k.Fields {
 		if f.Default != nil {
 			in.Config[f.Name] = f.Default

@@ -230,7 +230,34 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	if cancel {
 		return tx.ResumeRun(p.run.WorkspaceID, p.run.ID, PlaceWaiting)
 	}
+	decided, err := tx.wakeDecidedSteps(p.run.ID)
+	if err != nil {
+		return err
+	}
+	if decided > 0 { // an approval was answered while the worker still held the run
+		return tx.ResumeRun(p.run.WorkspaceID, p.run.ID, PlaceWaiting)
+	}
 	return p.release(tx)
+}
+
+// wakeDecidedSteps makes the waiting steps due whose approvals were answered, and
+// returns their number.
+func (tx *Tx) wakeDecidedSteps(runID string) (int64, error) {
+	n, err := tx.WakeDecidedSteps(tx.Ctx, gen.WakeDecidedStepsParams{RunID: runID, Now: tx.Store.NowMicros()})
+	if err != nil {
+		return 0, fmt.Errorf("wake the decided steps of %s: %w", runID, err)
+	}
+	return n, nil
+}
+
+// ResumeDecided hands a waiting run to a worker after a decision on one of its
+// approvals. A run that a worker holds is left alone: when the worker lets it wait,
+// it finds the decision (see runWrite.wait).
+func (tx *Tx) ResumeDecided(ws flow.WorkspaceID, runID string) error {
+	if _, err := tx.wakeDecidedSteps(runID); err != nil {
+		return err
+	}
+	return tx.ResumeRun(ws, runID, PlaceWaiting)
 }
 
 // release gives the slot of this run to the next queued run. A set does that once

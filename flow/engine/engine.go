@@ -37,6 +37,7 @@ type Engine struct {
 	// RunSecrets opens the secret inputs of a run, by name.
 	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
 	Fetcher    flow.Fetcher // nil if files cannot be given by URL
+	Approvals  flow.Approvals
 	// Emit is told of text that a step passes on while it works.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time

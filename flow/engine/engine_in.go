@@ -82,6 +82,14 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 		}
 		return f.Value(), nil
 	}
+	in.AskApproval = func(ctx context.Context, q flow.Question, expires time.Time) (link string, err error) {
+		return c.Approvals.AskApproval(ctx, &flow.Approval{
+			WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, RunID: in.RunID, Path: in.Path, Node: in.Node, Question: q, ExpiresAt: expires,
+		})
+	}
+	in.TakeDecision = func(ctx context.Context) (*flow.Decision, error) {
+		return c.Approvals.TakeDecision(ctx, in.WorkspaceID, in.RunID, in.Path, c.Now())
+	}
 	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}

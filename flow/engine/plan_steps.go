@@ -28,16 +28,22 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	case err != nil:
 		p.failed(i, flow.AsError(err), now)
 	case out.Suspend != nil:
+		p.send(i, out.Deliveries)
 		p.suspended(i, out.Suspend, now)
 	default:
-		for j, d := range out.Deliveries {
-			d.ID = flow.DeliveryID(p.run.ID, p.nodes[i].step.Path, j)
-			if p.g.nodes[i].fixedURL() {
-				d.Host = flow.HostOf(d.URL)
-			}
-			p.deliveries = append(p.deliveries, d)
-		}
+		p.send(i, out.Deliveries)
 		p.end(i, flow.StepSucceeded, out.Outputs, now)
+	}
+}
+
+// send adds the deliveries of a step to the next write.
+func (p *Plan) send(i int, deliveries []flow.NewDelivery) {
+	for j, d := range deliveries {
+		d.ID = flow.DeliveryID(p.run.ID, p.nodes[i].step.Path, j)
+		if p.g.nodes[i].fixedURL() {
+			d.Host = flow.HostOf(d.URL)
+		}
+		p.deliveries = append(p.deliveries, d)
 	}
 }
 

@@ -42,6 +42,8 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeSecretInDocument:      {422, "Secret in the document", 0},
 	flow.CodePreconditionRequired:  {428, "Precondition required", 0},
 	flow.CodeSlugTaken:             {409, "Slug taken", 0},
+	flow.CodeAlreadyDecided:        {409, "Already decided", 0},
+	flow.CodeAnswerNotAllowed:      {403, "Answer not allowed", 0},
 	flow.CodeNotPublished:          {409, "Flow not published", 0},
 	flow.CodeRunNotEnded:           {409, "Run not ended", 0},
 	flow.CodeResultNotSaved:        {410, "Result not saved", 0},

@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// SaveApproval stores an open question under the hash of its link's token. A question
+// that the step asked before is replaced, unless it has been answered.
+func (s Approvals) SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error {
+	question := dbconn.EncodeAny(a.Question)
+	if len(question) > flow.MaxQuestion {
+		return flow.Errorf(flow.CodeInputInvalid, "The message and the values are %s; an approval shows at most %s.", flow.Size(int64(len(question))), flow.Size(flow.MaxQuestion))
+	}
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.SaveApproval(tx.Ctx, gen.SaveApprovalParams{
+			RunID: a.RunID, Path: a.Path, WorkspaceID: a.WorkspaceID, FlowID: a.FlowID, Node: a.Node, TokenHash: tokenHash,
+			Question: question, CreatedAt: s.NowMicros(), ExpiresAt: dbconn.Micros(a.ExpiresAt),
+		})
+	})
+}
+
+// FindApproval returns the question of a step.
+func (s Approvals) FindApproval(ctx context.Context, ws flow.WorkspaceID, runID, path string) (*flow.Approval, error) {
+	r, err := s.Reads.FindApproval(ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})
+	return foundApproval(r, err)
+}
+
+// FindApprovalByToken returns the question that a link answers, in any workspace.
+func (s Approvals) FindApprovalByToken(ctx context.Context, tokenHash string) (*flow.Approval, error) {
+	r, err := s.Reads.FindApprovalByToken(ctx, tokenHash)
+	return foundApproval(gen.FindApprovalRow(r), err)
+}
+
+// ListApprovals returns the questions of a run, oldest first, answered ones too.
+func (s Approvals) ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error) {
+	rows, err := s.Reads.ListApprovalsOfRun(ctx, gen.ListApprovalsOfRunParams{RunID: runID, WorkspaceID: ws})
+	return approvalsOf(rows, err, func(r gen.ListApprovalsOfRunRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })
+}
+
+// OpenApprovals returns the questions of a workspace that can be answered, newest
+// first, at most limit.
+func (s Approvals) OpenApprovals(ctx context.Context, ws flow.WorkspaceID, limit int) ([]flow.Approval, error) {
+	rows, err := s.Reads.ListOpenApprovals(ctx, gen.ListOpenApprovalsParams{WorkspaceID: ws, Now: s.NowMicros(), MaxRows: int32(limit)})
+	return approvalsOf(rows, err, func(r gen.ListOpenApprovalsRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })
+}
+
+// DecideApproval answers a question, which hands its run to a worker. Of two answers
+// the first counts, also when they come at the same moment: the transaction locks the
+// run, as every write of its worker does. check decides whether d may be given; it is
+// called with the question and the ID of the key that started the run.
+func (s Approvals) DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID, path string, d flow.Decision,
+	check func(q *flow.Question, startedBy string) (flow.Decision, error),
+) (a *flow.Approval, err error) {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		run, err := tx.LockRun(tx.Ctx, runID)
+		if err != nil {
+			return dbconn.NotFoundErr(err, "approval")
+		}
+		if a, err = foundApproval(tx.FindApproval(tx.Ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws})); err != nil {
+			return err
+		}
+		if d, err = check(&a.Question, run.KeyID); err != nil {
+			return err
+		}
+		d.At = dbconn.TimeOf(s.NowMicros())
+		if a.Decision == nil && !a.Closed && !d.At.Before(a.ExpiresAt) {
+			a.Decision = &flow.Decision{Outcome: flow.OutcomeExpired, At: a.ExpiresAt}
+		}
+		if a.Decision != nil || a.Closed {
+			return a.DecidedError()
+		}
+		a.Decision = &d
+		if err := decide(tx, a); err != nil {
+			return err
+		}
+		tx.Notify(runID)
+		return tx.ResumeDecided(ws, runID)
+	})
+	return a, err
+}
+
+// TakeDecision returns the decision on a step's question, or nil while it is open. A
+// question that is overdue at now expires.
+func (s Approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (d *flow.Decision, err error) {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.LockRun(tx.Ctx, runID); err != nil {
+			return dbconn.NotFoundErr(err, "approval")
+		}
+		a, err := foundApproval(tx.FindApproval(tx.Ctx, gen.FindApprovalParams{RunID: runID, Path: path, WorkspaceID: ws}))
+		if err != nil {
+			return err
+		}
+		if a.Decision == nil && !now.Before(a.ExpiresAt) {
+			a.Decision = &flow.Decision{Outcome: flow.OutcomeExpired, At: a.ExpiresAt}
+			if err := decide(tx, a); err != nil {
+				return err
+			}
+		}
+		if d = a.Decision; d == nil {
+			return nil
+		}
+		return tx.SeeApproval(tx.Ctx, gen.SeeApprovalParams{RunID: runID, Path: path})
+	})
+	return d, err
+}
+
+// decide stores the decision of a.
+func decide(tx *core.Tx, a *flow.Approval) error {
+	n, err := tx.Queries.DecideApproval(tx.Ctx, gen.DecideApprovalParams{
+		RunID: a.RunID, Path: a.Path, DecidedAt: dbconn.Micros(a.Decision.At), Decision: dbconn.EncodeAny(a.Decision),
+	})
+	if err == nil && n == 0 {
+		err = errors.New("the approval was decided although its run was locked")
+	}
+	return err
+}
+
+func foundApproval(r gen.FindApprovalRow, err error) (*flow.Approval, error) {
+	if err != nil {
+		return nil, dbconn.NotFoundErr(err, "approval")
+	}
+	a := &flow.Approval{
+		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Path: r.Path, Node: r.Node,
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), Closed: r.Place == core.PlaceEnded || r.CancelRequested != 0,
+	}
+	if a.Question, err = dbconn.Decode[flow.Question](r.Question); err == nil && r.Decision != "" {
+		a.Decision, err = dbconn.Decode[*flow.Decision](r.Decision)
+	}
+	return a, err
+}
+
+func approvalsOf[R any](rows []R, err error, convert func(R) gen.FindApprovalRow) ([]flow.Approval, error) {
+	list := make([]flow.Approval, 0, len(rows))
+	for _, r := range rows {
+		a, e := foundApproval(convert(r), err)
+		if e != nil {
+			return nil, e
+		}
+		list = append(list, *a)
+	}
+	return list, err
+}

@@ -1,0 +1,184 @@
+package flow
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Approval is a question that a step asks people before its run continues, and the
+// decision once there is one. It is stored beside the run and erased with it.
+type Approval struct {
+	WorkspaceID WorkspaceID
+	FlowID      string
+	RunID       string
+	Path        string // of the step that asks; unique within the run
+	Node        string
+	Question    Question
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	Decision    *Decision // nil while the question is open
+	// Closed reports that the run ended or is being canceled, so that nobody can
+	// answer any more.
+	Closed bool
+}
+
+// Question is what is asked, as people see it.
+type Question struct {
+	Title      string          `json:"title"`
+	Message    string          `json:"message"` // Markdown
+	Values     []ApprovalValue `json:"values,omitempty"`
+	Audience   Audience        `json:"audience"`
+	People     []string        `json:"people,omitempty"`       // email addresses, for AudienceNamed
+	SelfAnswer bool            `json:"self_approve,omitempty"` // the key that started the run may answer
+}
+
+// ApprovalValue is a value shown with a question. The decision may change it if it is
+// editable; its type stays.
+type ApprovalValue struct {
+	Name     string `json:"name"`
+	Value    any    `json:"value"`
+	Editable bool   `json:"editable,omitempty"`
+}
+
+// Audience says who may answer a question.
+type Audience string
+
+const (
+	AudienceLink    Audience = "link"    // anyone with the link, and all of the below
+	AudienceMembers Audience = "members" // signed-in members who may start runs, and keys with the scope
+	AudienceNamed   Audience = "named"   // members with one of the email addresses; neither keys nor links
+)
+
+// Outcome is how a question ended.
+type Outcome string
+
+// The outcomes; each is an output port of the approval kind.
+const (
+	OutcomeApproved Outcome = "approved"
+	OutcomeRejected Outcome = "rejected"
+	OutcomeExpired  Outcome = "expired" // nobody answered in time
+)
+
+// Decision is an answer. The first one counts.
+type Decision struct {
+	Outcome Outcome        `json:"outcome"`
+	Values  map[string]any `json:"values,omitempty"` // what was edited, by name
+	Comment string         `json:"comment,omitempty"`
+	By      Answerer       `json:"by"`
+	At      time.Time      `json:"at"`
+}
+
+// Answerer is who answered: a member, a key, or somebody with the link. It is empty
+// for a question that expired.
+type Answerer struct {
+	Kind AnswererKind `json:"kind,omitempty"`
+	ID   string       `json:"id,omitempty"`   // of the user or the key
+	Name string       `json:"name,omitempty"` // as shown
+}
+
+// AnswererKind is the way by which somebody answered.
+type AnswererKind string
+
+// The ways to answer.
+const (
+	ByMember AnswererKind = "user"
+	ByKey    AnswererKind = "key"
+	ByLink   AnswererKind = "link"
+)
+
+// Limits of questions and answers, in bytes.
+const (
+	MaxQuestion = 256 << 10 // a question with its values, as JSON
+	MaxComment  = 4 << 10
+)
+
+// Approvals lets steps ask. All methods are safe to repeat after a crash.
+type Approvals interface {
+	// AskApproval stores an open question and returns the link that answers it. If the
+	// step has asked before, the new link replaces the former one, unless somebody has
+	// answered already.
+	AskApproval(ctx context.Context, a *Approval) (link string, err error)
+	// TakeDecision returns the decision on a step's question, or nil while it is open.
+	// A question that is overdue at now expires.
+	TakeDecision(ctx context.Context, ws WorkspaceID, runID, path string, now time.Time) (*Decision, error)
+}
+
+// MayAnswer returns an error if somebody may not answer. email is that of a member;
+// startedBy is the ID of the key that started the run, or empty.
+func (q *Question) MayAnswer(by Answerer, email, startedBy string) error {
+	switch {
+	case q.Audience == AudienceNamed && by.Kind != ByMember:
+		return Errorf(CodeAnswerNotAllowed, "Only the people that the flow names may answer this, signed in to the dashboard.")
+	case q.Audience == AudienceNamed && !slices.ContainsFunc(q.People, func(p string) bool { return strings.EqualFold(strings.TrimSpace(p), email) }):
+		return Errorf(CodeAnswerNotAllowed, "Only %s may answer this.", strings.Join(q.People, ", "))
+	case q.Audience == AudienceMembers && by.Kind == ByLink:
+		return Errorf(CodeAnswerNotAllowed, "Only members of the workspace may answer this. Sign in to the dashboard.")
+	case by.Kind == ByKey && by.ID != "" && by.ID == startedBy && !q.SelfAnswer:
+		return Errorf(CodeAnswerNotAllowed, "This key started the run, so it may not answer. Use another key, or allow it in the node.")
+	}
+	return nil
+}
+
+// CheckDecision checks an answer and returns it with only the values that it changes. A
+// value keeps its type: a number cannot become a text.
+func (q *Question) CheckDecision(d Decision) (Decision, error) {
+	if d.Outcome != OutcomeApproved && d.Outcome != OutcomeRejected {
+		return d, Errorf(CodeInputInvalid, "The decision must be approved or rejected.")
+	}
+	if len(d.Comment) > MaxComment {
+		return d, Errorf(CodeInputInvalid, "The comment is %s long; the limit is %s.", Size(int64(len(d.Comment))), Size(MaxComment))
+	}
+	var problems []Problem
+	changed := map[string]any{}
+	for _, name := range SortedNames(d.Values) {
+		i := slices.IndexFunc(q.Values, func(v ApprovalValue) bool { return v.Name == name })
+		switch {
+		case i < 0:
+			problems = append(problems, Problem{Pointer: Pointer("values", name), Code: "unknown", Detail: "is not part of this question"})
+		case EqualValues(q.Values[i].Value, d.Values[name]):
+		case !q.Values[i].Editable:
+			problems = append(problems, Problem{Pointer: Pointer("values", name), Code: "not_allowed", Detail: "cannot be edited"})
+		case TypeOf(q.Values[i].Value) != TypeOf(d.Values[name]):
+			problems = append(problems, Problem{Pointer: Pointer("values", name), Code: "wrong_type",
+				Detail: "must be a " + TypeOf(q.Values[i].Value) + ", got a " + TypeOf(d.Values[name])})
+		default:
+			changed[name] = d.Values[name]
+		}
+	}
+	if problems != nil {
+		return d, &Error{Code: CodeInputInvalid, Message: "Some values cannot be taken.", Fields: problems}
+	}
+	if len(EncodeJSON(changed)) > MaxQuestion {
+		return d, Errorf(CodeInputInvalid, "The edited values are larger than %s.", Size(MaxQuestion))
+	}
+	d.Values = changed
+	return d, nil
+}
+
+// DecidedError is the error for an answer to a question that is no longer open. It
+// says who decided.
+func (a *Approval) DecidedError() error {
+	switch {
+	case a.Decision == nil:
+		return Errorf(CodeAlreadyDecided, "The run has ended, so this can no longer be answered.")
+	case a.Decision.Outcome == OutcomeExpired:
+		return Errorf(CodeAlreadyDecided, "This expired on %s.", a.Decision.At.UTC().Format("January 2, 2006 at 15:04 UTC"))
+	}
+	return Errorf(CodeAlreadyDecided, "%s has already %s this.", a.Decision.By.Label(), a.Decision.Outcome)
+}
+
+// Label names who answered.
+func (b Answerer) Label() string {
+	switch {
+	case b.Name != "" && b.Kind == ByKey:
+		return "The key " + b.Name
+	case b.Name != "":
+		return b.Name
+	}
+	return "Somebody with the link"
+}
+
+// ApprovalPath returns the path of the page that answers a question by its link.
+func ApprovalPath(token string) string { return "/approval/" + token }

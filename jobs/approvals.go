@@ -1,0 +1,31 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/filelinks"
+)
+
+// approvals lets steps ask people. The token of a link exists only in the message or
+// output that the step makes with it; the store has its hash.
+type approvals struct {
+	store Store
+	links *filelinks.Signer // knows the public address; nil: links have only a path
+}
+
+func (a approvals) AskApproval(ctx context.Context, q *flow.Approval) (link string, err error) {
+	token := flow.NewLinkToken()
+	if err := a.store.SaveApproval(ctx, flow.Hash([]byte(token)), q); err != nil {
+		return "", err
+	}
+	if a.links != nil {
+		link = a.links.Base
+	}
+	return link + flow.ApprovalPath(token), nil
+}
+
+func (a approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error) {
+	return a.store.TakeDecision(ctx, ws, runID, path, now)
+}

@@ -1,0 +1,208 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// Who may answer an approval, as its field audience says.
+const (
+	askLink    = "anyone with the link"
+	askMembers = "members"
+	askNamed   = "named members"
+)
+
+var audiences = map[string]flow.Audience{askLink: flow.AudienceLink, askMembers: flow.AudienceMembers, askNamed: flow.AudienceNamed}
+
+// The approval kind stops a run until a person has looked at it. Like a delay, it
+// suspends its step, so that a waiting run holds no worker and survives restarts; an
+// answer wakes the run.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "approval", Title: "Approval", Group: groupControl, Icon: "user-check", Class: flow.Outside,
+		Summary: "Waits until a person approves or rejects.",
+		Doc: "Shows a message and values to people and waits for their decision: by a link, in the dashboard under *Waiting for you*, or over the API " +
+			"with a key that has the scope `approve`. The first answer counts.\n\n" +
+			"Each name under `values` becomes an input port, and an output port that gives the value once it is approved, as it was edited. " +
+			"`approved`, `rejected` and `expired` are the ways out; each gives an object with `values`, `comment` and `by`.\n\n" +
+			"A waiting run occupies no worker, survives restarts, and its wait does not count towards the time limit of the run. The message sent to " +
+			"`url` is of type `run.waiting`, holds the link, and is signed like every webhook.",
+		Fields: []flow.Field{
+			{Name: "title", Title: "Title", Type: flow.FieldText, Template: true, Default: "Approve this?", Help: "The question, in one line."},
+			{Name: "message", Title: "Message", Type: flow.FieldArea, Template: true, Help: "What people need to know, as Markdown. A {{name}} in it becomes a port."},
+			{Name: "values", Title: "Values", Type: flow.FieldList, Typed: true, Help: "Names of values to show. Each becomes a port."},
+			{Name: "editable", Title: "Editable values", Type: flow.FieldList, Typed: true, Help: "Names of the values that people may change. A value keeps its type."},
+			{Name: "audience", Title: "Who may answer", Type: flow.FieldSelect, Typed: true, Default: askLink, Options: []string{askLink, askMembers, askNamed},
+				Help: "Members sign in to the dashboard. Named members are not answered for by keys or links."},
+			{Name: "people", Title: "Named members", Type: flow.FieldList, Typed: true, Help: "Email addresses of the members who may answer."},
+			{Name: "expires_after", Title: "Expires after", Type: flow.FieldText, Typed: true, Default: "7d", Help: "How long people have, such as 90m, 12h or 7d."},
+			{Name: "url", Title: "Webhook URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
+				Help: "Where to send the question with its link, for example a chat channel. Leave it empty to send nothing."},
+			{Name: "self_approve", Title: "Allow self-approval", Type: flow.FieldBoolean, Typed: true, More: true, Default: false,
+				Help: "Lets a key answer questions of runs that it started itself."},
+		},
+		DynamicSchema: approvalSchema,
+		Outputs: []flow.Port{
+			{Name: "approved", Title: "Approved", Type: flow.TypeJSON, Help: "The values, the comment and who answered, if it was approved."},
+			{Name: "rejected", Title: "Rejected", Type: flow.TypeJSON, Help: "The same, if it was rejected."},
+			{Name: "expired", Title: "Expired", Type: flow.TypeJSON, Help: "The same, if nobody answered in time."},
+		},
+		Example: flow.Example{Config: map[string]any{"title": "Send this reply?", "message": "It goes to a customer."}},
+		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
+		Check:   checkApproval,
+		Run:     approve,
+	}
+})
+
+// approvalSchema declares an input and an output port for each value.
+func approvalSchema(n *flow.Node) flow.DynamicSchema {
+	var shape flow.DynamicSchema
+	for _, name := range approvalNames(n.Config["values"]) {
+		if !isApprovalName(name) {
+			continue
+		}
+		shape.Fields = append(shape.Fields, flow.Field{Name: name, Title: name, Type: flow.FieldJSON, Required: true, Help: "A value to show with the question."})
+		shape.Outputs = append(shape.Outputs, flow.Port{Name: name, Title: name, Type: flow.TypeAny, Help: "The value, as it was approved."})
+	}
+	return shape
+}
+
+// approvalNames returns the names in a list field.
+func approvalNames(list any) []string {
+	var names []string
+	items, _ := list.([]any)
+	for _, item := range items {
+		if s, isText := item.(string); isText {
+			names = append(names, strings.TrimSpace(s))
+		}
+	}
+	return names
+}
+
+// approvalPorts are the names that values cannot have, because fixed fields and ports
+// of the kind have them.
+var approvalPorts = []string{
+	"title", "message", "values", "editable", "audience", "people", "expires_after", "url", "self_approve", "approved", "rejected", "expired", flow.ErrorPort,
+}
+
+func isApprovalName(name string) bool {
+	return flow.NodeIDPattern.MatchString(name) && !slices.Contains(approvalPorts, name)
+}
+
+// checkApproval reports names and durations that cannot work.
+func checkApproval(n *flow.Node) []flow.Problem {
+	problems := checkURL(n, "url")
+	invalid := func(field, format string, args ...any) {
+		problems = append(problems, flow.Problem{Pointer: flow.Pointer(field), Code: "invalid", Detail: fmt.Sprintf(format, args...)})
+	}
+	names := approvalNames(n.Config["values"])
+	for i, name := range names {
+		if !isApprovalName(name) || slices.Contains(names[:i], name) {
+			invalid("values", "%q cannot be the name of a value: use letters, digits and _, each name once, and none of the node's own fields and ports", name)
+		}
+	}
+	for _, name := range approvalNames(n.Config["editable"]) {
+		if !slices.Contains(names, name) {
+			invalid("editable", "%q is not one of the values", name)
+		}
+	}
+	if n.Config["audience"] == askNamed && len(approvalNames(n.Config["people"])) == 0 {
+		invalid("people", "name at least one member by email address")
+	}
+	if text, typed := n.Config["expires_after"].(string); typed {
+		if d, err := parseDelay(text); err != nil || d <= 0 {
+			invalid("expires_after", "wanted a duration such as 90m, 12h or 7d, at most 366 days; got %q", text)
+		}
+	}
+	return problems
+}
+
+// approve asks when the step runs first, and afterwards looks for the decision. The
+// step's state is when the question expires.
+func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
+	expires, asked := delayState(in.State)
+	var announcement []flow.NewDelivery
+	if !asked {
+		d, err := parseDelay(in.Text("expires_after"))
+		if err != nil {
+			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Expires after must be a duration such as 90m, 12h or 7d. Got %q.", in.Text("expires_after"))
+		}
+		expires = in.Now().Add(d)
+		q := approvalQuestion(in)
+		link, err := in.AskApproval(ctx, q, expires)
+		if err != nil {
+			return flow.Out{}, err
+		}
+		if announcement, err = announceApproval(in, q, link, expires); err != nil {
+			return flow.Out{}, err
+		}
+	}
+	decision, err := in.TakeDecision(ctx)
+	if err != nil || decision != nil {
+		return approvalOut(in, decision), err
+	}
+	return flow.Out{Deliveries: announcement, Suspend: &flow.Suspension{Until: expires, State: expires.UTC().Format(time.RFC3339Nano)}}, nil
+}
+
+// approvalQuestion is what people are shown.
+func approvalQuestion(in *flow.In) flow.Question {
+	editable := approvalNames(in.Config["editable"])
+	q := flow.Question{
+		Title: in.Text("title"), Message: in.Text("message"), Audience: audiences[in.Text("audience")], People: approvalNames(in.Config["people"]),
+		SelfAnswer: in.Config["self_approve"] == true,
+	}
+	for _, name := range approvalNames(in.Config["values"]) {
+		q.Values = append(q.Values, flow.ApprovalValue{Name: name, Value: in.Config[name], Editable: slices.Contains(editable, name)})
+	}
+	return q
+}
+
+// announceApproval returns the message about a question, unless there is no URL to
+// send it to.
+func announceApproval(in *flow.In, q flow.Question, link string, expires time.Time) ([]flow.NewDelivery, error) {
+	if in.Text("url") == "" {
+		return nil, nil
+	}
+	target, err := deliveryURL(in)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	for _, v := range q.Values {
+		values[v.Name] = v.Value
+	}
+	body := flow.EncodeJSON(map[string]any{
+		"type": "run.waiting", "timestamp": in.Now().UTC().Format(flow.TimeForm),
+		"data": map[string]any{
+			"run_id": in.RunID, "flow_id": in.FlowID, "node": in.Node, "path": in.Path, "title": q.Title, "message": q.Message,
+			"values": values, "link": link, "expires_at": expires.UTC().Format(flow.TimeForm),
+		},
+	})
+	return []flow.NewDelivery{{Node: in.Node, URL: target, Body: body}}, nil
+}
+
+// approvalOut returns the output of the way that a decision takes.
+func approvalOut(in *flow.In, d *flow.Decision) flow.Out {
+	if d == nil {
+		return flow.Out{}
+	}
+	values := map[string]any{}
+	for _, name := range approvalNames(in.Config["values"]) {
+		values[name] = in.Config[name]
+		if edited, changed := d.Values[name]; changed {
+			values[name] = edited
+		}
+	}
+	outputs := map[string]any{string(d.Outcome): map[string]any{"values": values, "comment": d.Comment, "by": d.By.Name}}
+	if d.Outcome == flow.OutcomeApproved {
+		for name, value := range values {
+			outputs[name] = value
+		}
+	}
+	return flow.Out{Outputs: outputs}
+}
