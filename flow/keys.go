@@ -17,6 +17,8 @@ const (
 	ScopeRead   Scope = "read"   // every GET of the allowed flows
 	ScopeManage Scope = "manage" // DELETE, redeliver, draft and non-live versions
 	ScopeEdit   Scope = "edit"   // create, replace, publish, archive and apply flows
+	// ScopeApprove reads and answers the questions that runs ask people.
+	ScopeApprove Scope = "approve"
 )
 
 // Key lets a program call /v1. The key text itself is kept nowhere.

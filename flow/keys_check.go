@@ -13,7 +13,7 @@ const (
 )
 
 // Scopes are all scopes, from the least to the most.
-var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit}
+var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove}
 
 func CheckKeyName(name string) string {
 	switch {

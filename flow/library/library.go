@@ -38,6 +38,8 @@ type LibraryStore interface {
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
 	ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error)
 	ListCallers(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) ([]flow.Caller, error)
+	DecideApproval(ctx context.Context, ws flow.WorkspaceID, runID, path string, d flow.Decision,
+		check func(q *flow.Question, startedBy string) (flow.Decision, error)) (*flow.Approval, error)
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error

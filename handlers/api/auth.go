@@ -19,7 +19,7 @@ import (
 // use is not recorded.
 var localKey = flow.Key{
 	WorkspaceID: flow.DefaultWorkspace, Name: "command line", Trigger: flow.TriggerCLI,
-	Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage, flow.ScopeEdit},
+	Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage, flow.ScopeEdit, flow.ScopeApprove},
 }
 
 // authorize authenticates the key and checks, in this order, rate limit, scope and

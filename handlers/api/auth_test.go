@@ -59,7 +59,7 @@ func setupMatrix(t *testing.T) *matrix {
 }
 
 func (m *matrix) request(r *route) request {
-	path := strings.NewReplacer(":flow_id", m.echo, ":run_id", m.run, ":delivery_id", m.delivery, ":file_id", m.file).Replace(r.path)
+	path := strings.NewReplacer(":flow_id", m.echo, ":run_id", m.run, ":delivery_id", m.delivery, ":file_id", m.file, ":path", "ask").Replace(r.path)
 	out := request{method: r.method, path: path}
 	if strings.HasSuffix(r.path, "/events") {
 		out.headers = []string{"Accept", "text/event-stream"}

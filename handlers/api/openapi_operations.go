@@ -140,6 +140,15 @@ var (
 		text:   "Uses the document of this run. The chosen node, everything that depends on it and all steps that did not succeed run again; other steps are reused if their inputs are equal.",
 		params: startParams, body: "Rerun", optionalBody: true, answers: startAnswers, problems: append([]flow.Code{flow.CodeRunNotEnded}, startCodes...)}
 
+	docListApprovals = operation{id: "listApprovals", tag: "Runs", summary: "List the questions that a run asks people",
+		problems: []flow.Code{flow.CodeResultNotSaved, flow.CodeRunExpired},
+		answers:  []answer{{status: 200, text: "The questions of the run, answered ones too.", json: reflect.TypeFor[approvalList]()}}}
+
+	docDecideApproval = operation{id: "decideApproval", tag: "Runs", summary: "Approve or reject what a run waits for",
+		text: "The first answer counts. A key may not answer questions of runs that it started, unless the node allows it.",
+		body: "Decision", problems: append([]flow.Code{flow.CodeInputInvalid, flow.CodeAnswerNotAllowed, flow.CodeAlreadyDecided, flow.CodeResultNotSaved, flow.CodeRunExpired}, bodyCodes...),
+		answers: []answer{{status: 200, text: "The question with the decision.", json: reflect.TypeFor[approvalObject]()}}}
+
 	docListDeliveries = operation{id: "listDeliveries", tag: "Webhooks", summary: "List webhook deliveries, newest first",
 		params: []string{"limit", "cursor"}, problems: []flow.Code{flow.CodeInputInvalid},
 		answers: []answer{{status: 200, text: "One page of deliveries.", json: reflect.TypeFor[deliveryList]()}}}

@@ -6,6 +6,7 @@ import "sluice/flow"
 var apiParams = map[string]schema{
 	"flow_id":     flowParam(),
 	"run_id":      pathParam("run_id", flow.PrefixRun),
+	"path":        schema{"name": "path", "in": "path", "required": true, "description": "The step that asks.", "schema": schema{"type": "string"}},
 	"delivery_id": pathParam("delivery_id", flow.PrefixDelivery),
 	"file_id":     pathParam("file_id", flow.PrefixFile),
 
@@ -106,6 +107,15 @@ func bodySchemas() schema {
 				"inputs": schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
 			},
 			"examples": []any{schema{"from": "write"}},
+		},
+		"Decision": schema{
+			"type": "object", "additionalProperties": false, "required": []string{"decision"},
+			"properties": schema{
+				"decision": schema{"type": "string", "enum": []flow.Outcome{flow.OutcomeApproved, flow.OutcomeRejected}},
+				"values":   schema{"type": []string{"object", "null"}, "description": "New values of editable ones, by name. A value keeps its type."},
+				"comment":  schema{"type": []string{"string", "null"}, "maxLength": flow.MaxComment},
+			},
+			"examples": []any{schema{"decision": "approved", "comment": "Looks good."}},
 		},
 		"Document": schema{
 			"type": "object", "description": "A flow document in the format sluice.flow/v1.", "required": []string{"schema", "name", "nodes"}, "additionalProperties": true,

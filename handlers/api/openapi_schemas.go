@@ -42,6 +42,10 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[secretObject]():     "PreviousSecret",
 	reflect.TypeFor[keySecret]():        "WebhookSecret",
 	reflect.TypeFor[fileObject]():       "UploadedFile",
+	reflect.TypeFor[approvalList]():     "ApprovalList",
+	reflect.TypeFor[approvalObject]():   "Approval",
+	reflect.TypeFor[approvalValue]():    "ApprovalValue",
+	reflect.TypeFor[decisionObject]():   "ApprovalDecision",
 	reflect.TypeFor[attemptObject]():    "DeliveryAttempt",
 	reflect.TypeFor[problem]():          "Problem",
 	reflect.TypeFor[problemField]():     "ProblemField",
@@ -51,6 +55,9 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[flow.Progress]():    "Progress",
 }
 
+// outcomes are how a question can end.
+var outcomes = []flow.Outcome{flow.OutcomeApproved, flow.OutcomeRejected, flow.OutcomeExpired}
+
 // leaves are types whose JSON does not follow from their Go kind.
 var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[stamp]():              {"type": "string", "format": "date-time"},
@@ -59,6 +66,10 @@ var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[flow.RunState]():      {"type": "string", "enum": runStates},
 	reflect.TypeFor[json.Number]():        {"type": "number"},
 	reflect.TypeFor[flow.StepState]():     {"type": "string", "enum": []flow.StepState{flow.StepPending, flow.StepRunning, flow.StepRetrying, flow.StepWaiting, flow.StepSucceeded, flow.StepReused, flow.StepSkipped, flow.StepFailed, flow.StepCanceled}},
+	reflect.TypeFor[flow.Outcome]():       {"type": "string", "enum": outcomes},
+	reflect.TypeFor[flow.Audience]():      {"type": "string", "enum": []flow.Audience{flow.AudienceLink, flow.AudienceMembers, flow.AudienceNamed}},
+	reflect.TypeFor[flow.AnswererKind]():  {"type": "string", "enum": []flow.AnswererKind{flow.ByMember, flow.ByKey, flow.ByLink, ""}},
+	reflect.TypeFor[approvalStatus]():     {"type": "string", "enum": append([]flow.Outcome{"open", "closed"}, outcomes...)},
 	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun}},
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
 }

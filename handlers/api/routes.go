@@ -27,6 +27,8 @@ const (
 	accessEdit              // scope edit
 	accessDocument          // scope read or edit; drafts and older versions need edit or manage
 	accessDraft             // scope edit or manage
+	accessAsked             // scope read or approve, or run for runs that the key started
+	accessApprove           // scope approve
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -41,6 +43,9 @@ var accessScopes = map[access][]flow.Scope{
 	accessKey:    flow.Scopes,
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 	accessEdit:   {flow.ScopeEdit},
+
+	accessAsked:   {flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove},
+	accessApprove: {flow.ScopeApprove},
 
 	accessDraft:    {flow.ScopeEdit, flow.ScopeManage},
 	accessDocument: {flow.ScopeRead, flow.ScopeEdit, flow.ScopeManage},
@@ -102,6 +107,8 @@ func (s *Server) table() []route {
 		{"GET", "/v1/flow/:flow_id/run/:run_id/result", accessSee, s.showResult, docShowResult},
 		{"GET", "/v1/flow/:flow_id/run/:run_id/steps", accessSee, s.listSteps, docListSteps},
 		{"GET", "/v1/flow/:flow_id/run/:run_id/events", accessSee, s.streamEvents, docStreamEvents},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/approvals", accessAsked, s.listApprovals, docListApprovals},
+		{"POST", "/v1/flow/:flow_id/run/:run_id/approvals/:path", accessApprove, s.decideApproval, docDecideApproval},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/cancel", accessRun, s.cancelRun, docCancelRun},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/rerun", accessRun, s.rerun, docRerun},
 		{"GET", "/v1/flow/:flow_id/deliveries", accessRead, s.listDeliveries, docListDeliveries},

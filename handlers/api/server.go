@@ -53,6 +53,7 @@ type Store interface {
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
 	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
+	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error)
 	EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error
 
 	ListDeliveries(ctx context.Context, ws flow.WorkspaceID, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)

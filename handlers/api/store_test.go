@@ -68,6 +68,16 @@ func (m *memory) KeyWebhookSecret(_ context.Context, ws flow.WorkspaceID, keyID 
 	return string("whsec_"+ws+"/") + keyID, nil
 }
 
+// approvals of a run in memory: a step called ask waits for an answer.
+func askedOf(ws flow.WorkspaceID, runID string) flow.Approval {
+	return flow.Approval{WorkspaceID: ws, RunID: runID, Path: "ask", Node: "ask", Question: flow.Question{Title: "Send?", Audience: flow.AudienceLink,
+		Values: []flow.ApprovalValue{{Name: "n", Value: 1.0, Editable: true}}}}
+}
+
+func (m *memory) ListApprovals(_ context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error) {
+	return []flow.Approval{askedOf(ws, runID)}, nil
+}
+
 func (m *memory) FindFlowID(_ context.Context, ws flow.WorkspaceID, slug string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,6 +17,7 @@ var scopeWords = []struct {
 	{"read", "Read", "Read all runs of its flows, whatever started them, and the inputs that the flows need."},
 	{"manage", "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
 	{"edit", "Edit", "Create, change, publish and archive flows."},
+	{"approve", "Approve", "Answer the questions that runs ask people."},
 }
 
 // Choices of an expiry besides a number of days.

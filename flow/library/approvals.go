@@ -1,0 +1,38 @@
+package library
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/flow"
+)
+
+// Answer is somebody's answer to a question of a run.
+type Answer struct {
+	WorkspaceID flow.WorkspaceID
+	RunID, Path string
+	Email       string // of the member who answers; empty for keys and links
+	IP          string
+	Decision    flow.Decision
+}
+
+// Answer records an answer, which lets the run continue. Of several answers the first
+// counts; the others get CodeAlreadyDecided, which says who decided.
+func (l *Library) Answer(ctx context.Context, a Answer) (asked *flow.Approval, err error) {
+	err = l.Store.Together(ctx, func(ctx context.Context) error {
+		check := func(q *flow.Question, startedBy string) (flow.Decision, error) {
+			if err := q.MayAnswer(a.Decision.By, a.Email, startedBy); err != nil {
+				return a.Decision, err
+			}
+			return q.CheckDecision(a.Decision)
+		}
+		if asked, err = l.Store.DecideApproval(ctx, a.WorkspaceID, a.RunID, a.Path, a.Decision, check); err != nil {
+			return err
+		}
+		return l.Store.AddAudit(ctx, flow.AuditEntry{
+			WorkspaceID: a.WorkspaceID, Actor: a.Decision.By.ID, IP: a.IP, Action: "approval.answer", Target: a.RunID,
+			Detail: fmt.Sprintf("%s: %s", a.Path, asked.Decision.Outcome),
+		})
+	})
+	return asked, err
+}

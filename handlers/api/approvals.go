@@ -1,0 +1,137 @@
+package api
+
+import (
+	"net/http"
+
+	"sluice/flow"
+	"sluice/flow/library"
+	"sluice/handlers/web"
+)
+
+// approvalObject is the JSON of a question that a run asks people.
+type approvalObject struct {
+	Path      string          `json:"path" doc:"The step that asks."`
+	Node      string          `json:"node"`
+	Title     string          `json:"title"`
+	Message   string          `json:"message" doc:"Markdown."`
+	Values    []approvalValue `json:"values"`
+	Audience  flow.Audience   `json:"audience"`
+	Status    approvalStatus  `json:"status" doc:"closed: the run ended before an answer."`
+	CreatedAt stampOrNull     `json:"created_at"`
+	ExpiresAt stampOrNull     `json:"expires_at"`
+	Decision  *decisionObject `json:"decision" doc:"null while the question is open."`
+}
+
+// approvalStatus is where a question stands: one of the outcomes, open or closed.
+type approvalStatus string
+
+type approvalValue struct {
+	Name     string `json:"name"`
+	Value    any    `json:"value"`
+	Editable bool   `json:"editable"`
+}
+
+// decisionObject is the JSON of an answer.
+type decisionObject struct {
+	Outcome flow.Outcome      `json:"outcome"`
+	Values  map[string]any    `json:"values" doc:"The values that were edited."`
+	Comment string            `json:"comment"`
+	By      string            `json:"by" doc:"Name of the member or the key; empty for somebody with the link."`
+	ByKind  flow.AnswererKind `json:"by_kind" doc:"Empty for a question that expired."`
+	At      stampOrNull       `json:"at"`
+}
+
+// approvalList is all questions of a run, on one page.
+type approvalList struct {
+	Approvals []approvalObject `json:"approvals"`
+}
+
+func newApprovalObject(a *flow.Approval) approvalObject {
+	o := approvalObject{
+		Path: a.Path, Node: a.Node, Title: a.Question.Title, Message: a.Question.Message, Values: []approvalValue{}, Audience: a.Question.Audience,
+		Status: "open", CreatedAt: stampOrNull(a.CreatedAt), ExpiresAt: stampOrNull(a.ExpiresAt),
+	}
+	for _, v := range a.Question.Values {
+		o.Values = append(o.Values, approvalValue(v))
+	}
+	switch d := a.Decision; {
+	case d != nil:
+		o.Status = approvalStatus(d.Outcome)
+		o.Decision = &decisionObject{Outcome: d.Outcome, Values: orEmpty(d.Values), Comment: d.Comment, By: d.By.Name, ByKind: d.By.Kind, At: stampOrNull(d.At)}
+	case a.Closed:
+		o.Status = "closed"
+	}
+	return o
+}
+
+// findAsked returns the run of the path for a key that may see it or may answer its
+// questions.
+func (c *Call) findAsked() (*flow.Run, error) {
+	if !flow.ValidID(flow.PrefixRun, c.runID()) {
+		return nil, errNotFound
+	}
+	run, err := c.s.Store.FindRun(c.Request().Context(), c.Key.WorkspaceID, c.flowID(), c.runID())
+	if err == nil && !c.maySee(run) && !c.Key.Has(flow.ScopeApprove) {
+		return nil, errNotFound
+	}
+	if err == nil {
+		err = CheckContent(run)
+	}
+	return run, err
+}
+
+// listApprovals is GET approvals: the questions of a run, answered ones too.
+func (s *Server) listApprovals(c *Call) error {
+	run, err := c.findAsked()
+	if err != nil {
+		return err
+	}
+	asked, err := s.Store.ListApprovals(c.Request().Context(), run.WorkspaceID, run.ID)
+	if err != nil {
+		return err
+	}
+	list := approvalList{Approvals: []approvalObject{}}
+	for i := range asked {
+		list.Approvals = append(list.Approvals, newApprovalObject(&asked[i]))
+	}
+	return c.WriteJSON(http.StatusOK, list)
+}
+
+// decisionBody declares the fields of an answer.
+var decisionBody = []flow.Input{
+	{Name: "decision", Type: flow.TypeText, Required: true, Enum: []any{string(flow.OutcomeApproved), string(flow.OutcomeRejected)}},
+	{Name: "values", Type: flow.TypeJSON},
+	{Name: "comment", Type: flow.TypeText},
+}
+
+// decideApproval is POST approval: it answers a question.
+func (s *Server) decideApproval(c *Call) error {
+	run, err := c.findAsked()
+	if err != nil {
+		return err
+	}
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return err
+	}
+	values, list := flow.CheckInputs(decisionBody, body, false)
+	wrong := problems(list)
+	edited, isObject := values["values"].(map[string]any)
+	if values["values"] != nil && !isObject {
+		wrong.add("/values", "wrong_type", "wanted an object, got "+flow.TypeOf(values["values"]))
+	}
+	if err := wrong.err(); err != nil {
+		return err
+	}
+	asked, err := s.Library.Answer(c.Request().Context(), library.Answer{
+		WorkspaceID: run.WorkspaceID, RunID: run.ID, Path: c.Param("path"), IP: web.RemoteIP(c.Request()),
+		Decision: flow.Decision{
+			Outcome: flow.Outcome(flow.Text(values["decision"])), Values: edited, Comment: flow.Text(values["comment"]),
+			By: flow.Answerer{Kind: flow.ByKey, ID: c.actor().ID, Name: c.Key.Name},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, newApprovalObject(asked))
+}
