@@ -51,6 +51,11 @@ func (s Approvals) OpenApprovals(ctx context.Context, ws flow.WorkspaceID, limit
 	return approvalsOf(rows, err, func(r gen.ListOpenApprovalsRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })
 }
 
+// CountApprovals returns how many questions of a workspace can be answered.
+func (s Approvals) CountApprovals(ctx context.Context, ws flow.WorkspaceID) (int64, error) {
+	return s.Reads.CountOpenApprovals(ctx, gen.CountOpenApprovalsParams{WorkspaceID: ws, Now: s.NowMicros()})
+}
+
 // DecideApproval answers a question, which hands its run to a worker. Of two answers
 // the first counts, also when they come at the same moment: the transaction locks the
 // run, as every write of its worker does. check decides whether d may be given; it is

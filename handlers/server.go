@@ -114,7 +114,7 @@ func New(cfg Config) *Server {
 		Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, Models: cfg.Models,
 		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
 	})
-	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Links: cfg.Links, MaxFile: cfg.MaxFile})
+	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Library: cfg.Library, Links: cfg.Links, MaxFile: cfg.MaxFile})
 	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Editor, s.Forms} {
 		s.Site.Mount(room.Routes())
 	}

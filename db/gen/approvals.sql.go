@@ -11,6 +11,23 @@ import (
 	"sluice/flow"
 )
 
+const countOpenApprovals = `-- name: CountOpenApprovals :one
+SELECT count(*) FROM approvals a JOIN runs r ON r.id = a.run_id
+WHERE a.workspace_id = $1 AND a.decided_at = 0 AND a.expires_at > $2 AND r.place > 0 AND r.cancel_requested = 0
+`
+
+type CountOpenApprovalsParams struct {
+	WorkspaceID flow.WorkspaceID
+	Now         int64
+}
+
+func (q *Queries) CountOpenApprovals(ctx context.Context, arg CountOpenApprovalsParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countOpenApprovals, arg.WorkspaceID, arg.Now)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const decideApproval = `-- name: DecideApproval :execrows
 UPDATE approvals SET decided_at = $1, decision = $2
 WHERE run_id = $3 AND path = $4 AND decided_at = 0

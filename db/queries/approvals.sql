@@ -22,6 +22,10 @@ SELECT a.*, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r O
 WHERE a.workspace_id = @workspace_id AND a.decided_at = 0 AND a.expires_at > @now AND r.place > 0 AND r.cancel_requested = 0
 ORDER BY a.created_at DESC LIMIT @max_rows;
 
+-- name: CountOpenApprovals :one
+SELECT count(*) FROM approvals a JOIN runs r ON r.id = a.run_id
+WHERE a.workspace_id = @workspace_id AND a.decided_at = 0 AND a.expires_at > @now AND r.place > 0 AND r.cancel_requested = 0;
+
 -- name: LockRun :one
 UPDATE runs SET place = place WHERE id = @id RETURNING place, cancel_requested, key_id;
 

@@ -7,6 +7,7 @@
 //     messages for visitors.
 //   - forms_password.go protects a form with a password.
 //   - forms_result.go and forms_events.go show the run that a visitor started.
+//   - approvals.go asks people what a run waits for, by a link or as members.
 //
 // A visitor proves with a ticket which run is theirs: a signed value in the
 // address of the result, so that no session is needed.
@@ -17,12 +18,14 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
 // Config is what this package needs in addition to the site.
 type Config struct {
 	Runner  web.Runner
+	Library *library.Library // records answers to approvals
 	Links   *filelinks.Signer
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
 }
@@ -62,6 +65,7 @@ type route struct {
 func (s *Server) Routes() []web.Route {
 	table := slices.Concat(
 		s.formRoutes(),
+		s.approvalRoutes(),
 	)
 	list := make([]web.Route, len(table))
 	for i, r := range table {

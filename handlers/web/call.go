@@ -44,6 +44,9 @@ func (c *Call) Page(title string, section layout.Section) layout.Page {
 	if m := c.Member; m != nil {
 		p.Workspace = m.Workspace
 		p.Workspaces, p.NewWorkspace = c.workspaceChoices()
+		if waiting, err := c.s.Store.CountApprovals(c.Ctx(), m.WorkspaceID); err == nil { // a badge is not worth an error page
+			p.Waiting = int(waiting)
+		}
 		p.Person = &layout.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
 	}
 	return p

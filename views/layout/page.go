@@ -25,6 +25,8 @@ type Page struct {
 	Workspaces []WorkspaceChoice
 	// NewWorkspace is set if the person may make another.
 	NewWorkspace bool
+	// Waiting is how many questions of runs wait for an answer.
+	Waiting int
 	// Person is who is signed in; nil before.
 	Person *Person
 	// Version of the program, shown to people who are signed in.

@@ -1,0 +1,276 @@
+package forms
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/filelinks"
+	"sluice/flow/library"
+	"sluice/handlers/web"
+	"sluice/views/components"
+	formsview "sluice/views/forms"
+	"sluice/views/layout"
+)
+
+func (s *Server) approvalRoutes() []route {
+	return []route{
+		{http.MethodGet, "/approval/:token", web.Open, (*call).showLinked},
+		{http.MethodPost, "/approval/:token", web.Open, web.Posted((*call).answerLinked)},
+		{http.MethodGet, "/approvals", web.Viewer, (*call).listApprovals},
+		{http.MethodGet, "/approvals/:run/:path", web.Viewer, (*call).showApproval},
+		{http.MethodPost, "/approvals/:run/:path", web.Editor, web.Posted((*call).answerApproval)},
+	}
+}
+
+// approvalsShown is the largest number of open questions on the page that lists them.
+const approvalsShown = 200
+
+// listApprovals is GET /approvals: what waits for an answer in the workspace.
+func (c *call) listApprovals() error {
+	open, err := c.s.Store.OpenApprovals(c.Ctx(), c.WorkspaceID(), approvalsShown)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	rows := make([]formsview.ApprovalRow, len(open))
+	for i := range open {
+		a := &open[i]
+		if names[a.FlowID] == "" {
+			names[a.FlowID] = c.flowName(a)
+		}
+		rows[i] = formsview.ApprovalRow{
+			Title: a.Question.Title, Flow: names[a.FlowID], Path: web.ApprovalPath(a.RunID, a.Path), Asked: a.CreatedAt, Expires: a.ExpiresAt, Now: c.s.Now(),
+		}
+	}
+	return c.Render(http.StatusOK, formsview.Approvals(c.Page("Waiting for you", layout.SectionRuns), rows))
+}
+
+// flowName returns the name of the flow that asks, as far as it can be found.
+func (c *call) flowName(a *flow.Approval) string {
+	f, err := c.s.Store.FindFlow(c.Ctx(), a.WorkspaceID, a.FlowID)
+	if err != nil {
+		return "A deleted flow"
+	}
+	return cmp.Or(f.Name, "Untitled flow")
+}
+
+// approvalCall is a request about one question.
+type approvalCall struct {
+	*call
+	asked *flow.Approval
+	by    flow.Answerer
+	email string // of the member who is signed in
+	path  string // of the page
+}
+
+// linked returns the question of the link in the path. GET only shows it, because mail
+// programs open links before people do; an answer is a POST.
+func (c *call) linked() (*approvalCall, error) {
+	h := c.Response().Header()
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	token := c.Param("token")
+	asked, err := c.s.Store.FindApprovalByToken(c.Ctx(), flow.Hash([]byte(token)))
+	if err != nil {
+		return nil, err
+	}
+	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Kind: flow.ByLink, Name: c.Trimmed("name")}, path: flow.ApprovalPath(url.PathEscape(token))}, nil
+}
+
+// ofMember returns the question in the path for the member who is signed in.
+func (c *call) ofMember() (*approvalCall, error) {
+	asked, err := c.s.Store.FindApproval(c.Ctx(), c.WorkspaceID(), c.Param("run"), c.Param("path"))
+	if err != nil {
+		return nil, err
+	}
+	m := c.Member
+	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Kind: flow.ByMember, ID: m.UserID, Name: cmp.Or(m.Name, m.Email)}, email: m.Email,
+		path: web.ApprovalPath(asked.RunID, asked.Path)}, nil
+}
+
+func (c *call) showLinked() error   { return show(c.linked()) }
+func (c *call) showApproval() error { return show(c.ofMember()) }
+
+func show(a *approvalCall, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.render(http.StatusOK, a.page(nil))
+}
+
+func (c *call) answerLinked() error   { return answer(c.linked()) }
+func (c *call) answerApproval() error { return answer(c.ofMember()) }
+
+// answer records the answer that was sent. Somebody who comes second is shown who
+// decided.
+func answer(a *approvalCall, err error) error {
+	if err != nil {
+		return err
+	}
+	values, problem := a.edited()
+	if problem == nil {
+		_, err = a.s.Library.Answer(a.Ctx(), library.Answer{
+			WorkspaceID: a.asked.WorkspaceID, RunID: a.asked.RunID, Path: a.asked.Path, Email: a.email, IP: a.IP(),
+			Decision: flow.Decision{Outcome: flow.Outcome(a.FormValue("decision")), Values: values, Comment: a.Trimmed("comment"), By: a.by},
+		})
+		if err == nil {
+			return a.Redirect(a.path)
+		}
+		if problem, err = problemOf(err); err != nil {
+			return err
+		}
+	}
+	if again, findErr := a.s.Store.FindApproval(a.Ctx(), a.asked.WorkspaceID, a.asked.RunID, a.asked.Path); findErr == nil {
+		a.asked = again
+	}
+	status := http.StatusUnprocessableEntity
+	if problem.Code == flow.CodeAlreadyDecided {
+		status = http.StatusConflict
+	}
+	return a.render(status, a.page(problem))
+}
+
+// problemOf returns the errors of an answer that its sender can act on.
+func problemOf(err error) (*flow.Error, error) {
+	var e *flow.Error
+	if errors.As(err, &e) && (e.Code == flow.CodeInputInvalid || e.Code == flow.CodeAlreadyDecided || e.Code == flow.CodeAnswerNotAllowed) {
+		return e, nil
+	}
+	return nil, err
+}
+
+func (a *approvalCall) render(status int, p formsview.ApprovalPage) error {
+	if a.by.Kind == flow.ByLink {
+		public := formsview.PublicPage{Page: layout.Page{Title: p.Title, Theme: a.Theme()}, Path: a.path, Unlisted: true}
+		return a.Render(status, formsview.Approval(public, p))
+	}
+	return a.Render(status, formsview.MemberApproval(a.Page(p.Title, layout.SectionRuns), p))
+}
+
+// page returns what is shown: the question, or how it ended.
+func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
+	q := &a.asked.Question
+	p := formsview.ApprovalPage{
+		Title: q.Title, Message: q.Message, Flow: a.flowName(a.asked), Expires: a.asked.ExpiresAt, Now: a.s.Now(),
+		Path: a.path, AskName: a.by.Kind == flow.ByLink, Name: a.FormValue("name"), Comment: a.FormValue("comment"),
+	}
+	if p.Done = a.done(problem); p.Done != nil {
+		return p
+	}
+	if problem != nil {
+		p.Error = problem.Error()
+	}
+	if err := q.MayAnswer(a.by, a.email, ""); err != nil {
+		p.Barred = flow.AsError(err).Sentence()
+	} else if a.Member != nil && a.by.Kind == flow.ByMember && !a.MayEdit() {
+		p.Barred = "Viewers cannot answer. Ask an owner to make you an editor."
+	}
+	for _, v := range q.Values {
+		p.Values = append(p.Values, a.field(v, p.Barred == ""))
+	}
+	return p
+}
+
+// done returns how the question ended, or nil while it is open.
+func (a *approvalCall) done(problem *flow.Error) *formsview.ApprovalDone {
+	d := a.asked.Decision
+	switch {
+	case d != nil:
+		by := ""
+		if d.Outcome != flow.OutcomeExpired {
+			by = d.By.Label()
+		}
+		done := &formsview.ApprovalDone{State: string(d.Outcome), By: by, At: d.At, Comment: d.Comment}
+		if problem != nil && problem.Code == flow.CodeAlreadyDecided {
+			done.Late = problem.Sentence() + " Your answer was not needed."
+		}
+		return done
+	case a.asked.Closed:
+		return &formsview.ApprovalDone{State: "closed"}
+	case !a.s.Now().Before(a.asked.ExpiresAt):
+		return &formsview.ApprovalDone{State: string(flow.OutcomeExpired), At: a.asked.ExpiresAt}
+	}
+	return nil
+}
+
+// valuePrefix begins the names of fields of values.
+const valuePrefix = "value."
+
+// field returns how a value is shown. One that may be edited is a field with its JSON
+// type; files are never edited.
+func (a *approvalCall) field(v flow.ApprovalValue, mayAnswer bool) formsview.ApprovalField {
+	f := formsview.ApprovalField{View: components.ValueView{Name: formsview.NameWords(v.Name), Value: v.Value, All: true, Files: a.fileURL}}
+	kind := flow.TypeOf(v.Value)
+	if !v.Editable || !mayAnswer || kind == "file" {
+		return f
+	}
+	control := components.Field{Name: valuePrefix + v.Name, Label: f.View.Name, Value: flow.Text(v.Value), Optional: kind == "text", Size: "large"}
+	if typed, sent := a.Request().PostForm[control.Name]; sent {
+		control.Value = typed[0]
+	}
+	switch kind {
+	case "number":
+		control.Type, control.Attrs = "number", map[string]any{"step": "any"}
+	case "boolean":
+		control.Options = []components.Option{{Value: "true", Label: "Yes"}, {Value: "false", Label: "No"}}
+	case "text":
+	default:
+		control.Mono, control.Help = true, "JSON"
+	}
+	f.Control = &control
+	return f
+}
+
+// fileURL returns a signed link to a file, which works as long as the question.
+func (a *approvalCall) fileURL(id string) string {
+	if a.s.Links == nil {
+		return ""
+	}
+	here := filelinks.Signer{Key: a.s.Links.Key}
+	return here.URL(a.asked.WorkspaceID, id, a.asked.ExpiresAt)
+}
+
+// edited reads the values that were sent, each with the type that it has.
+func (a *approvalCall) edited() (map[string]any, *flow.Error) {
+	values := map[string]any{}
+	for _, v := range a.asked.Question.Values {
+		typed, sent := a.Request().PostForm[valuePrefix+v.Name]
+		if !sent || !v.Editable {
+			continue
+		}
+		value, err := parseValue(flow.TypeOf(v.Value), typed[0])
+		if err != nil {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "%s: %s", formsview.NameWords(v.Name), err)
+		}
+		values[v.Name] = value
+	}
+	return values, nil
+}
+
+// parseValue reads a value of a type from the text of its field.
+func parseValue(kind, text string) (any, error) {
+	switch kind {
+	case "text":
+		return strings.ReplaceAll(text, "\r\n", "\n"), nil
+	case "number":
+		n := strings.TrimSpace(text)
+		if _, err := strconv.ParseFloat(n, 64); err != nil {
+			return nil, errors.New("type a number, such as 3 or 0.5.")
+		}
+		return json.Number(n), nil
+	case "boolean":
+		return text == "true", nil
+	}
+	value, err := flow.DecodeJSON([]byte(text))
+	if err != nil {
+		return nil, errors.New("this is not valid JSON.")
+	}
+	return value, nil
+}

@@ -1,0 +1,108 @@
+package forms
+
+import (
+	"strconv"
+	"time"
+
+	"sluice/views/components"
+
+	"github.com/a-h/templ"
+)
+
+// ApprovalPage is a question that a run asks people, with its answer once there is one.
+type ApprovalPage struct {
+	Title, Message string // Message is Markdown
+	Flow           string
+	Expires, Now   time.Time
+	Values         []ApprovalField
+	// Path is where the answer is sent.
+	Path string
+	// AskName is set on the page of a link, where nobody is signed in.
+	AskName bool
+	// Name and Comment are what was typed before an error.
+	Name, Comment string
+	// Barred says why this person may not answer; empty if they may.
+	Barred string
+	Error  string
+	Done   *ApprovalDone // nil while the question is open
+}
+
+// ApprovalField is a value shown with a question. Control is its field if it may be
+// edited.
+type ApprovalField struct {
+	View    components.ValueView
+	Control *components.Field
+}
+
+// ApprovalDone is how a question ended.
+type ApprovalDone struct {
+	State   string // approved, rejected, expired or closed
+	By      string
+	At      time.Time
+	Comment string
+	// Late says who decided, to somebody whose own answer came after that.
+	Late string
+}
+
+// ApprovalRow is an open question in the list of a workspace.
+type ApprovalRow struct {
+	Title, Flow, Path string
+	Asked, Expires    time.Time
+	Now               time.Time
+}
+
+// left is how long people still have.
+func (a ApprovalPage) left() string { return left(a.Expires, a.Now) }
+
+func (r ApprovalRow) left() string { return left(r.Expires, r.Now) }
+
+func left(expires, now time.Time) string {
+	switch d := expires.Sub(now); {
+	case d <= 0:
+		return "expired"
+	case d < time.Hour:
+		return strconv.Itoa(max(1, int(d.Minutes()))) + " min left"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + " h left"
+	default:
+		return strconv.Itoa(int(d.Hours()/24)) + " days left"
+	}
+}
+
+// heading names the outcome.
+func (d ApprovalDone) heading() string {
+	switch d.State {
+	case "approved":
+		return "Approved"
+	case "rejected":
+		return "Rejected"
+	case "expired":
+		return "Expired"
+	}
+	return "No longer needed"
+}
+
+// words say what follows from the outcome.
+func (d ApprovalDone) words() string {
+	switch {
+	case d.Late != "":
+		return d.Late
+	case d.State == "approved", d.State == "rejected":
+		return "The run continues now."
+	case d.State == "expired":
+		return "Nobody answered in time. The run went on without an answer."
+	}
+	return "The run has ended, so nothing needs to be decided."
+}
+
+func (d ApprovalDone) icon() string {
+	if d.State == "approved" {
+		return "check"
+	}
+	if d.State == "rejected" {
+		return "x"
+	}
+	return "clock"
+}
+
+func (a ApprovalPage) action() templ.SafeURL { return templ.SafeURL(a.Path) }
