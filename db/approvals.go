@@ -38,7 +38,7 @@ func (s Approvals) FindApprovalByToken(ctx context.Context, tokenHash string) (*
 	return foundApproval(gen.FindApprovalRow(r), err)
 }
 
-// ListApprovals returns the questions of a run, oldest first, answered ones too.
+// ListApprovals returns the questions of a run, by path, answered ones too.
 func (s Approvals) ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error) {
 	rows, err := s.Reads.ListApprovalsOfRun(ctx, gen.ListApprovalsOfRunParams{RunID: runID, WorkspaceID: ws})
 	return approvalsOf(rows, err, func(r gen.ListApprovalsOfRunRow) gen.FindApprovalRow { return gen.FindApprovalRow(r) })

@@ -266,7 +266,7 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	t.Run("declares without dependencies", func(t *testing.T) {
 		t.Parallel()
-		want := []string{"chat", "classify", "condition", "delay", "detect_language", "document", "embed", "file", "find_answer",
+		want := []string{"approval", "chat", "classify", "condition", "delay", "detect_language", "document", "embed", "file", "find_answer",
 			"first_of", "hosted_model", "http_request", "image", "input", "note", "output", "sentiment",
 			"similarity", "speech", "summarize", "template", "text", "transcribe", "web_page", "webhook"}
 		var got []string

@@ -23,6 +23,8 @@ var starterList = []console.Starter{
 	{ID: "answer-from-a-document", Icon: "text-search", First: true},
 	{ID: "check-the-mood-of-feedback", Icon: "smile"},
 	{ID: "find-a-duplicate-question", Icon: "equal-approximately"},
+	{ID: "approve-a-reply", Icon: "user-check"},
+	{ID: "send-it-later", Icon: "timer"},
 	{ID: "answer-in-a-tone", Icon: "message-square", Needs: "a chat model"},
 	{ID: "ask-a-document", Icon: "book-open", Needs: "a chat model"},
 	{ID: "draw-a-picture", Icon: "image", Needs: "Replicate"},

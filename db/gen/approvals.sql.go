@@ -163,7 +163,7 @@ func (q *Queries) FindApprovalByToken(ctx context.Context, tokenHash string) (Fi
 const listApprovalsOfRun = `-- name: ListApprovalsOfRun :many
 SELECT a.run_id, a.path, a.workspace_id, a.flow_id, a.node, a.token_hash, a.question, a.created_at, a.expires_at, a.decided_at, a.decision, a.seen, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
 WHERE a.run_id = $1 AND a.workspace_id = $2
-ORDER BY a.created_at, a.path
+ORDER BY a.path
 `
 
 type ListApprovalsOfRunParams struct {

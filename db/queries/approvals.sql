@@ -15,7 +15,7 @@ WHERE a.token_hash = @token_hash;
 -- name: ListApprovalsOfRun :many
 SELECT a.*, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id
 WHERE a.run_id = @run_id AND a.workspace_id = @workspace_id
-ORDER BY a.created_at, a.path;
+ORDER BY a.path;
 
 -- name: ListOpenApprovals :many
 SELECT a.*, r.place, r.cancel_requested, r.key_id FROM approvals a JOIN runs r ON r.id = a.run_id

@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// Answer is somebody's answer to a question of a run.
+// Answer is an answer to a question of a run.
 type Answer struct {
 	WorkspaceID flow.WorkspaceID
 	RunID, Path string

@@ -185,6 +185,9 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		r.Erased = erasedText(run)
 		return r, nil
 	}
+	if r.Asks, err = c.questions(run); err != nil {
+		return r, err
+	}
 	r.From = v.label(run.RerunFrom)
 	r.Selected = v.selected(c.QueryParam("step"))
 	r.Picture, r.Fall, r.Step = c.s.runPicture(v, r.Selected), v.waterfall(r.Selected, r.Now), v.stepView(r.Selected, c.s.Kinds)
@@ -194,6 +197,20 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	}
 	r.Deliveries, err = c.runDeliveries(v)
 	return r, err
+}
+
+// questions returns the approvals that a run waits for.
+func (c *call) questions(run *flow.Run) (list []consoleview.RunQuestion, err error) {
+	if run.State.Ended() {
+		return nil, nil
+	}
+	asked, err := c.s.Store.ListApprovals(c.Ctx(), run.WorkspaceID, run.ID)
+	for i := range asked {
+		if a := &asked[i]; a.Decision == nil && !a.Closed && c.s.Now().Before(a.ExpiresAt) {
+			list = append(list, consoleview.RunQuestion{Title: a.Question.Title, Path: web.ApprovalPath(a.RunID, a.Path)})
+		}
+	}
+	return list, err
 }
 
 // erasedText returns why the content of a run is missing.

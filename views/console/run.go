@@ -10,6 +10,9 @@ import (
 	"github.com/a-h/templ"
 )
 
+// RunQuestion is an approval that a run waits for. Path is the page that answers it.
+type RunQuestion struct{ Title, Path string }
+
 // RunPage is one run: what it was, how it went, and what to do next.
 type RunPage struct {
 	ID, FlowID, FlowName string
@@ -20,6 +23,7 @@ type RunPage struct {
 	// from, as people call it.
 	Parent, From string
 	Facts        []Fact
+	Asks         []RunQuestion // that wait for an answer
 	Error        *RunError
 	// Erased says why the content is gone; empty while it is there.
 	Erased  string

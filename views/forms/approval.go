@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -63,9 +64,9 @@ func left(expires, now time.Time) string {
 	case d < time.Hour:
 		return strconv.Itoa(max(1, int(d.Minutes()))) + " min left"
 	case d < 48*time.Hour:
-		return strconv.Itoa(int(d.Hours())) + " h left"
+		return strconv.Itoa(int(math.Round(d.Hours()))) + " h left"
 	default:
-		return strconv.Itoa(int(d.Hours()/24)) + " days left"
+		return strconv.Itoa(int(math.Round(d.Hours()/24))) + " days left"
 	}
 }
 

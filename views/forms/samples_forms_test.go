@@ -42,7 +42,29 @@ func formSamples(theme layout.Theme) map[string]templ.Component {
 		"form-failed":         FormResult(hidden, failed),
 		"form-canceled":       FormResult(hidden, run("canceled")),
 		"form-erased":         FormResult(hidden, erased),
+		"approval":            Approval(hidden, sampleApproval()),
+		"approval-refused":    Approval(hidden, refusedApproval()),
+		"approval-done":       Approval(hidden, ApprovalPage{Title: "Pay Northwind?", Done: &ApprovalDone{State: "approved", By: "Ada", At: viewtest.Noon, Comment: "Fine."}}),
+		"approval-late":       Approval(hidden, ApprovalPage{Title: "Pay Northwind?", Done: &ApprovalDone{State: "rejected", By: "Ada", At: viewtest.Noon, Late: "Ada has already rejected this."}}),
 	}
+}
+
+func sampleApproval() ApprovalPage {
+	return ApprovalPage{
+		Title: "Pay Northwind?", Message: "It is **12% above** the order.", Flow: "Pay invoices", Path: "/approval/abc", Now: viewtest.Noon, Expires: viewtest.Noon.Add(23 * time.Hour), AskName: true,
+		Values: []ApprovalField{
+			{View: components.ValueView{Name: "Supplier", Value: "Northwind", All: true}},
+			{View: components.ValueView{Name: "Amount"}, Control: &components.Field{Name: "value.amount", Label: "Amount", Type: "number", Value: "4820"}},
+			{View: components.ValueView{Name: "Urgent"}, Control: &components.Field{Name: "value.urgent", Label: "Urgent", Value: "true", Options: []components.Option{{Value: "true", Label: "Yes"}, {Value: "false", Label: "No"}}}},
+			{View: components.ValueView{Name: "Note"}, Control: &components.Field{Name: "value.note", Label: "Note", Value: "Hi", Optional: true}},
+		},
+	}
+}
+
+func refusedApproval() ApprovalPage {
+	a := sampleApproval()
+	a.Error, a.Comment, a.Expires = "Amount: type a number, such as 3 or 0.5.", "Fine.", viewtest.Noon.Add(30*time.Minute)
+	return a
 }
 
 func sampleFormFields() []FormField {

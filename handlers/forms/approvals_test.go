@@ -1,0 +1,96 @@
+package forms_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// invoice asks whether to pay an invoice; the amount may be changed.
+const invoice = `{"schema":"sluice.flow/v1","name":"Pay supplier invoices","nodes":[
+ {"id":"supplier","kind":"input","config":{"name":"supplier","type":"text"}},
+ {"id":"ask","kind":"approval","config":{"title":"Pay {{supplier}}?","message":"The invoice is **12% above** its purchase order.\n\n![x](https://tracker.test/x.png)",
+  "values":["supplier_name","amount","urgent","lines"],"editable":["amount","urgent","lines"],"amount":4820,"urgent":false,"lines":[{"item":"Paper","n":20}],"audience":"anyone with the link"}},
+ {"id":"paid","kind":"output","config":{"name":"paid"}}],
+ "edges":[{"from":"supplier.value","to":"ask.supplier"},{"from":"supplier.value","to":"ask.supplier_name"},{"from":"ask.approved","to":"paid.value"}]}`
+
+// asked starts a run and waits until it asks. It returns the run and the path of a link
+// that answers it.
+func asked(h *webtest.Env, document string) (run *flow.Run, link string) {
+	h.T.Helper()
+	id := h.Live(document)
+	started, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"supplier": "Northwind Paper"}})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	watch := h.Runner.WatchRun(started.Run.ID)
+	defer watch.Stop()
+	for run = started.Run; run.State != flow.RunWaiting; <-watch.Changes {
+		if run, err = h.Store.FindRun(context.Background(), flow.DefaultWorkspace, id, run.ID); err != nil || run.State.Ended() {
+			h.T.Fatalf("%+v, %v", run, err)
+		}
+		if run.State == flow.RunWaiting {
+			break
+		}
+	}
+	a, err := h.Store.FindApproval(context.Background(), flow.DefaultWorkspace, run.ID, "ask")
+	if err == nil {
+		err = h.Store.SaveApproval(context.Background(), flow.Hash([]byte("token-of-"+run.ID)), a)
+	}
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return run, flow.ApprovalPath("token-of-" + run.ID)
+}
+
+func TestApprovalPages(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	run, link := asked(h, invoice)
+	h.Anonymous().Get(link).Is(http.StatusOK).Has("Pay Northwind Paper?", "<strong>12% above</strong>", "Pay supplier invoices", `value="4820"`, "Your name").Lacks("<img")
+	viewer, editor := h.As(flow.MemberViewer), h.As(flow.MemberEditor)
+	page := "/approvals/" + run.ID + "/ask"
+	viewer.Get("/approvals").Is(http.StatusOK).Has("Pay Northwind Paper?", page, "7 days left")
+	viewer.Get("/flows").Is(http.StatusOK).Has("Waiting for you:")
+	viewer.Get(page).Is(http.StatusOK).Has("Viewers cannot answer.").Lacks(`value="approved"`)
+	viewer.Post(page, url.Values{"decision": {"approved"}}).Is(http.StatusForbidden)
+	editor.Post(page, url.Values{"decision": {"approved"}, "value.lines": {"{"}}).Is(http.StatusUnprocessableEntity).Has("Lines: this is not valid JSON.")
+	editor.Post(page, url.Values{"decision": {"approved"}, "value.supplier_name": {"Other"}, "value.amount": {"4300.50"}, "value.urgent": {"true"}}).
+		Is(http.StatusSeeOther).RedirectsTo(page)
+	editor.Get(page).Is(http.StatusOK).Has("Approved", "The run continues now.")
+	h.Anonymous().Post(link, url.Values{"decision": {"rejected"}}).Is(http.StatusConflict).Has("has already approved this.")
+	end := h.Ended(run.ID)
+	got := string(flow.EncodeJSON(end.Outputs["paid"].(map[string]any)["values"]))
+	if want := `{"amount":4300.50,"lines":[{"item":"Paper","n":20}],"supplier_name":"Northwind Paper","urgent":true}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	viewer.Get("/approvals").Is(http.StatusOK).Has("Nothing is waiting")
+	viewer.Get("/flows").Lacks("Waiting for you:")
+	h.Anonymous().Get(flow.ApprovalPath("unknown")).Is(http.StatusNotFound)
+	h.Anonymous().Get(page).RedirectsTo("/sign-in?next=" + url.QueryEscape(page))
+}
+
+// A phone without scripts answers by the link.
+func TestApprovalOnAPhone(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	run, link := asked(h, invoice)
+	p := h.Anonymous().Tab(webtest.Chromium(t), 375, 812)
+	webtest.Send(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	p.Open(link)
+	p.Want(`document.documentElement.scrollWidth`, "375")
+	p.Click(`[name="value.amount"]`)
+	p.Write("00")
+	p.Until(`(document.querySelector("button[value=approved]").scrollIntoView({ block: "center", behavior: "instant" }), true)`)
+	p.Click(`button[value="approved"]`)
+	p.Arrives(`document.querySelector("h1")?.textContent === "Approved"`)
+	if end := h.Ended(run.ID); flow.Text(end.Outputs["paid"].(map[string]any)["values"].(map[string]any)["amount"]) != "482000" {
+		t.Errorf("got %v", end.Outputs)
+	}
+}
