@@ -29,7 +29,7 @@ type contract struct {
 
 // contractKeys are the keys of the test: one with all scopes, and others that lack some.
 var contractKeys = map[string][]string{
-	"all": {"--scope", "run,read,manage,edit"}, "manage": {"--scope", "manage"}, "read": {"--scope", "read"}, "run": {"--scope", "run"},
+	"all": {"--scope", "run,read,manage,edit,approve"}, "approve": {"--scope", "approve"}, "manage": {"--scope", "manage"}, "read": {"--scope", "read"}, "run": {"--scope", "run"},
 }
 
 func newContract(t *testing.T) *contract {
@@ -161,6 +161,7 @@ func TestOpenAPIContract(t *testing.T) {
 	k.files()
 	k.protocol()
 	k.authoring()
+	k.approvals()
 	k.atRandom(100)
 	k.erasures()
 	k.missing()
@@ -179,6 +180,7 @@ func (k *contract) seed() {
 	log := c.want(200, "GET", "/v1/flow/"+k.ids["flow_id"]+"/deliveries", nil).object(k.t)
 	k.ids["delivery_id"] = log["deliveries"].([]any)[0].(object)["delivery_id"].(string)
 	k.ids["file_id"] = k.upload("hello")
+	k.ids["path"] = "ask"
 	k.ids["failing"] = k.s.publish(calling("http://127.0.0.1:1"))
 }
 
@@ -357,6 +359,27 @@ func (k *contract) authoring() {
 	k.ask("all", "POST", "/v1/apply", object{}, text)
 	k.ask("all", "POST", path+"/archive", object{})
 	k.ask("all", "POST", path+"/restore", object{})
+}
+
+// approvals asks people and answers.
+func (k *contract) approvals() {
+	c := k.s.client(k.keys["all"])
+	asking := k.s.publish(approving("", nil))
+	run := c.start(asking, object{"draft": "a"})
+	k.s.waitUntil("the run asks", func() bool { return c.do("GET", run.path(), nil).run(k.t).Status == "waiting" })
+	path, yes := run.path()+"/approvals/ask", object{"decision": "approved"}
+	k.ask("all", "POST", path, yes) // of its own run
+	k.ask("approve", "GET", run.path()+"/approvals", nil)
+	k.ask("approve", "POST", path, object{"decision": "perhaps"})
+	k.ask("approve", "POST", path, yes, "Content-Type: text/plain")
+	k.ask("approve", "POST", path, yes, "Accept: text/html")
+	k.ask("approve", "POST", run.path()+"/approvals/nobody", yes)
+	k.ask("approve", "POST", path, yes)
+	k.ask("approve", "POST", path, yes)
+	c.await(run)
+	c.want(204, "DELETE", run.path(), nil)
+	k.ask("approve", "GET", run.path()+"/approvals", nil)
+	k.ask("approve", "POST", path, yes)
 }
 
 // atRandom sends requests with values that are almost valid.
