@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"sluice/flow"
@@ -61,57 +60,32 @@ var _ = register(func(Deps) flow.Kind {
 
 // approvalSchema declares an input and an output port for each value.
 func approvalSchema(n *flow.Node) flow.DynamicSchema {
-	var shape flow.DynamicSchema
-	for _, name := range approvalNames(n.Config["values"]) {
-		if !isApprovalName(name) {
-			continue
-		}
-		shape.Fields = append(shape.Fields, flow.Field{Name: name, Title: name, Type: flow.FieldJSON, Required: true, Help: "A value to show with the question."})
-		shape.Outputs = append(shape.Outputs, flow.Port{Name: name, Title: name, Type: flow.TypeAny, Help: "The value, as it was approved."})
+	names := portNames(n.Config["values"])
+	return flow.DynamicSchema{
+		Fields:  namedInputs(names, approvalPorts, "A value to show with the question."),
+		Outputs: namedOutputs(names, approvalPorts, "The value, as it was approved."),
 	}
-	return shape
-}
-
-// approvalNames returns the names in a list field.
-func approvalNames(list any) []string {
-	var names []string
-	items, _ := list.([]any)
-	for _, item := range items {
-		if s, isText := item.(string); isText {
-			names = append(names, strings.TrimSpace(s))
-		}
-	}
-	return names
 }
 
 // approvalPorts are the names that values cannot have, because fixed fields and ports
 // of the kind have them.
 var approvalPorts = []string{
-	"title", "message", "values", "editable", "audience", "people", "expires_after", "url", "self_approve", "approved", "rejected", "expired", flow.ErrorPort,
-}
-
-func isApprovalName(name string) bool {
-	return flow.NodeIDPattern.MatchString(name) && !slices.Contains(approvalPorts, name)
+	"title", "message", "values", "editable", "audience", "people", "expires_after", "url", "self_approve", "approved", "rejected", "expired",
 }
 
 // checkApproval reports names and durations that cannot work.
 func checkApproval(n *flow.Node) []flow.Problem {
-	problems := checkURL(n, "url")
+	problems := append(checkURL(n, "url"), checkPortNames(n, "values", approvalPorts)...)
 	invalid := func(field, format string, args ...any) {
 		problems = append(problems, flow.Problem{Pointer: flow.Pointer(field), Code: "invalid", Detail: fmt.Sprintf(format, args...)})
 	}
-	names := approvalNames(n.Config["values"])
-	for i, name := range names {
-		if !isApprovalName(name) || slices.Contains(names[:i], name) {
-			invalid("values", "%q cannot be the name of a value: use letters, digits and _, each name once, and none of the node's own fields and ports", name)
-		}
-	}
-	for _, name := range approvalNames(n.Config["editable"]) {
+	names := portNames(n.Config["values"])
+	for _, name := range portNames(n.Config["editable"]) {
 		if !slices.Contains(names, name) {
 			invalid("editable", "%q is not one of the values", name)
 		}
 	}
-	if n.Config["audience"] == askNamed && len(approvalNames(n.Config["people"])) == 0 {
+	if n.Config["audience"] == askNamed && len(portNames(n.Config["people"])) == 0 {
 		invalid("people", "name at least one member by email address")
 	}
 	if text, typed := n.Config["expires_after"].(string); typed {
@@ -151,12 +125,12 @@ func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
 
 // approvalQuestion is what people are shown.
 func approvalQuestion(in *flow.In) flow.Question {
-	editable := approvalNames(in.Config["editable"])
+	editable := portNames(in.Config["editable"])
 	q := flow.Question{
-		Title: in.Text("title"), Message: in.Text("message"), Audience: audiences[in.Text("audience")], People: approvalNames(in.Config["people"]),
+		Title: in.Text("title"), Message: in.Text("message"), Audience: audiences[in.Text("audience")], People: portNames(in.Config["people"]),
 		SelfAnswer: in.Config["self_approve"] == true,
 	}
-	for _, name := range approvalNames(in.Config["values"]) {
+	for _, name := range portNames(in.Config["values"]) {
 		q.Values = append(q.Values, flow.ApprovalValue{Name: name, Value: in.Config[name], Editable: slices.Contains(editable, name)})
 	}
 	return q
@@ -192,7 +166,7 @@ func approvalOut(in *flow.In, d *flow.Decision) flow.Out {
 		return flow.Out{}
 	}
 	values := map[string]any{}
-	for _, name := range approvalNames(in.Config["values"]) {
+	for _, name := range portNames(in.Config["values"]) {
 		values[name] = in.Config[name]
 		if edited, changed := d.Values[name]; changed {
 			values[name] = edited

@@ -77,15 +77,15 @@ func TestApproval(t *testing.T) {
 func TestApprovalCheck(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]map[string]any{
-		`"title" cannot be the name`:   {"values": []any{"title"}},
-		`"a b" cannot be the name`:     {"values": []any{"a b"}},
-		`"draft" cannot be the name`:   {"values": []any{"draft", "draft"}, "draft": 1},
-		`"other" is not one of`:        {"editable": []any{"other"}},
-		"at least one member":          {"audience": askNamed},
-		"wanted a duration":            {"expires_after": "soon"},
-		"percent-encoded, so it":       {"url": "{{host}}/x"},
-		`got "0"`:                      {"expires_after": "0"},
-		"at most 366 days; got \"9y\"": {"expires_after": "9y"},
+		`"title" is the name of another`: {"values": []any{"title"}},
+		`"a b" cannot be the name`:       {"values": []any{"a b"}},
+		`"draft" is there twice`:         {"values": []any{"draft", "draft"}, "draft": 1},
+		`"other" is not one of`:          {"editable": []any{"other"}},
+		"at least one member":            {"audience": askNamed},
+		"wanted a duration":              {"expires_after": "soon"},
+		"percent-encoded, so it":         {"url": "{{host}}/x"},
+		`got "0"`:                        {"expires_after": "0"},
+		"at most 366 days; got \"9y\"":   {"expires_after": "9y"},
 	} {
 		config := map[string]any{"title": "Send?"}
 		maps.Copy(config, change)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,7 +72,7 @@ func checkDocs(t *testing.T, k *flow.Kind) {
 	if k.Icon == "" || !slices.Contains(Groups, k.Group) {
 		t.Errorf("icon %q, group %q", k.Icon, k.Group)
 	}
-	if len(k.Outputs) == 0 && k.Role != flow.RoleCanvas {
+	if len(k.Outputs) == 0 && k.DynamicSchema == nil && k.Role != flow.RoleCanvas {
 		t.Error("no output port")
 	}
 }
@@ -143,6 +144,7 @@ func checkRoundTrip(t *testing.T, k *flow.Kind) {
 
 func checkExample(t *testing.T, k *flow.Kind) {
 	outputs := exampleOf(k).succeeds(t, fakes())
+	k = New(Deps{}).For(&flow.Node{Kind: k.Name, Config: k.Example.Config}) // with the ports of its config
 	for name := range outputs {
 		if !slices.ContainsFunc(k.Outputs, func(p flow.Port) bool { return p.Name == name }) {
 			t.Errorf("gives %q, which is not declared", name)
@@ -266,9 +268,8 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	t.Run("declares without dependencies", func(t *testing.T) {
 		t.Parallel()
-		want := []string{"approval", "chat", "classify", "condition", "delay", "detect_language", "document", "embed", "file", "find_answer",
-			"first_of", "hosted_model", "http_request", "image", "input", "note", "output", "sentiment",
-			"similarity", "speech", "summarize", "template", "text", "transcribe", "web_page", "webhook"}
+		want := strings.Fields("approval chat classify combine condition delay detect_language document embed expression extract file find_answer first_of hosted_model http_request image " +
+			"input json note output replace sentiment similarity speech split summarize switch template text transcribe web_page webhook")
 		var got []string
 		for _, k := range New(Deps{}).List() {
 			got = append(got, k.Name)
@@ -280,7 +281,7 @@ func TestNew(t *testing.T) {
 	t.Run("fails without dependencies only when it runs", func(t *testing.T) {
 		t.Parallel()
 		for _, k := range New(fakes()).List() {
-			if k.Class == flow.Compute || k.Group == groupModels && k.Name != "hosted_model" || k.Name == "http_request" {
+			if k.Class == flow.Compute && k.Group != groupText || k.Group == groupModels && k.Name != "hosted_model" || k.Name == "http_request" {
 				exampleOf(k).fails(t, Deps{}, flow.CodeInternal)
 			}
 		}

@@ -10,6 +10,7 @@ package expression
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -34,8 +35,7 @@ const (
 	cacheSize = 256
 )
 
-// Expression is a compiled expression over one variable, value. It is safe for
-// concurrent use.
+// Expression is a compiled expression over variables. It is safe for concurrent use.
 type Expression struct {
 	program cel.Program
 	result  *cel.Type
@@ -43,27 +43,62 @@ type Expression struct {
 
 var cache = mustCache[string, *Expression](cacheSize)
 
-// Compile parses and type-checks an expression. Compiled expressions are cached
-// by their text. Errors have CodeExpressionFailed and name the problem and its
-// column.
-func Compile(source string) (*Expression, error) {
-	if e, ok := cache.Get(source); ok {
+// Compile parses and type-checks an expression over the named variables; without
+// names over one, value. Compiled expressions are cached by their text and names.
+// Errors have CodeExpressionFailed and name the problem and its column.
+func Compile(source string, names ...string) (*Expression, error) {
+	key := strings.Join(append(names, source), "\x00")
+	if e, ok := cache.Get(key); ok {
 		return e, nil
 	}
 	if strings.TrimSpace(source) == "" {
 		return nil, flow.Errorf(flow.CodeExpressionFailed, "The expression is empty. Write one such as value > 10.")
 	}
-	ast, issues := celEnv().Compile(source)
+	language, err := celWith(names)
+	if err != nil {
+		return nil, err
+	}
+	ast, issues := language.Compile(source)
 	if err := issues.Err(); err != nil {
 		return nil, syntaxError(issues.Errors())
 	}
-	program, err := celEnv().Program(ast, celLimits()...)
+	program, err := language.Program(ast, celLimits()...)
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be used. Make it simpler.")
 	}
 	e := &Expression{program: program, result: ast.OutputType()}
-	cache.Add(source, e)
+	cache.Add(key, e)
 	return e, nil
+}
+
+// celWith is the language with other variables than value.
+func celWith(names []string) (*cel.Env, error) {
+	if len(names) == 0 {
+		return celEnv(), nil
+	}
+	var variables []cel.EnvOption
+	for _, name := range names {
+		if name == "value" {
+			continue // it is there anyway
+		}
+		if !variableName.MatchString(name) || reserved[name] {
+			return nil, flow.Errorf(flow.CodeExpressionFailed, "%q cannot be the name of a value in an expression. Use letters, digits and _.", name)
+		}
+		variables = append(variables, cel.Variable(name, cel.DynType))
+	}
+	language, err := celEnv().Extend(variables...)
+	if err != nil {
+		return nil, flow.Errorf(flow.CodeExpressionFailed, "These names of values cannot be used together: %s.", strings.Join(names, ", "))
+	}
+	return language, nil
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// reserved are words of CEL that cannot be variables.
+var reserved = map[string]bool{
+	"true": true, "false": true, "null": true, "in": true, "as": true, "break": true, "const": true, "continue": true, "else": true, "for": true, "function": true,
+	"if": true, "import": true, "let": true, "loop": true, "package": true, "namespace": true, "return": true, "var": true, "void": true, "while": true,
 }
 
 // celEnv is the language: CEL's operators, functions and macros, except that
@@ -96,7 +131,7 @@ func (e *Expression) CheckBoolean() error {
 // Test evaluates the expression, whose result must be a boolean. value may be
 // any JSON value.
 func (e *Expression) Test(ctx context.Context, value any) (bool, error) {
-	result, err := e.eval(ctx, value)
+	result, err := e.eval(ctx, map[string]any{"value": value}, value)
 	if err != nil {
 		return false, err
 	}
@@ -106,19 +141,33 @@ func (e *Expression) Test(ctx context.Context, value any) (bool, error) {
 	return false, notBoolean(typeName(result.Type().TypeName()))
 }
 
-// eval evaluates the expression within the limits. Errors are *flow.Error or
-// the context's.
-func (e *Expression) eval(ctx context.Context, value any) (ref.Val, error) {
-	v, err := toCEL(value)
+// Eval evaluates the expression over variables, which may have any JSON values, and
+// returns its result as a JSON value.
+func (e *Expression) Eval(ctx context.Context, variables map[string]any) (any, error) {
+	result, err := e.eval(ctx, variables, variables)
 	if err != nil {
 		return nil, err
 	}
-	result, _, err := e.program.ContextEval(ctx, map[string]any{"value": v})
+	return fromCEL(result)
+}
+
+// eval evaluates the expression within the limits, which hold for all variables
+// together. Errors are *flow.Error or the context's; they describe subject.
+func (e *Expression) eval(ctx context.Context, variables map[string]any, subject any) (ref.Val, error) {
+	c := converter{items: maxItems, text: maxText}
+	values := make(map[string]any, len(variables))
+	for name, value := range variables {
+		values[name] = c.convert(value)
+	}
+	if err := c.overflow(); err != nil {
+		return nil, err
+	}
+	result, _, err := e.program.ContextEval(ctx, values)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, evalError(err, value)
+		return nil, evalError(err, subject)
 	}
 	return result, nil
 }

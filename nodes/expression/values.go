@@ -3,6 +3,8 @@ package expression
 import (
 	"encoding/json"
 	"math"
+	"strconv"
+	"time"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -16,12 +18,76 @@ import (
 func toCEL(value any) (ref.Val, error) {
 	c := converter{items: maxItems, text: maxText}
 	v := c.convert(value)
+	return v, c.overflow()
+}
+
+// overflow returns an error if the converted values are too large together.
+func (c *converter) overflow() error {
 	if c.items < 0 || c.text < 0 {
-		return nil, flow.Errorf(flow.CodeInputInvalid,
+		return flow.Errorf(flow.CodeInputInvalid,
 			"The value is too large for an expression: wanted at most %d items and %d MiB of text. Give it only the part it needs.",
 			maxItems, maxText>>20)
 	}
-	return v, nil
+	return nil
+}
+
+// fromCEL converts a result to a JSON value. Times and durations become texts.
+func fromCEL(v ref.Val) (any, error) {
+	switch v := v.(type) {
+	case types.Bool:
+		return bool(v), nil
+	case types.String:
+		return string(v), nil
+	case types.Null:
+		return nil, nil
+	case types.Int:
+		return json.Number(strconv.FormatInt(int64(v), 10)), nil
+	case types.Uint:
+		return json.Number(strconv.FormatUint(uint64(v), 10)), nil
+	case types.Double:
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return nil, flow.Errorf(flow.CodeExpressionFailed, "The result is not a number that JSON can hold, such as a division by zero.")
+		}
+		return flow.Number(float64(v)), nil
+	case types.Timestamp:
+		return v.Format(time.RFC3339Nano), nil
+	case types.Duration:
+		return v.String(), nil
+	case traits.Lister:
+		return listFromCEL(v)
+	case traits.Mapper:
+		return objectFromCEL(v)
+	}
+	return nil, flow.Errorf(flow.CodeExpressionFailed, "The expression gives %s, which is not a JSON value.", typeName(v.Type().TypeName()))
+}
+
+func listFromCEL(from traits.Lister) (any, error) {
+	list := []any{}
+	for it := from.Iterator(); it.HasNext() == types.True; {
+		item, err := fromCEL(it.Next())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	return list, nil
+}
+
+func objectFromCEL(from traits.Mapper) (any, error) {
+	object := map[string]any{}
+	for it := from.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		name, isText := key.(types.String)
+		if !isText {
+			return nil, flow.Errorf(flow.CodeExpressionFailed, "The names of an object must be texts, as in {\"total\": 3}.")
+		}
+		value, err := fromCEL(from.Get(key))
+		if err != nil {
+			return nil, err
+		}
+		object[string(name)] = value
+	}
+	return object, nil
 }
 
 // converter holds the remaining budget: items of lists and objects, and bytes

@@ -1,0 +1,87 @@
+package nodes
+
+import (
+	"context"
+	"strings"
+
+	"sluice/flow"
+)
+
+// What the kind does, as the field do says.
+const (
+	jsonParse = "parse a text"
+	jsonBuild = "build an object"
+	jsonPick  = "pick fields"
+)
+
+// jsonPorts are the names that people cannot give to members.
+var jsonPorts = []string{"do", "from", "json", "members"}
+
+// The json kind goes between texts, objects and their members.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "json", Title: "JSON", Group: groupText, Icon: "file-json",
+		Summary: "Parses JSON, builds an object, or picks members of one.",
+		Doc: "Turns JSON text into a value (*parse a text*), makes an object with a member for each name under *Members* (*build an object*; each name becomes an input port), " +
+			"or takes an object apart (*pick fields*; each name becomes an output port, and a missing member gives nothing).\n\n" +
+			"To find JSON within the answer of a model, use *Extract*.",
+		Fields: []flow.Field{
+			{Name: "do", Title: "Do", Type: flow.FieldSelect, Typed: true, Default: jsonParse, Options: []string{jsonParse, jsonBuild, jsonPick}, Help: "What to do."},
+		},
+		DynamicSchema: jsonSchema,
+		Outputs:       []flow.Port{{Name: "json", Title: "JSON", Type: flow.TypeAny, Help: "The value, or the object."}},
+		Example: flow.Example{
+			Config:  map[string]any{"do": jsonParse, "from": `{"city": "Oslo", "days": 3}`},
+			Outputs: map[string]any{"json": map[string]any{"city": "Oslo", "days": flow.Number(3)}},
+		},
+		Check: func(n *flow.Node) []flow.Problem { return checkPortNames(n, "members", jsonPorts) },
+		Run:   convertJSON,
+	}
+})
+
+// jsonSchema declares the fields and ports of what is done.
+func jsonSchema(n *flow.Node) flow.DynamicSchema {
+	names := portNames(n.Config["members"])
+	members := flow.Field{Name: "members", Title: "Members", Type: flow.FieldList, Typed: true, Required: true, Help: "Names of members. Each becomes a port."}
+	switch n.Config["do"] {
+	case jsonBuild:
+		return flow.DynamicSchema{Fields: append([]flow.Field{members}, namedInputs(names, jsonPorts, "The value of this member.")...)}
+	case jsonPick:
+		return flow.DynamicSchema{
+			Fields:  []flow.Field{members, {Name: "from", Title: "From", Type: flow.FieldJSON, Required: true, Help: "The object, or its JSON as a text."}},
+			Outputs: namedOutputs(names, jsonPorts, "The value of this member."),
+		}
+	}
+	return flow.DynamicSchema{Fields: []flow.Field{{Name: "from", Title: "Text", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Required: true, Help: "The JSON to parse."}}}
+}
+
+func convertJSON(_ context.Context, in *flow.In) (flow.Out, error) {
+	names := portNames(in.Config["members"])
+	if in.Text("do") == jsonBuild {
+		object := map[string]any{}
+		for _, name := range names {
+			object[name] = in.Config[name]
+		}
+		return flow.Out{Outputs: map[string]any{"json": object}}, nil
+	}
+	value := in.Config["from"]
+	if text, isText := value.(string); isText {
+		var err error
+		if value, err = flow.DecodeJSON([]byte(strings.TrimSpace(text))); err != nil {
+			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The text is not JSON: %s. To find JSON within a text, use Extract.", err)
+		}
+	}
+	outputs := map[string]any{"json": value}
+	if in.Text("do") == jsonPick {
+		object, isObject := value.(map[string]any)
+		if !isObject {
+			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Members can only be picked of an object, got a %s.", flow.TypeOf(value))
+		}
+		for _, name := range names {
+			if member, exists := object[name]; exists {
+				outputs[name] = member
+			}
+		}
+	}
+	return flow.Out{Outputs: outputs}, nil
+}

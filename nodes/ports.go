@@ -1,0 +1,69 @@
+package nodes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// Several kinds have ports that people name in a list field. What they share is here.
+
+// portNames returns the names in a list field.
+func portNames(list any) []string {
+	var names []string
+	items, _ := list.([]any)
+	for _, item := range items {
+		if s, isText := item.(string); isText {
+			names = append(names, strings.TrimSpace(s))
+		}
+	}
+	return names
+}
+
+// isPortName reports whether a port can have a name. own are the fields and ports that
+// the kind has anyway.
+func isPortName(name string, own []string) bool {
+	return flow.InputNamePattern.MatchString(name) && name != flow.ErrorPort && !slices.Contains(own, name)
+}
+
+// checkPortNames reports names in a list field that ports cannot have.
+func checkPortNames(n *flow.Node, field string, own []string) (problems []flow.Problem) {
+	names := portNames(n.Config[field])
+	for i, name := range names {
+		why := ""
+		switch {
+		case slices.Contains(names[:i], name):
+			why = "is there twice"
+		case slices.Contains(own, name) || name == flow.ErrorPort:
+			why = "is the name of another field or port of this node"
+		case !flow.InputNamePattern.MatchString(name):
+			why = "cannot be the name of a port: use letters, digits, _ and -, and begin with a letter"
+		default:
+			continue
+		}
+		problems = append(problems, flow.Problem{Pointer: flow.Pointer(field), Code: "invalid", Detail: fmt.Sprintf("%q %s", name, why)})
+	}
+	return problems
+}
+
+// namedInputs returns a field for each name in a list, which takes any value.
+func namedInputs(names, own []string, help string) (fields []flow.Field) {
+	for _, name := range names {
+		if isPortName(name, own) {
+			fields = append(fields, flow.Field{Name: name, Title: name, Type: flow.FieldJSON, Required: true, Help: help})
+		}
+	}
+	return fields
+}
+
+// namedOutputs returns an output port for each name in a list, which gives any value.
+func namedOutputs(names, own []string, help string) (ports []flow.Port) {
+	for _, name := range names {
+		if isPortName(name, own) {
+			ports = append(ports, flow.Port{Name: name, Title: name, Type: flow.TypeAny, Help: help})
+		}
+	}
+	return ports
+}

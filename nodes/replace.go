@@ -1,0 +1,97 @@
+package nodes
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"sluice/flow"
+)
+
+// The replace kind replaces parts of a text.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "replace", Title: "Replace", Group: groupText, Icon: "replace", Class: flow.Compute,
+		Summary: "Replaces parts of a text.",
+		Doc: "Replaces every occurrence of *Find* in the text. With *Regular expression*, *Find* is a pattern of RE2, and `$1` or `${name}` in the " +
+			"replacement stands for a group; write `$$` for a dollar sign. RE2 has no lookaheads and no backreferences, so no pattern " +
+			"can take forever.",
+		Fields: []flow.Field{
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Template: true, Required: true, Help: "The text to change."},
+			{Name: "find", Title: "Find", Type: flow.FieldText, Required: true, Help: "What to replace."},
+			{Name: "replacement", Title: "Replace with", Type: flow.FieldText, Default: "", Help: "What to put there. Leave it empty to delete."},
+			{Name: "regex", Title: "Regular expression", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Find is a pattern, such as [0-9]+."},
+			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Upper and lower case are the same."},
+			{Name: "first_only", Title: "Only the first", Type: flow.FieldBoolean, Typed: true, More: true, Default: false, Help: "Replaces only the first occurrence."},
+		},
+		Outputs: []flow.Port{
+			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text with the replacements."},
+			{Name: "count", Title: "Count", Type: flow.TypeNumber, Help: "How many were replaced."},
+		},
+		Example: flow.Example{
+			Config:  map[string]any{"text": "Order 4711 and order 4712", "find": `order (\d+)`, "replacement": "#$1", "regex": true, "ignore_case": true},
+			Outputs: map[string]any{"text": "#4711 and #4712", "count": flow.Number(2)},
+		},
+		Check: func(n *flow.Node) []flow.Problem {
+			if n.Config["regex"] != true {
+				return nil
+			}
+			return checkPattern(n, "find")
+		},
+		Run: replace,
+	}
+})
+
+func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
+	text, find, with := in.Text("text"), in.Text("find"), in.Text("replacement")
+	if find == "" {
+		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Find is empty. Give it the text to replace.")
+	}
+	source := find
+	if in.Config["regex"] != true { // a plain text is a pattern without operators
+		source, with = regexp.QuoteMeta(find), strings.ReplaceAll(with, "$", "$$")
+	}
+	p, fault := compilePattern(source, in.Config["ignore_case"] == true)
+	if fault != nil {
+		return flow.Out{}, fault
+	}
+	if err := p.admits(text); err != nil {
+		return flow.Out{}, err
+	}
+	result, count, err := p.replace(ctx, text, with, in.Config["first_only"] == true)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	return flow.Out{Outputs: map[string]any{"text": result, "count": flow.Number(count)}}, nil
+}
+
+// replace expands the replacement for each match and returns the text and the number
+// of matches. It stops when the text grows beyond its limit.
+func (p *pattern) replace(ctx context.Context, text, with string, firstOnly bool) (string, int, error) {
+	limit := maxMatches + 1
+	if firstOnly {
+		limit = 1
+	}
+	matches := p.FindAllStringSubmatchIndex(text, limit)
+	if len(matches) > maxMatches {
+		return "", 0, errTooManyMatches()
+	}
+	var b []byte
+	end, count := 0, 0
+	for _, m := range matches {
+		b = append(b, text[end:m[0]]...)
+		b = p.ExpandString(b, with, text, m)
+		end = m[1]
+		if count++; len(b) > flow.MaxTextBytes {
+			return "", 0, errTooMuchText()
+		}
+		if count%1000 == 0 && ctx.Err() != nil {
+			return "", 0, ctx.Err()
+		}
+	}
+	b = append(b, text[end:]...)
+	if len(b) > flow.MaxTextBytes {
+		return "", 0, errTooMuchText()
+	}
+	return string(b), count, nil
+}

@@ -1,0 +1,142 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/nodes/expression"
+)
+
+// How a switch compares, as the field by says.
+const (
+	switchEqual      = "equal to"
+	switchExpression = "expression"
+)
+
+// elsePort takes a value that no case takes.
+const elsePort = "else"
+
+// maxCases bounds the cases of one switch.
+const maxCases = 50
+
+// The switch kind sends a value on one of many ways.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "switch", Title: "Switch", Group: groupControl, Icon: "route",
+		Summary: "Sends a value to one of many branches.",
+		Doc: "The first case that fits takes the value; `else` takes it if none does. Nodes on the other ways are skipped. Join the branches with an output or with *First of*.\n\n" +
+			"*Equal to* compares `on`, or the value itself without it, with the text of each case, such as the labels of a classifier: connect `label` to `on`. The port of a case has its " +
+			"name in lower case with `_` for other signs: `Billing question` is `billing_question`.\n\n" +
+			"*Expression* tests a CEL expression over `value` for each case, such as `value.score > 0.8`; the ports are `case_1`, `case_2` ….",
+		Fields: []flow.Field{
+			{Name: "by", Title: "Compare", Type: flow.FieldSelect, Typed: true, Default: switchEqual, Options: []string{switchEqual, switchExpression}, Help: "How cases are tested."},
+			{Name: "cases", Title: "Cases", Type: flow.FieldList, Typed: true, Required: true, Max: ptr(maxCases), Help: "One case an item, in the order in which they are tested."},
+			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, More: true, Default: true, Help: "Upper and lower case are the same, for Equal to."},
+		},
+		DynamicSchema: switchSchema,
+		Inputs: []flow.Port{
+			{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that is passed on."},
+			{Name: "on", Title: "On", Type: flow.TypeAny, Help: "What is compared with the cases, if not the value itself."},
+		},
+		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Help: "The value, if no case fits."}},
+		Example: flow.Example{
+			Config:  map[string]any{"cases": []any{"Billing", "Shipping"}},
+			Ports:   map[string]any{"value": "I was charged twice.", "on": "billing"},
+			Outputs: map[string]any{"billing": "I was charged twice."},
+		},
+		Check: checkSwitch,
+		Run:   choose,
+	}
+})
+
+// switchSchema declares a port for each case.
+func switchSchema(n *flow.Node) (shape flow.DynamicSchema) {
+	cases := portNames(n.Config["cases"])
+	for i, port := range casePorts(n.Config) {
+		if port != "" && !slices.ContainsFunc(shape.Outputs, func(p flow.Port) bool { return p.Name == port }) {
+			shape.Outputs = append(shape.Outputs, flow.Port{Name: port, Title: cases[i], Type: flow.TypeAny, Help: "The value, if this case fits."})
+		}
+	}
+	return shape
+}
+
+var notInPort = regexp.MustCompile(`[^a-z0-9]+`)
+
+// casePorts returns the port of each case. It is named after the case, so that edges
+// stay when cases change their order.
+func casePorts(config map[string]any) []string {
+	cases := portNames(config["cases"])
+	ports := make([]string, min(len(cases), maxCases))
+	for i := range ports {
+		ports[i] = "case_" + strconv.Itoa(i+1)
+		if name := strings.Trim(notInPort.ReplaceAllString(strings.ToLower(cases[i]), "_"), "_"); config["by"] != switchExpression && name != "" {
+			ports[i] = name[:min(len(name), 60)]
+		}
+		if ports[i] == elsePort || ports[i] == flow.ErrorPort || ports[i][0] >= '0' && ports[i][0] <= '9' {
+			ports[i] = "case_" + ports[i]
+		}
+	}
+	return ports
+}
+
+func checkSwitch(n *flow.Node) (problems []flow.Problem) {
+	ports := casePorts(n.Config)
+	for i, text := range portNames(n.Config["cases"])[:len(ports)] {
+		why := ""
+		switch {
+		case text == "":
+			why = "is empty"
+		case slices.Contains(ports[:i], ports[i]):
+			why = fmt.Sprintf("has the same port as another: %s. Give it another name", ports[i])
+		case n.Config["by"] == switchExpression:
+			e, err := expression.Compile(text)
+			if err == nil {
+				err = e.CheckBoolean()
+			}
+			if err != nil {
+				why = "cannot be used. " + err.Error()
+			}
+		}
+		if why != "" {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer("cases"), Code: "invalid", Detail: fmt.Sprintf("case %d (%q) %s", i+1, text, why)})
+		}
+	}
+	return problems
+}
+
+// choose passes the value to the port of the first case that fits.
+func choose(ctx context.Context, in *flow.In) (flow.Out, error) {
+	value := in.Ports["value"]
+	on, compared := in.Ports["on"]
+	if !compared {
+		on = value
+	}
+	ports := casePorts(in.Config)
+	for i, text := range portNames(in.Config["cases"])[:len(ports)] {
+		fits, err := fitsCase(ctx, in, text, value, on)
+		if err != nil {
+			return flow.Out{}, err
+		}
+		if fits {
+			return flow.Out{Outputs: map[string]any{ports[i]: value}}, nil
+		}
+	}
+	return flow.Out{Outputs: map[string]any{elsePort: value}}, nil
+}
+
+func fitsCase(ctx context.Context, in *flow.In, text string, value, on any) (bool, error) {
+	if in.Text("by") == switchExpression {
+		e, err := expression.Compile(text)
+		if err != nil {
+			return false, err
+		}
+		return e.Test(ctx, value)
+	}
+	got := strings.TrimSpace(flow.Text(on))
+	return got == text || in.Config["ignore_case"] == true && strings.EqualFold(got, text), nil
+}
