@@ -3,6 +3,7 @@ package aiflow
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -19,6 +20,7 @@ type rule struct {
 	// at them in this order; those marked with ° are no places for edges.
 	fields  []pair
 	outputs []string
+	unless  func(s *source) bool // it stays a note
 	also    func(b *builder)
 }
 
@@ -60,6 +62,16 @@ var rules = []rule{
 	{kind: "speech", types: types(`.*text-to-speech.*`), provider: "openai", model: "gpt-4o-mini-tts", fields: []pair{{"text", "text"}, {"voice", "voice"}, {"instruction", "instructions"}, {"model", "model°"}}, outputs: []string{"audio"}},
 	{kind: "hosted_model", types: types(`replicate(-processor)?`), outputs: []string{"output"}, also: hostModel},
 	{kind: "template", types: types(`merger-prompt|merge|merger`), outputs: text, also: mergePrompt},
+	{kind: "replace", carries: "search_text", fields: []pair{{"input_text", "text"}, {"search_text", "find"}, {"replacement_text", "replacement"}, {"text", "text"}, {"input", "text"}}, outputs: text, also: replacePython},
+	{kind: "split", types: types(`(ai-)?data-splitter(-processor)?`), fields: []pair{{"input_text", "text"}, {"text", "text"}, {"data", "text"}, {"input", "text"}, {"separator", "separator"}}, outputs: itemPorts(50), unless: splitsByModel, also: splitPython},
+}
+
+// itemPorts are the ports of the first items of a split.
+func itemPorts(n int) (ports []string) {
+	for i := range n {
+		ports = append(ports, "item_"+strconv.Itoa(i+1))
+	}
+	return ports
 }
 
 // passThrough are the nodes that only hand a value on.
@@ -76,7 +88,7 @@ func findRule(s *source, kinds *flow.Registry) *rule {
 		r := &rules[i]
 		_, carried := s.values[r.carries]
 		fits := r.types != nil && r.types.MatchString(kind) || r.carries != "" && carried
-		if fits && kinds.Find(r.kind) != nil {
+		if fits && kinds.Find(r.kind) != nil && (r.unless == nil || !r.unless(s)) {
 			return r
 		}
 	}

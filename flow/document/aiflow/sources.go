@@ -39,6 +39,9 @@ type link struct {
 // frame are the keys of a node that are no settings.
 var frame = []string{"name", "processorType", "x", "y", "width", "height", "inputs", "input", "inputKey", "config", "outputData", "lastRun", "isDone", "missingFields"}
 
+// spaced are settings in which white space has a meaning.
+var spaced = []string{"separator", "search_text", "replacement_text"}
+
 func readSource(v any) *source {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -46,7 +49,7 @@ func readSource(v any) *source {
 	}
 	s := &source{name: flow.Text(m["name"]), kind: typeOf(m), at: position(m), values: map[string]any{}, defaults: map[string]any{}, declared: map[string]bool{}}
 	for key, value := range m {
-		if !slices.Contains(frame, key) && !blank(value) {
+		if !slices.Contains(frame, key) && (!blank(value) || value != nil && value != "" && slices.Contains(spaced, key)) {
 			s.values[key] = value
 		}
 	}
