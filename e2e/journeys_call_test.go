@@ -9,11 +9,14 @@ import (
 	"sluice/e2e/chrome"
 )
 
-// firstCallClicks is the maximum number of clicks from the first page to a call.
-const firstCallClicks = 6
+// firstCallClicks is the largest number of clicks from the link in the terminal to the
+// first call.
+const firstCallClicks = 8
 
 // TestFirstCall follows a new user from the link in the terminal to the response to a call:
-// create the owner, open the API tab, create a key, copy the code, paste it.
+// create the owner, run the sample flow and see the right answer, publish it, create a
+// key with the command, paste the command, and see the call arrive. After the owner is
+// made, no page is loaded again.
 func TestFirstCall(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
@@ -31,14 +34,18 @@ func TestFirstCall(t *testing.T) {
 	tab.Type("#field-workspace", "Acme support")
 	click("#setup button:not([type=button])")
 	tab.There("flow-canvas[ready]")
-	click("#tab-api")
-	tab.Has("#api-state", "live")
-	click("#flow-keys form[method=post] button[type=submit]")
-	tab.There("[data-new-key]")
-	tab.Until(`document.getElementById("api-code").textContent.includes(document.querySelector("[data-new-key]").textContent.trim())`)
-	tab.Shot("journey-key")
-	click("#api-snippets [data-copy-from=api-code]")
-	tab.There("#api-snippets [data-copied]")
+	tab.Eval("window.same = true") // is gone when a page is loaded
+
+	click("#run-button")
+	click("#run-form button[type=submit]") // with the example of the input
+	tab.Has(".result-pane", "billing")
+	tab.Shot("journey-answer")
+	click("#publish-button a")
+	click("#publish-dialog footer button")
+	tab.Has("#publish-dialog", "Listening for your first call")
+	click("#publish-dialog [data-key-and-copy]")
+	tab.Until(`/slu_(?!YOUR_KEY)/.test(document.getElementById("first-command").textContent)`)
+	tab.There("#publish-dialog [data-copied]")
 	command := chrome.Value[string](tab, `navigator.clipboard.readText()`)
 	shell := exec.Command("sh", "-c", command)
 	shell.Env = environment()
@@ -48,9 +55,13 @@ func TestFirstCall(t *testing.T) {
 	} else {
 		t.Logf("the first call took %d clicks and %s", clicks, took.Round(time.Millisecond))
 	}
-	if err != nil || !strings.Contains(string(out), `"status":"succeeded"`) {
+	if err != nil || !strings.Contains(string(out), `"status":"succeeded"`) || !strings.Contains(string(out), `"team":"billing"`) {
 		t.Fatalf("%v from\n%s\n%s", err, command, out)
 	}
-	tab.Has("#api-calls", "ucceeded")
+	tab.Has("#publish-dialog", "Your first call arrived")
+	tab.Until(`document.querySelector("#canvas-nodes [data-state=succeeded]") !== null`)
 	tab.Shot("journey-called")
+	if !chrome.Value[bool](tab, "window.same === true") {
+		t.Error("a page was loaded again on the way")
+	}
 }

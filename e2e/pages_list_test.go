@@ -31,7 +31,7 @@ type seeded struct {
 // seed creates runs that succeed and runs that fail.
 func (d *dashboard) seed() *seeded {
 	d.t.Helper()
-	s := &seeded{dashboard: d, flow: d.flowNamed("Route a support ticket"), broken: d.publish([]byte(failing))}
+	s := &seeded{dashboard: d, flow: d.publishStarter(), broken: d.publish([]byte(failing))}
 	d.openForm(s.flow)
 	s.key = d.must("key", "create", "--name", "production", "--scope", "run,read,manage")
 	c := d.client(s.key)

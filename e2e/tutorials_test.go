@@ -292,12 +292,7 @@ func TestTutorialZapier(t *testing.T) {
 	t.Parallel()
 	hooks := newReceiver(t, nil)
 	s := newServer(t)
-	id, key := "", s.key()
-	for line := range strings.SplitSeq(s.must("flow", "list"), "\n") {
-		if strings.Contains(line, "Route a support ticket") {
-			id = strings.Fields(line)[0]
-		}
-	}
+	id, key := s.publishStarter(), s.key()
 	w := newWalk(t, "tutorial-zapier", nil, nil)
 	replace := strings.NewReplacer("http://127.0.0.1:8080", s.base(), "FLOW_ID", id, "slu_YOUR_KEY", key, "https://hooks.example.com", hooks.URL)
 	mono := regexp.MustCompile("`([^`]*)`")

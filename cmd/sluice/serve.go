@@ -82,32 +82,32 @@ func (a *app) printFlows(ctx context.Context, w io.Writer) {
 	if err != nil || len(flows) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nThese flows are ready to be called:\n")
-	var first flow.Flow
+	fmt.Fprintf(w, "\nThese flows are here to try:\n")
+	first := flows[0]
 	for _, f := range flows {
 		fmt.Fprintf(w, "  %s  %s\n", f.ID, f.Name)
-		if f.LiveVersion > 0 && (first.ID == "" || strings.HasPrefix(f.Name, "Route")) {
+		if strings.HasPrefix(f.Name, "Route") {
 			first = f
 		}
 	}
-	if first.ID != "" {
-		a.printFirstCall(w, first)
-	}
+	a.printFirstCall(w, first)
 }
 
-// printFirstCall prints the shell commands that create a key and call a flow.
+// printFirstCall prints the shell commands that publish a flow, create a key and call
+// the flow.
 func (a *app) printFirstCall(w io.Writer, f flow.Flow) {
 	from, variables := a.cfg.otherTerminal()
 	fmt.Fprintf(w, `
-Make a key in another terminal, %s (it is shown once):
-  KEY=$(%s%s key create --name first)
+In another terminal, %[1]s, publish one and make a key (it is shown once):
+  %[2]s%[3]s flow publish %[4]s
+  KEY=$(%[2]s%[3]s key create --name first)
 
-Call the first flow with it:
-  curl %s/v1/flow/%s/run \
+Call the flow with it:
+  curl %[5]s/v1/flow/%[4]s/run \
     -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -H "Prefer: wait=30" \
-    -d '%s'
+    -d '%[6]s'
 
-`, from, variables, selfCommand(), a.url, f.ID, a.exampleBody(f))
+`, from, variables, selfCommand(), f.ID, a.url, a.exampleBody(f))
 }
 
 // otherTerminal returns where to run a command in another terminal, and the

@@ -51,8 +51,9 @@ func starters() ([]console.Starter, error) {
 	return list, nil
 }
 
-// addStarters publishes the first sample flows in a workspace that never had a
-// flow. It returns the ID of the flow to show first, or "" if it was deleted. A
+// addStarters adds the first sample flows to a workspace that never had a flow, and
+// publishes them, except for the one to show first: its owner publishes it and sees what
+// happens then. It returns the ID of the flow to show first, or "" if it was deleted. A
 // workspace whose flows were all deleted gets no new ones.
 func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (shown string, err error) {
 	list, err := starters()
@@ -77,9 +78,10 @@ func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (shown strin
 	return "", err
 }
 
-// importStarters imports and publishes the sample flows that are marked First.
+// importStarters imports the sample flows that are marked First, and publishes all but
+// the first.
 func (a *app) importStarters(ctx context.Context, ws flow.WorkspaceID, list []console.Starter) error {
-	for _, s := range list {
+	for i, s := range list {
 		if !s.First {
 			continue
 		}
@@ -89,6 +91,9 @@ func (a *app) importStarters(ctx context.Context, ws flow.WorkspaceID, list []co
 		}
 		if err != nil {
 			return fmt.Errorf("add the starter flow %s: %w", s.ID, err)
+		}
+		if i == 0 {
+			continue
 		}
 		if _, _, err := a.library.Publish(ctx, ws, f.ID, "sluice"); err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 			return fmt.Errorf("publish the starter flow %s: %w", s.ID, err)

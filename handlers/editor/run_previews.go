@@ -68,7 +68,10 @@ func previewOf(v any) *preview {
 		return p
 	}
 	text, isText := v.(string)
-	if !isText {
+	switch {
+	case flow.TypeOf(v) == "number":
+		text = components.Rounded(v)
+	case !isText:
 		text = string(flow.EncodeJSON(v))
 	}
 	if runes := []rune(text[:min(len(text), 4*previewRunes)]); len(runes) > previewRunes {
