@@ -28,7 +28,7 @@ var sections = []Section{
 	{"Tutorials", names("tutorial-classify", "tutorial-pdf", "tutorial-pictures", "tutorial-form", "tutorial-assistant", "tutorial-zapier")},
 	{"Build", names("flows", "nodes", "expressions", "models", "publishing", "form")},
 	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
-	{"Reference", names("api", "mcp", "cli")},
+	{"Reference", names("api", "chat", "mcp", "cli")},
 	{"Operate", names("configuration", "deploy", "fly", "upgrading", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},
 }

@@ -23,6 +23,7 @@ import (
 	"sluice/handlers/editor"
 	"sluice/handlers/forms"
 	"sluice/handlers/mcp"
+	"sluice/handlers/openai"
 	"sluice/handlers/web"
 )
 
@@ -106,6 +107,7 @@ func New(cfg Config) *Server {
 	}
 	s.API = api.New(apiConfig)
 	s.MCP = mcp.New(s.API)
+	openai.New(s.API)
 	s.Console = console.New(s.Site, console.Config{
 		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
 		Starters: cfg.Starters, API: s.API.ServeAs, Prices: cfg.Prices,

@@ -31,6 +31,8 @@ var _ = register(func(d Deps) flow.Kind {
 				Help: "What to ask. A {{name}} in it becomes a port."},
 			{Name: "system", Title: "System prompt", Type: flow.FieldArea, Template: true,
 				Help: "The role and rules of the model. A {{name}} in it becomes a port."},
+			{Name: "messages", Title: "Messages", Type: flow.FieldList, More: true,
+				Help: "Earlier messages of the conversation, before the prompt: a list of objects with role (user, assistant or system) and content."},
 			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeSources,
 				Help: "Images for the model: a list of files, URLs or data URLs, or one of them."},
 			{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(2),
@@ -97,6 +99,9 @@ func chatRequest(in *flow.In) (r providers.ChatRequest, err error) {
 	r = providers.ChatRequest{System: in.Text("system"), Key: in.Key}
 	if r.Prompt = in.Text("prompt"); strings.TrimSpace(r.Prompt) == "" && in.Config["images"] == nil {
 		return r, flow.Errorf(flow.CodeInputInvalid, "%q is empty.", "prompt")
+	}
+	if err = readHistory(&r, in.Config["messages"]); err != nil {
+		return r, err
 	}
 	if r.Temperature, err = optionalNumber(in, "temperature", 0, 2); err != nil {
 		return r, err

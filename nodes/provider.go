@@ -161,7 +161,7 @@ const (
 func chargeChat(config map[string]any) (flow.Charge, bool) {
 	c, paid := chargeModel(config)
 	c.Tokens = true
-	c.Use = flow.TokenUse{Input: textTokens(config["prompt"], config["system"], config["schema"]), Output: defaultMaxTokens}
+	c.Use = flow.TokenUse{Input: textTokens(config["prompt"], config["system"], config["schema"], config["messages"]), Output: defaultMaxTokens}
 	if images, ok := config["images"].([]any); ok {
 		c.Use.Input += int64(len(images)) * tokensPerImage
 	} else if config["images"] != nil {

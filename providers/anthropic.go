@@ -65,7 +65,11 @@ func (c *conversation) anthropicMessages() []any {
 	if c.Prompt != "" || len(parts) == 0 {
 		parts = append(parts, textBlock(c.Prompt)) // pictures first, as its guide advises
 	}
-	list := []any{turn("user", parts)}
+	var list []any
+	for _, t := range c.History {
+		list = append(list, turn(t.Role, []any{textBlock(cmp.Or(t.Text, "…"))})) // an empty text is refused
+	}
+	list = append(list, turn("user", parts))
 	if c.repair != nil {
 		answer := cmp.Or(strings.TrimSpace(c.repair.answer), "…") // an empty text is refused
 		list = append(list, turn("assistant", []any{textBlock(answer)}), turn("user", []any{textBlock(c.repair.request())}))

@@ -12,6 +12,7 @@ type ChatRequest struct {
 	Model       string // as the provider calls it
 	System      string
 	Prompt      string
+	History     []ChatTurn // what was said before the prompt
 	Images      []Media
 	Temperature *float64 // nil: the provider's default
 	TopP        *float64
@@ -23,6 +24,12 @@ type ChatRequest struct {
 	// Key names the call so that a provider that knows idempotency keys does
 	// not charge twice. It is stable over retries of a step.
 	Key string
+}
+
+// ChatTurn is one message of a conversation.
+type ChatTurn struct {
+	Role string // user or assistant
+	Text string
 }
 
 // ChatResult is the whole answer.

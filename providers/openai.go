@@ -61,6 +61,9 @@ func (c *conversation) openAIMessages() []any {
 	if system := c.instructions(); system != "" {
 		list = append(list, turn("system", system))
 	}
+	for _, t := range c.History {
+		list = append(list, turn(t.Role, t.Text))
+	}
 	if len(c.pictures) == 0 {
 		list = append(list, turn("user", c.Prompt)) // servers without vision take text only
 	} else {

@@ -42,6 +42,13 @@ func (s *Server) fail(err error, c echo.Context) {
 		_ = c.NoContent(web.StatusClientGone)
 		return
 	}
+	if format := s.foreign[c.Path()]; format != nil {
+		problemHeaders(c.Response().Header(), e)
+		if err := writeBody(c, problemKinds[e.Code].status, TypeJSON, flow.EncodeJSON(format(problemKinds[e.Code].status, e))); err != nil {
+			s.Log.Debug("response not sent", "request_id", requestID(c), "error", err)
+		}
+		return
+	}
 	p := problem{
 		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemKinds[e.Code].title,
 		Status: problemKinds[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -18,6 +19,7 @@ type Outline struct {
 	Outputs           []flow.Output
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
+	Sources           map[string]string // of outputs by name: the node whose text the output gives, if there is one
 }
 
 // outlineNode is a node that takes part in a run; notes on the canvas do not.
@@ -83,12 +85,30 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
 	out := &Outline{Name: d.Name, Description: d.Description, Inputs: d.Inputs(o.kinds), Outputs: d.Outputs(o.kinds), Labels: map[string]string{}}
+	out.Sources = textSources(d, out.Outputs)
 	for _, id := range document.RunOrder(d, o.kinds) {
 		n := d.Node(id)
 		out.Nodes = append(out.Nodes, outlineNode{id, n.Kind})
 		out.Labels[id] = o.label(n)
 	}
 	return out, nil
+}
+
+// textSources returns the nodes whose port text feeds an output directly and alone.
+func textSources(d *flow.Document, outputs []flow.Output) map[string]string {
+	from := map[string][]string{}
+	for _, e := range d.Edges {
+		if node, port, _ := strings.Cut(e.To, "."); port == "value" {
+			from[node] = append(from[node], e.From)
+		}
+	}
+	sources := map[string]string{}
+	for _, o := range outputs {
+		if list := from[o.Node]; len(list) == 1 && strings.HasSuffix(list[0], ".text") {
+			sources[o.Name] = strings.TrimSuffix(list[0], ".text")
+		}
+	}
+	return sources
 }
 
 // label returns the label of a node, else the title of its kind, else its ID.

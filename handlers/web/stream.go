@@ -44,6 +44,13 @@ func (s *Stream) Add(id, event string, data any) {
 	s.pending.WriteString("\n\n")
 }
 
+// AddData adds an event without a type, with its data as it is.
+func (s *Stream) AddData(data []byte) {
+	s.pending.WriteString("data: ")
+	s.pending.Write(data)
+	s.pending.WriteString("\n\n")
+}
+
 // AddComment adds a line that clients ignore, which keeps the connection open.
 func (s *Stream) AddComment(text string) { s.pending.WriteString(": " + text + "\n\n") }
 

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/e2e/npm"
+)
+
+// talking returns a flow that answers the last message of a conversation.
+func talking(model string) []byte {
+	return documentOf("Talk", []object{
+		input("q"), node("history", "input", object{"name": "messages", "type": "list", "default": []any{}}), node("tone", "input", object{"name": "tone", "type": "text", "default": "friendly"}),
+		node("ask", "chat", object{"model": model, "prompt": "{{q}}", "system": "Be {{tone}}."}), output("other"), output("reply"),
+	}, "q.value > ask.q", "history.value > ask.messages", "tone.value > ask.tone", "tone.value > out_other.value", "ask.text > out_reply.value")
+}
+
+// TestOpenAIClient calls a flow with the official client of OpenAI's API.
+func TestOpenAIClient(t *testing.T) {
+	t.Parallel()
+	modules := npm.Install(t, filepath.Join("testdata", "openai"))
+	s := modelServer(t)
+	s.publish(talking("openai/gpt-4o"))
+	key := s.key("--scope", "run")
+	cmd := exec.Command("node", filepath.Join("testdata", "openai", "client.mjs"), modules, s.base(), key, "talk")
+	cmd.Env = environment()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	type failure struct {
+		Name, Code, Message string
+		Status, Requests    int
+	}
+	var got struct {
+		Text, Finish, Parts                        string
+		Usage, Last                                map[string]any
+		Pieces, Models                             []string
+		Unknown, Failed, Streamed, Denied, Several failure
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	const want = "Grüß dich, Ada – schön! 👋"
+	if got.Text != want || got.Parts != want || got.Finish != "stop" || got.Usage["total_tokens"] != 18.0 {
+		t.Errorf("answered %+v", got)
+	}
+	if strings.Join(got.Pieces, "") != want || len(got.Pieces) < 2 || got.Last["completion_tokens"] != 7.0 {
+		t.Errorf("streamed %q, usage %v", got.Pieces, got.Last)
+	}
+	if !slices.Contains(got.Models, "talk") {
+		t.Errorf("models %v", got.Models)
+	}
+	for what, c := range map[string]struct{ got, want failure }{
+		"an unknown model":    {got.Unknown, failure{Name: "NotFoundError", Code: "not_found", Status: 404, Requests: 1}},
+		"a wrong key":         {got.Denied, failure{Name: "AuthenticationError", Code: "key_invalid", Status: 401, Requests: 0}},
+		"several answers":     {got.Several, failure{Name: "UnprocessableEntityError", Code: "input_invalid", Status: 422, Requests: 1}},
+		"a failed run":        {got.Failed, failure{Name: "APIError", Code: "run_failed", Status: 424, Requests: 1}}, // not repeated, so not paid twice
+		"a failed run, later": {got.Streamed, failure{Name: "APIError", Code: "run_failed", Requests: 1}},
+	} {
+		if c.got.Message == "" || c.got.Name != c.want.Name || c.got.Code != c.want.Code || c.got.Status != c.want.Status || what != "a wrong key" && c.got.Requests != c.want.Requests {
+			t.Errorf("%s: got %+v, want %+v", what, c.got, c.want)
+		}
+	}
+}
+
+// TestChatRoute calls the route as a program without a library does.
+func TestChatRoute(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	var bodies = make(chan object, 10)
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body object
+		data := must1(io.ReadAll(r.Body)) // to the end, or a closed connection is not noticed
+		_ = json.Unmarshal(data, &body)
+		if strings.Contains(string(data), "hang") {
+			<-r.Context().Done() // its client is gone
+			close(gone)
+			return
+		}
+		bodies <- body
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))
+	}))
+	t.Cleanup(model.Close)
+	s := newServer(t, "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL="+model.URL+"/v1")
+	s.publish(talking("openai/gpt-4o"))
+	other := s.publish(greeting())
+	asked := s.publish(approving("", nil))
+	c := s.client(s.key("--scope", "run"))
+	say := func(model string, more object, messages ...any) object {
+		body := object{"model": model, "messages": messages}
+		for name, value := range more {
+			body[name] = value
+		}
+		return body
+	}
+	user := func(text string) object { return object{"role": "user", "content": text} }
+	const route = "/v1/chat/completions"
+
+	a := c.want(200, "POST", route, say("talk", object{"metadata": object{"tone": "brief"}}, object{"role": "system", "content": "You are Bob."}, user("One"), object{"role": "assistant", "content": "Two"}, user("Three")))
+	var sent []string
+	for _, m := range (<-bodies)["messages"].([]any) {
+		sent = append(sent, m.(object)["role"].(string)+": "+m.(object)["content"].(string))
+	}
+	if want := []string{"system: Be brief.\n\nYou are Bob.", "user: One", "assistant: Two", "user: Three"}; !slices.Equal(sent, want) {
+		t.Errorf("the model was sent %q, want %q", sent, want)
+	}
+	if run := a.header.Get("X-Sluice-Run"); !strings.HasPrefix(run, "run_") || a.object(t)["id"] != "chatcmpl-"+run || a.header.Get("X-Should-Retry") != "false" {
+		t.Errorf("answered %v with %v", a.object(t), a.header)
+	}
+	refused := func(status int, code string, body any) {
+		t.Helper()
+		e, _ := c.want(status, "POST", route, body).object(t)["error"].(object)
+		if e["code"] != code || e["message"] == "" {
+			t.Errorf("%v: got %v, want %s", body, e, code)
+		}
+	}
+	refused(422, "input_invalid", say("", nil, user("x")))
+	refused(422, "input_invalid", say("talk", nil))
+	refused(422, "input_invalid", say("talk", nil, object{"role": "assistant", "content": "x"}))
+	refused(422, "input_invalid", say("talk", object{"tools": []any{object{}}}, user("x")))
+	refused(422, "input_invalid", say("talk", nil, object{"role": "user", "content": []any{object{"type": "image_url", "image_url": object{"url": "https://example.com/a.png"}}}}))
+	refused(404, "not_found", say("nothing", nil, user("x")))
+	refused(409, "run_not_ended", say(asked, nil, user("x"))) // a person has to answer first
+	listed := s.client(s.key("--scope", "run", "--flow", other))
+	if e, _ := listed.want(403, "POST", route, say("talk", nil, user("x"))).object(t)["error"].(object); e["code"] != "flow_not_allowed" {
+		t.Errorf("a key of another flow: %v", e)
+	}
+	if e, _ := s.client(s.key("--scope", "read")).want(403, "POST", route, say("talk", nil, user("x"))).object(t)["error"].(object); e["code"] != "scope_missing" {
+		t.Errorf("a key that may not run: %v", e)
+	}
+	var list struct{ Data []struct{ ID string } }
+	if err := json.Unmarshal(listed.want(200, "GET", "/v1/models", nil).body, &list); err != nil || len(list.Data) != 1 || list.Data[0].ID != "greet" {
+		t.Errorf("models of a key with a list: %v, %v", list, err)
+	}
+
+	if _, err := c.tryWithin(300*time.Millisecond, "POST", route, say("talk", nil, user("hang"))); err == nil {
+		t.Error("a run that hangs was answered")
+	}
+	<-gone // the run was canceled, and its request with it
+}

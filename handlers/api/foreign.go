@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+
+	"sluice/flow"
+)
+
+// ErrorFormat returns the body of an error in the form of another API.
+type ErrorFormat func(status int, e *flow.Error) any
+
+// HandleForeign serves a route of another API, which clients of that API can call
+// without knowing Sluice. Keys, limits and rate limits are those of all routes; errors
+// have the other API's form. Such routes are not part of the OpenAPI document. A key
+// needs the scope run or, if alsoRead is set, the scope read.
+func (s *Server) HandleForeign(method, path string, alsoRead bool, format ErrorFormat, handle func(*Call) error) {
+	if s.foreign == nil {
+		s.foreign = map[string]ErrorFormat{}
+	}
+	s.foreign[path] = format
+	r := &route{method: method, path: path, access: accessRun, handle: handle}
+	if alsoRead {
+		r.access = accessSee
+	}
+	s.echo.Add(method, path, s.serve(r))
+}
+
+// FindCallable returns a published flow by its slug or ID if the key may call it.
+func (c *Call) FindCallable(name string) (*flow.Flow, error) {
+	id, err := c.resolveFlow(name)
+	if err == nil {
+		err = c.allow(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.flow = id
+	f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, id)
+	if err == nil && f.LiveVersion == 0 {
+		err = flow.Errorf(flow.CodeNotPublished, "The flow %q is not published.", name)
+	}
+	return f, err
+}
+
+// CancelAbandoned cancels a run whose client has disconnected and cannot come back.
+func (s *Server) CancelAbandoned(ctx context.Context, run *flow.Run) {
+	if s.ShuttingDown() {
+		return // then the server closed the connection
+	}
+	if _, err := s.Runner.CancelRun(context.WithoutCancel(ctx), run.WorkspaceID, run.FlowID, run.ID); err != nil {
+		s.Log.Warn("the run of a client that disconnected was not canceled", "run", run.ID, "error", err)
+	}
+}

@@ -1,0 +1,180 @@
+package openai
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/api"
+	"sluice/handlers/web"
+	"sluice/handlers/web/conns"
+)
+
+// maxHold bounds how long an answer is held.
+const maxHold = 10 * time.Minute
+
+// completion is the answer, whole or a piece of a stream.
+type completion struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage,omitempty"`
+}
+
+type choice struct {
+	Index   int      `json:"index"`
+	Message *message `json:"message,omitempty"`
+	Delta   *message `json:"delta,omitempty"`
+	Finish  *string  `json:"finish_reason"`
+}
+
+type message struct {
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content"`
+}
+
+type usage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+var finished = "stop"
+
+func newUsage(u flow.Usage) *usage {
+	return &usage{u.InputTokens, u.OutputTokens, u.InputTokens + u.OutputTokens}
+}
+
+// complete is POST chat completions: it starts a run and answers with its reply. A client
+// that disconnects cancels the run, because it could not read the answer later.
+func (s *Server) complete(c *api.Call) error {
+	if !s.api.Runner.Accepts() {
+		return api.ErrDraining()
+	}
+	r, err := s.read(c)
+	if err != nil {
+		return err
+	}
+	release, err := c.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	started, err := s.api.Runner.StartRun(context.WithoutCancel(c.Request().Context()), flow.Start{
+		WorkspaceID: r.flow.WorkspaceID, FlowID: r.flow.ID, Key: c.Key, Trigger: flow.TriggerAPI, Given: r.given,
+	})
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("X-Sluice-Run", started.Run.ID)
+	h.Set("X-Should-Retry", "false") // the client would start, and pay for, another run
+	a := &answer{Server: s, Call: c, request: r, run: started.Run, begun: time.Now()}
+	if r.stream {
+		return a.stream()
+	}
+	return a.whole()
+}
+
+// answer is a request whose run has been accepted.
+type answer struct {
+	*Server
+	*api.Call
+	*request
+	run   *flow.Run
+	begun time.Time
+}
+
+// whole waits for the end and sends the answer at once.
+func (a *answer) whole() error {
+	ping, stop := conns.NewTicker(a.Request().Context(), a.api.PingInterval)
+	defer stop()
+	looks := []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} // then at each ping, whether the run waits for long
+	for !a.run.State.Ended() {
+		tick := ping
+		if len(looks) > 0 {
+			tick, looks = time.After(looks[0]), looks[1:]
+		}
+		now, err := a.AwaitHeld(a.run, maxHold, tick)
+		if gone := a.gone(); gone != nil {
+			a.api.CancelAbandoned(a.Request().Context(), a.run)
+			return fmt.Errorf("%w: %w", web.ErrClientGone, gone)
+		}
+		if err != nil {
+			return err
+		}
+		if a.run = now; !now.State.Ended() {
+			if err := a.mayWait(); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := a.text()
+	if err != nil {
+		return err
+	}
+	return a.WriteJSON(http.StatusOK, completion{
+		ID: a.id(), Object: "chat.completion", Created: a.run.CreatedAt.Unix(), Model: a.model, Usage: newUsage(a.run.Usage),
+		Choices: []choice{{Message: &message{"assistant", text}, Finish: &finished}},
+	})
+}
+
+// gone returns an error if the client has disconnected. One that has only finished sending
+// counts too: nothing can be written before the answer that would tell the two apart, and
+// clients of this API never do that.
+func (a *answer) gone() error {
+	select {
+	case <-conns.Finished(a.Request().Context()):
+		return web.ErrClientGone
+	default:
+		return a.Request().Context().Err()
+	}
+}
+
+// id names the answer after its run.
+func (a *answer) id() string { return "chatcmpl-" + a.run.ID }
+
+// mayWait returns an error if the answer cannot be held until the run ends: it waits for
+// a person or for a later time, or ten minutes are over. The run continues.
+func (a *answer) mayWait() error {
+	const goesOn = "It continues, and its result can be read under its ID, %s."
+	switch {
+	case a.api.ShuttingDown():
+		return flow.Errorf(flow.CodeDraining, "This server is shutting down. The run continues; its ID is %s.", a.run.ID)
+	case time.Since(a.begun) > maxHold:
+		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended within ten minutes. "+goesOn, a.run.ID)
+	case a.run.State != flow.RunWaiting:
+		return nil
+	}
+	steps, err := a.api.Store.FindSteps(a.Request().Context(), a.run.WorkspaceID, a.run.ID)
+	if err != nil {
+		return err
+	}
+	end := a.begun.Add(maxHold)
+	for i := range steps {
+		if steps[i].State == flow.StepWaiting && steps[i].WaitUntil.After(end) {
+			return flow.Errorf(flow.CodeRunNotEnded, "The run waits at %q for longer than an answer is held. "+goesOn, steps[i].Node, a.run.ID)
+		}
+	}
+	return nil
+}
+
+// text is the answer of a run that has ended.
+func (a *answer) text() (string, error) {
+	if a.run.State != flow.RunSucceeded {
+		return "", api.ErrNotSucceeded(a.run)
+	}
+	if value, given := a.run.Outputs[a.reply()]; given {
+		return flow.Text(value), nil
+	}
+	for _, o := range a.outline.Outputs { // the reply was skipped
+		if value, given := a.run.Outputs[o.Name]; given {
+			return flow.Text(value), nil
+		}
+	}
+	return "", flow.Errorf(flow.CodeRunFailed, "The run gave no output.")
+}

@@ -1,0 +1,85 @@
+// Package openai lets clients of OpenAI's API call flows as if they were models:
+// POST /v1/chat/completions and GET /v1/models. It owns the forms of that API and maps
+// them to runs; keys, limits and the runs themselves are those of package api.
+//
+//   - request.go reads a request and finds its flow and inputs.
+//   - answer.go waits for the run and answers whole, stream.go piece by piece.
+package openai
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"sluice/flow"
+	"sluice/handlers/api"
+)
+
+// Server serves the routes for an API server.
+type Server struct{ api *api.Server }
+
+// New adds the routes to the API.
+func New(a *api.Server) *Server {
+	s := &Server{a}
+	a.HandleForeign(http.MethodPost, "/v1/chat/completions", false, errorBody, s.complete)
+	a.HandleForeign(http.MethodGet, "/v1/models", true, errorBody, s.listModels)
+	return s
+}
+
+// errorBody is an error in OpenAI's form. The type follows from the status, as there.
+func errorBody(status int, e *flow.Error) any {
+	kind := "invalid_request_error"
+	switch {
+	case status == http.StatusUnauthorized:
+		kind = "authentication_error"
+	case status == http.StatusForbidden:
+		kind = "permission_error"
+	case status == http.StatusTooManyRequests:
+		kind = "rate_limit_error"
+	case status >= 500:
+		kind = "server_error"
+	}
+	return map[string]any{"error": map[string]any{"message": e.Error(), "type": kind, "param": nil, "code": e.Code}}
+}
+
+// model is a flow in the list of models.
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+// maxModels bounds the list of models, which has no pages.
+const maxModels = 1000
+
+// listModels is GET models: the published flows that the key may call, and that can be
+// called with a message.
+func (s *Server) listModels(c *api.Call) error {
+	ctx, list := c.Request().Context(), []model{}
+	for after := ""; len(list) < maxModels; {
+		flows, err := c.ReadFlows(after, 200)
+		if err != nil {
+			return err
+		}
+		for i := range flows {
+			f := &flows[i]
+			if f.LiveVersion == 0 {
+				continue
+			}
+			out, err := s.api.Outlines.Find(ctx, f.WorkspaceID, f.LiveHash)
+			if err != nil {
+				return err
+			}
+			if _, fault := messageInput(out.Inputs); fault == nil && len(out.Outputs) > 0 {
+				list = append(list, model{ID: cmp.Or(f.Slug, f.ID), Object: "model", Created: f.CreatedAt.Unix(), OwnedBy: "sluice"})
+			}
+		}
+		if len(flows) < 200 {
+			break
+		}
+		after = flows[len(flows)-1].ID
+	}
+	slices.SortFunc(list, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
+	return c.WriteJSON(http.StatusOK, map[string]any{"object": "list", "data": list[:min(len(list), maxModels)]})
+}
