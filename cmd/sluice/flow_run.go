@@ -22,7 +22,7 @@ import (
 // a temporary database and runs it there, with the credentials and prices of the
 // configured database. The exit code is 1 unless the run succeeds.
 type flowRunCmd struct {
-	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
+	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, on a server also its slug, or a document, which runs in a temporary database."`
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path, or its URL." placeholder:"NAME=VALUE"`
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
@@ -78,10 +78,15 @@ func (t *runTarget) close() {
 
 // open finds or starts the server that runs the flow.
 func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
-	if _, err := os.Stat(c.Flow); err == nil || !flow.ValidID(flow.PrefixFlow, c.Flow) {
+	_, err := os.Stat(c.Flow)
+	isFile := err == nil
+	if t.flowID = c.Flow; !isFile && cfg.usesServer() {
+		t.api, err = cfg.connect()
+		return err
+	}
+	if isFile || !flow.ValidID(flow.PrefixFlow, c.Flow) {
 		return c.openFile(ctx, cfg, s, t)
 	}
-	t.flowID = c.Flow
 	info, running, err := db.ReadEngine(cfg.DataDir)
 	switch {
 	case err != nil:
