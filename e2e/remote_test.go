@@ -229,3 +229,16 @@ func TestLogin(t *testing.T) {
 		t.Errorf("after the logout: exit code %d: %s", got.code, got.errs)
 	}
 }
+
+func (r *remoteShell) remove(name string) {
+	r.t.Helper()
+	if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// fileText returns the content of a file, or "" if it does not exist.
+func fileText(path string) string {
+	data, _ := os.ReadFile(path)
+	return string(data)
+}

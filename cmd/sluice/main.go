@@ -37,6 +37,7 @@ type cli struct {
 	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
 	Workspace  workspaceCmd  `cmd:"" help:"Workspaces: storage and quotas."`
 	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
+	Dev        remote.Dev    `cmd:"" help:"Keep flow files and drafts equal while both are edited. Publishes nothing."`
 	Key        keyCmd        `cmd:"" help:"API keys: create, list, rotate, revoke."`
 	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
 	Provider   providerCmd   `cmd:"" help:"Model providers: list them and their models."`

@@ -65,7 +65,12 @@ func readSource(path string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &source{path: path, data: data}
+	return parseSource(path, data)
+}
+
+// parseSource is readSource for the content of a file.
+func parseSource(path string, data []byte) (f *source, err error) {
+	f = &source{path: path, data: data}
 	if aiflow.Recognize(data) {
 		d, _, err := aiflow.Convert(data, nodes.New(nodes.Deps{}))
 		if err != nil {
