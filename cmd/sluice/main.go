@@ -33,27 +33,30 @@ const (
 type cli struct {
 	Config
 
-	Serve      serveCmd      `cmd:"" default:"" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
-	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
-	Workspace  workspaceCmd  `cmd:"" help:"Workspaces: storage and quotas."`
-	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
-	Dev        remote.Dev    `cmd:"" help:"Keep flow files and drafts equal while both are edited. Publishes nothing."`
-	Key        keyCmd        `cmd:"" help:"API keys: create, list, rotate, revoke."`
-	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
-	Provider   providerCmd   `cmd:"" help:"Model providers: list them and their models."`
-	Model      modelCmd      `cmd:"" help:"Hosted models: list, show, compare versions."`
-	Price      priceCmd      `cmd:"" help:"Prices of models: set, list, remove."`
-	Kinds      kindsCmd      `cmd:"" help:"List the node kinds with their fields and ports."`
-	Migrate    migrateCmd    `cmd:"" help:"Migrate the database to this version, without starting the server."`
-	Backup     backupCmd     `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
-	Restore    restoreCmd    `cmd:"" help:"Restore a backup into the data directory."`
-	Doctor     doctorCmd     `cmd:"" help:"Show the effective settings and find problems."`
-	Ready      readyCmd      `cmd:"" help:"Check whether the running server accepts requests; exit code 0 means yes. For health checks of containers."`
-	Secrets    secretsCmd    `cmd:"" help:"The master key that encrypts secrets: rotate."`
-	Audit      auditCmd      `cmd:"" help:"The audit logs of workspaces: verify."`
-	Login      loginCmd      `cmd:"" help:"Save a server and a key for later commands; reads the key from standard input."`
-	Logout     logoutCmd     `cmd:"" help:"Forget the saved server and key."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Serve      serveCmd          `cmd:"" default:"" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
+	User       userCmd           `cmd:"" help:"People who may use the dashboard."`
+	Workspace  workspaceCmd      `cmd:"" help:"Workspaces: storage and quotas."`
+	Flow       flowCmd           `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
+	Dev        remote.Dev        `cmd:"" help:"Keep flow files and drafts equal while both are edited. Publishes nothing."`
+	Run        remote.Runs       `cmd:"" help:"Runs of a server: list, show, watch, cancel, rerun."`
+	Delivery   remote.Deliveries `cmd:"" help:"Webhook deliveries of a server: list, resend."`
+	Key        keyCmd            `cmd:"" help:"API keys: create, list, rotate, revoke."`
+	Credential credentialCmd     `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
+	Provider   providerCmd       `cmd:"" help:"Model providers: list them and their models."`
+	Model      modelCmd          `cmd:"" help:"Hosted models: list, show, compare versions."`
+	Price      priceCmd          `cmd:"" help:"Prices of models: set, list, remove."`
+	Kinds      kindsCmd          `cmd:"" help:"List the node kinds with their fields and ports."`
+	Migrate    migrateCmd        `cmd:"" help:"Migrate the database to this version, without starting the server."`
+	Backup     backupCmd         `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
+	Restore    restoreCmd        `cmd:"" help:"Restore a backup into the data directory."`
+	Doctor     doctorCmd         `cmd:"" help:"Show the effective settings and find problems."`
+	Ready      readyCmd          `cmd:"" help:"Check whether the running server accepts requests; exit code 0 means yes. For health checks of containers."`
+	Secrets    secretsCmd        `cmd:"" help:"The master key that encrypts secrets: rotate."`
+	Audit      auditCmd          `cmd:"" help:"The audit logs of workspaces: verify."`
+	Login      loginCmd          `cmd:"" help:"Save a server and a key for later commands; reads the key from standard input."`
+	Logout     logoutCmd         `cmd:"" help:"Forget the saved server and key."`
+	Completion completionCmd     `cmd:"" help:"Print a script that completes commands in bash, zsh or fish."`
+	Version    versionCmd        `cmd:"" help:"Print the version."`
 }
 
 // A command implements one or two of three interfaces, with its flags already filled in.
@@ -168,7 +171,7 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "sluice: %v\n", err)
 		return exitUsage
-	case errors.Is(err, errRunEnded), errors.Is(err, errFoundProblems), errors.Is(err, remote.ErrReported):
+	case errors.Is(err, errFoundProblems), errors.Is(err, remote.ErrReported):
 		return exitError // the details have been printed
 	}
 	var own *flow.Error

@@ -22,6 +22,8 @@ One program is the server and its tools. Every command has ` + "`--help`" + `.
 Most commands use the database of the server. They can run while it is up, and their changes apply immediately. Run them on its machine, with the same
 ` + "`SLUICE_DATA_DIR` or `DATABASE_URL`" + `.
 
+` + "`sluice completion bash`" + `, ` + "`zsh` or `fish`" + ` prints a script that completes commands and flags. For bash, add ` + "`source <(sluice completion bash)`" + ` to ` + "`~/.bashrc`" + `.
+
 ## From another machine
 
 Commands for flows and runs can call a server anywhere, with an [API key](keys.md). It needs the scope ` + "`edit`" + ` to change flows. Name the server in one of three ways:
