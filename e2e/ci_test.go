@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sluice/e2e/need"
 )
 
 // repository is a git repository whose bare origin runs the scripts of docs/ci.md: the
@@ -90,9 +92,8 @@ func (r *repository) push(branch string) string {
 func TestContinuousIntegration(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	_, err := exec.LookPath("git")
+	need.Tool(t, "git is not installed", err == nil)
 	s := newServer(t)
 	repo := newRepository(t, remoteTo(t, s, "edit,read,run"))
 	for i := range 20 {

@@ -148,3 +148,49 @@ func TestDevStart(t *testing.T) {
 	d.remove("flows/greet.flow.conflict.json")
 	waitUntil(t, "the draft is that of the file", func() bool { text, _ := d.draft("greet"); return strings.Contains(text, "From the file:") })
 }
+
+// TestDevWithEditor edits a flow in an open editor and in its file while "sluice dev" runs.
+func TestDevWithEditor(t *testing.T) {
+	t.Parallel()
+	commandsAlone(t)
+	site := newDashboard(t)
+	r := remoteTo(t, site.server, "edit,read")
+	r.write("flows/greet.flow.json", greet("Greet", "Hello", "name"))
+	d := startDev(t, r, site.client(site.key("--scope", "edit,read")))
+	tab := site.signIn(t, ownerEmail, "/flows/"+site.flowNamed("Greet"))
+	tab.There("flow-canvas[ready]")
+	draw := func(text string) {
+		t.Helper()
+		tab.Eval(`document.querySelector("flow-canvas").commit("Edit", [{op: "set", node: "words", field: "template", value: ` + quoted(text) + `}])`)
+		tab.Until(`document.querySelector("flow-canvas").sync.waiting === 0`)
+	}
+	shown := func(text string) {
+		t.Helper()
+		tab.Until(`document.querySelector("flow-canvas").document().nodes.find((n) => n.id === "words").config.template === ` + quoted(text))
+	}
+	file := "flows/greet.flow.json"
+
+	draw("Drawn for {{who}}")
+	waitUntil(t, "the file has the edit", func() bool { return strings.Contains(fileText(filepath.Join(r.dir, file)), "Drawn for {{who}}") })
+	d.write(file, strings.Replace(d.read(file), "Drawn for", "Typed for", 1))
+	shown("Typed for {{who}}")
+
+	_ = d.cmd.Process.Signal(syscall.SIGSTOP)
+	draw("Drawn again for {{who}}")
+	mine := strings.Replace(d.read(file), "Typed for", "Typed again for", 1)
+	d.write(file, mine)
+	_ = d.cmd.Process.Signal(syscall.SIGCONT)
+	d.waitFor(d.errs, "Conflict: "+file)
+	shown("Drawn again for {{who}}")
+	if kept := d.read("flows/greet.flow.conflict.json"); !strings.Contains(kept, "Drawn again for") || d.read(file) != mine {
+		t.Errorf("an edit was lost: the file is\n%s\nand the conflict file\n%s", d.read(file), kept)
+	}
+	d.remove("flows/greet.flow.conflict.json")
+	shown("Typed again for {{who}}")
+}
+
+// quoted returns a text as a JavaScript literal.
+func quoted(text string) string {
+	data, _ := json.Marshal(text)
+	return string(data)
+}

@@ -34,7 +34,7 @@ func TestCompletion(t *testing.T) {
 				t.Fatal(errs.String())
 			}
 			if _, err := exec.LookPath(shell); err != nil {
-				t.Skip(shell + " is not installed")
+				t.Skip("omitted: " + shell + " is not installed")
 			}
 			if ask[shell] == nil { // needs a terminal; at least it parses
 				if out, err := exec.Command(shell, "-n", "-c", script.String()).CombinedOutput(); err != nil {

@@ -56,6 +56,9 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")
 	}
+	if cfg.Server != "" {
+		return usageError("this command works on the database; for a server use 'sluice flow apply', which also creates flows")
+	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err

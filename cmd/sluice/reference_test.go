@@ -34,8 +34,8 @@ sluice flow list --server https://sluice.example.com --key slu_…
 sluice login https://sluice.example.com                          # asks for the key, and keeps both for later commands
 ` + "```" + `
 
-` + "`login`" + ` saves to the configuration directory of the user, readable only by the user. Plain ` + "`http://`" + ` is accepted only on the same machine. Without a server, these commands use the database, or
-the server that runs on it. Other commands refuse a server instead of changing the wrong installation.
+` + "`login`" + ` saves to the configuration directory of the user, readable only by the user. Plain ` + "`http://`" + ` is accepted only on the same machine. Without a server, and wherever ` + "`SLUICE_DATA_DIR`" + ` or ` + "`DATABASE_URL`" + ` names
+a database, these commands use the database, or the server that runs on it. Other commands refuse a server instead of changing the wrong installation.
 
 ` + "```sh" + `
 sluice                                        # starts the server
