@@ -54,8 +54,9 @@ type Flow struct {
 	Version *int64 `json:"version"`
 }
 
-// Apply makes the flows of the server equal to documents. It also returns the
-// response as received, for --json.
+// Apply makes the flows of the server equal to documents, in one transaction. Sending it again after
+// an error of the network is safe, because what is equal already is not changed. It also
+// returns the response as received, for --json.
 func (c *Client) Apply(ctx context.Context, r ApplyRequest) ([]Applied, []byte, error) {
 	var response struct {
 		Flows []Applied `json:"flows"`
@@ -90,8 +91,9 @@ func (c *Client) ListFlows(ctx context.Context) ([]Flow, error) {
 	}
 }
 
-// Document reads a document of a flow in canonical form: the draft, live or a number. The tag
-// identifies its content, for ReplaceDraft.
+// Document reads a document of a flow in canonical form: the draft, live or a number. The tag is
+// its ETag. That of a draft changes with every edit, also with one that is undone later, so
+// an equal tag means that nobody edited in between.
 func (c *Client) Document(ctx context.Context, flowID, version string) (data []byte, tag string, err error) {
 	path := "/v1/flow/" + url.PathEscape(flowID) + "/document?version=" + url.QueryEscape(version)
 	resp, err := c.Do(ctx, http.MethodGet, path, "application/json", nil)
@@ -142,7 +144,9 @@ func (c *Client) decode(ctx context.Context, method, path string, body, v any) (
 	return raw, nil
 }
 
-// Rejection is an error response of the API with what its problem has beyond a flow.Error.
+// Rejection is an error response of the API: a problem document (RFC 9457). It says that the server
+// has received and refused the request, which distinguishes it from errors of the network, where
+// a request may have had an effect or not. It keeps what the problem has beyond a flow.Error.
 type Rejection struct {
 	Problem *flow.Error
 	Diffs   []Diff // of a breaking change: what would break, for each flow

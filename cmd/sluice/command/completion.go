@@ -45,7 +45,11 @@ func (c *Command) candidates() []string {
 	return append(words, "--help")
 }
 
-// bashCompletion returns a function that first finds the command in the words before the
+// bashCompletion returns a function and its registration. Bash puts the words of the line into
+// COMP_WORDS and the index of the word at the cursor into COMP_CWORD, and takes the candidates
+// from COMPREPLY; if that stays empty, "-o default" completes file names.
+//
+// The function first finds the command in the words before the
 // cursor, and then offers what may follow it: flags only after a hyphen, so that files
 // are completed otherwise.
 func (c *Command) bashCompletion() string {
@@ -74,7 +78,8 @@ complete -o default -F _NAME NAME
 `)
 }
 
-// fishCompletion returns one line for each command and flag, with the condition under which it
+// fishCompletion returns the commands of fish that declare completions. It has no notion of nested
+// commands, so there is one line for each command and flag, with the condition under which it
 // is offered: the words of its parent were typed.
 func (c *Command) fishCompletion() string {
 	var b strings.Builder

@@ -26,7 +26,13 @@ type Apply struct {
 	JSON           bool     `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote applies all files in one request: all of them, or none.
+// RunRemote applies all files in one request: all of them, or none. The server compares them with
+// its flows in one transaction, so that a second apply at the same time either comes before or
+// after, and a job that is killed leaves no half of a deployment.
+//
+// Whether breaking changes are allowed is decided by the server too. A check here before the
+// apply would miss what another deployment publishes in between. A dry run is different: it
+// reports breaking changes in its response instead of refusing them.
 func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	switch {
 	case c.Prune && c.Source == "":
@@ -77,7 +83,8 @@ func values(files []*source) []any {
 }
 
 // refused rewords the error of an apply: it names files and lines, or the callers that a change
-// would break.
+// would break. The API knows only positions in the request, such as /documents/3/nodes/0, which
+// say nothing to the author of the files.
 func refused(files []*source, err error) error {
 	r, ok := errors.AsType[*client.Rejection](err)
 	switch {
@@ -133,7 +140,9 @@ type Diff struct {
 	JSON bool   `help:"Print the response of the API as JSON."`
 }
 
-// RunRemote compares files, or the draft of a flow, with the live versions.
+// RunRemote compares files, or the draft of a flow, with the live versions. Files are compared by
+// a forced dry run of an apply: it computes what the apply would, including the positions that
+// the server keeps for files without them, and does not mind edited drafts.
 func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	var diffs []client.Diff
 	var raw []byte
@@ -166,8 +175,8 @@ func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 	return printDiffs(s.Out, diffs)
 }
 
-// printDiffs prints the changes of each flow as sentences. Flows without changes are
-// counted.
+// printDiffs prints the changes of each flow as sentences, in a form that can be the comment of a
+// pull request. Flows without changes are only counted, since a repository may have hundreds.
 func printDiffs(w io.Writer, list []client.Diff) error {
 	same := 0
 	var breaking []client.Diff
@@ -195,7 +204,9 @@ func printDiffs(w io.Writer, list []client.Diff) error {
 	return nil
 }
 
-// Publish makes the draft of a flow live, or an older version if version is not 0.
+// Publish makes the draft of a flow live, or an older version if version is not 0. Going back to
+// an older version can break callers of the newer one as well, so both are checked in the same
+// way.
 func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string, version int64, allowBreaking, asJSON bool) error {
 	body := map[string]any{"allow_breaking": allowBreaking}
 	if version > 0 {

@@ -17,6 +17,26 @@ import (
 
 // Dev keeps flow files and the drafts of a server equal while both are edited: in a text
 // editor and in the browser. It publishes nothing.
+//
+// It is a two-way synchronization with a common ancestor, like that of a file-sharing service.
+// For each flow it remembers what both sides were when they were last equal: the bytes of the
+// file, and the ETag of the draft, which changes with each edit. A look at both then tells
+// which of them changed since:
+//
+//	file   draft
+//	same   same      nothing to do
+//	new    same      the file replaces the draft (push)
+//	same   new       the draft replaces the file (pull)
+//	new    new       a conflict, unless both say the same
+//
+// Both writes are conditional, so that an edit between the look and the write is not lost.
+// The request to replace the draft carries the remembered ETag as If-Match, and the server
+// refuses it if the draft has another by then. The file is read again immediately before it is
+// replaced. A refused write changes nothing; the next look finds that both sides changed.
+//
+// Files and drafts are polled. Notifications of the file system differ between systems, are
+// missing on network mounts, and report the several writes of one save; comparing a few files
+// of some kilobytes costs less than handling that.
 type Dev struct {
 	Dir string `arg:"" name:"dir" help:"Directory with files named *.flow.json."`
 }
@@ -33,7 +53,9 @@ const (
 const conflictSuffix = ".flow.conflict.json"
 
 // watched is a flow file and the draft that it is kept equal to. A side has changed if it is
-// no longer what it was at the last synchronization.
+// no longer what it was at the last synchronization. The file is compared by its bytes and the
+// draft by its tag, because they are never equal byte for byte: the server adds the positions
+// of nodes, and people format files as they like.
 type watched struct {
 	path   string
 	flowID string // empty before the file was sent for the first time
@@ -62,8 +84,10 @@ type watcher struct {
 	ticks int
 }
 
-// RunRemote synchronizes until it is interrupted. Problems are printed and tried again when
-// one of the sides changes.
+// RunRemote synchronizes until it is interrupted. Problems of a flow are printed and tried again
+// when one of the sides changes. A server that does not respond, as during a restart, is no
+// reason to end: it is tried until it does, and nothing is lost in the meantime, since both
+// sides are compared with what they were.
 func (c Dev) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watched{}, known: map[string]bool{}}
 	if err := w.listFlows(ctx); err != nil {
@@ -143,8 +167,9 @@ func (w *watcher) sweep(ctx context.Context) error {
 	return nil
 }
 
-// problem prints what is wrong with a flow, once. It returns false for an error that does
-// not concern the flow: the server does not respond.
+// problem prints what is wrong with a flow, once: the file is looked at four times a second, and
+// its author needs a while to fix it. It returns false for an error that does not concern the
+// flow: the server does not respond, or asks to come back later.
 func (w *watcher) problem(p *watched, err error) bool {
 	r, rejected := errors.AsType[*client.Rejection](err)
 	_, local := errors.AsType[*fs.PathError](err)
@@ -172,12 +197,17 @@ type invalidFile struct{ text string }
 // Error implements error.
 func (e *invalidFile) Error() string { return e.text }
 
-// addFlows writes files for flows that were created in the browser since the start.
+// addFlows writes files for flows that were created in the browser since the start. Flows from
+// before are left alone, because a directory may hold only some of the flows of a server; and so
+// are those whose file was removed, or removing a file would bring it back.
 func (w *watcher) addFlows(ctx context.Context) error {
 	if err := w.listFlows(ctx); err != nil {
 		return err
 	}
 	for slug, id := range w.slugs {
+		if !flow.ValidSlug(slug) {
+			continue // it would name a file anywhere
+		}
 		path := filepath.Join(w.dir, slug+fileSuffix)
 		if w.known[id] || exists(path) {
 			continue
@@ -196,7 +226,10 @@ func (w *watcher) addFlows(ctx context.Context) error {
 	return nil
 }
 
-// sync makes a file and its draft equal if one of them changed.
+// sync makes a file and its draft equal if one of them changed. The draft is read if it is the
+// turn of the drafts, and also whenever the file has changed: whether that may be sent depends
+// on the draft. A content that the server has refused is not sent again, but an edit in the
+// browser still leads to a conflict then, and not to a file that is overwritten.
 func (w *watcher) sync(ctx context.Context, p *watched, readDraft bool) error {
 	data, err := os.ReadFile(p.path)
 	if err != nil {

@@ -36,8 +36,10 @@ func (p *watched) refused(f *source, err error, problems func(*flow.Error) []str
 	return &invalidFile{strings.Join(problems(r.Problem), "\n")}
 }
 
-// attach sends a file for the first time: its flow is created, or changed unless its draft was
-// edited since the last apply. Then it is unknown which of both is newer, which is a conflict.
+// attach sends a file for the first time since the start, when there is no common state to
+// compare with. An apply has one: the server knows whether a draft was edited since the last
+// apply. If not, only the file can be newer, for example after a git pull, and it creates
+// or replaces the draft. If so, both may have changed, which is a conflict.
 func (w *watcher) attach(ctx context.Context, p *watched, data []byte) error {
 	if bytes.Equal(data, p.failed) {
 		return nil
@@ -100,8 +102,10 @@ func (w *watcher) push(ctx context.Context, p *watched, data []byte) error {
 	return w.markApplied(ctx, flow.EncodeJSON(f.value))
 }
 
-// settle records that file and draft are equal. If the draft already has a newer edit, its
-// tag is not recorded, so that the next look pulls it.
+// settle records that file and draft are equal. The response to the write is not enough for
+// that: between the write and the response, somebody may have edited the draft, and recording
+// the tag of that edit would let the next save overwrite it. So the draft is read and compared.
+// If it already has a newer edit, no tag is recorded, and the next look pulls it.
 func (w *watcher) settle(ctx context.Context, p *watched, data []byte) error {
 	p.file, p.tag, p.failed, p.said = data, "", nil, ""
 	draft, tag, err := w.api.Document(ctx, p.flowID, "draft")
@@ -111,8 +115,10 @@ func (w *watcher) settle(ctx context.Context, p *watched, data []byte) error {
 	return err
 }
 
-// markApplied tells the server that the draft is what the files have, so that the next apply
-// does not take it for an edit that nobody pulled. If the draft has changed again, it is one.
+// markApplied tells the server that the draft is what the files have, so that the next apply, or
+// the next start of Dev, does not take it for an edit that nobody pulled. It applies the
+// document to the draft that is equal to it, which changes nothing but that mark. If the draft
+// has changed again, the apply is refused, and rightly so: that edit was not pulled yet.
 func (w *watcher) markApplied(ctx context.Context, data []byte) error {
 	value, err := flow.DecodeJSON(data)
 	if err != nil {
@@ -142,7 +148,8 @@ func (w *watcher) bothChanged(p *watched, data, draft []byte, tag string) error 
 }
 
 // sameFlow reports whether a draft has exactly what a file says. The server adds a slug and the
-// positions of nodes that have none.
+// positions of nodes that have none; where the file has them, they must be equal, since moving
+// a node is an edit too. A document that does not parse is equal to nothing.
 func sameFlow(file, draft []byte) bool {
 	a, _ := document.ParseDocument(file)
 	b, _ := document.ParseDocument(draft)

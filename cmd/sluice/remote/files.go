@@ -22,7 +22,8 @@ import (
 const fileSuffix = ".flow.json"
 
 // findFiles returns the given files, and those with flows in the given directories and below
-// them. Hidden directories are left out.
+// them. A file that is given may have any name. Hidden directories are left out: .git has
+// copies of everything, and tools keep backups in theirs.
 func findFiles(paths []string) ([]string, error) {
 	var list []string
 	for _, path := range paths {
@@ -58,8 +59,9 @@ func (f *source) slug() string {
 	return slug
 }
 
-// readSource reads a flow file. It only checks the syntax: the server knows which kinds and
-// credentials it has.
+// readSource reads a flow file. It only checks the syntax: the server may be of another version,
+// and knows which kinds and credentials it has. An export of AI-Flow is converted; its slug
+// is that of the file, because such an export has no name.
 func readSource(path string) (*source, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -140,7 +142,9 @@ func locate(files []*source, problems []flow.Problem) []string {
 }
 
 // lineOf returns the line of the value that a JSON pointer names or, if that is missing, of the
-// innermost object around it. Lines count from 1.
+// innermost object around it. Lines count from 1, as in editors. The decoder is asked for its
+// own pointer after each token, so that escapes and nested arrays need no parser here; the
+// pointer of a member's name is that of the member, which gives the line of the name.
 func lineOf(data []byte, pointer string) int {
 	d := jsontext.NewDecoder(bytes.NewReader(data))
 	line, deepest := 1, 0
@@ -155,7 +159,9 @@ func lineOf(data []byte, pointer string) int {
 	}
 }
 
-// lastLine returns the line up to which data is JSON.
+// lastLine returns the line of the first token that is not JSON. The decoder stops before it, at
+// the end of the last valid token, which may be lines above; the blanks and punctuation in
+// between are skipped.
 func lastLine(data []byte) int {
 	d := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
@@ -181,7 +187,8 @@ func canonical(data []byte) ([]byte, []flow.Problem) {
 }
 
 // replaceFile writes a file so that readers see the old content or the new one, never
-// a part.
+// a part: the content goes to a temporary file beside it, which then takes its name. Editors
+// that watch the file would otherwise load an empty one.
 func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".sluice-*")
 	if err != nil {

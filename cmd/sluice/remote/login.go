@@ -25,6 +25,15 @@ type Login struct {
 	Key string `json:"key"`
 }
 
+// Where a server is named, in order of precedence:
+//
+//	--server, --key           for one command
+//	SLUICE_URL, SLUICE_KEY    for a job or a shell
+//	sluice login              for a person, until "sluice logout"
+//
+// A key of a higher place may be combined with the address of a lower one, but a saved key
+// never leaves for another address: a mistyped --server must not get it.
+
 // ErrNoServer is returned by Connect if no server is named and there is no login.
 var ErrNoServer = errors.New("this command needs a server: give --server and --key, set SLUICE_URL and SLUICE_KEY, or use 'sluice login URL'")
 
@@ -102,7 +111,9 @@ type LoginCmd struct {
 	URL string `arg:"" help:"Address of the server, such as https://sluice.example.com."`
 }
 
-// Login asks for the key unless one is given, and saves it if the server accepts it.
+// Login asks for the key unless one is given, and saves it if the server accepts it. The
+// request that checks it also proves that the address is that of a server of Sluice. The key is read from standard input and not from an argument, which other users of
+// the machine could see in the list of processes.
 func (c LoginCmd) Login(ctx context.Context, key string, s *Streams) error {
 	base, err := baseURL(c.URL)
 	if err != nil {
@@ -143,7 +154,8 @@ func readKey(s *Streams) (string, error) {
 	return text, nil
 }
 
-// saveLogin writes the login so that only the user can read it.
+// saveLogin writes the login so that only the user can read it. The file is created with its final
+// mode before it gets its name, so that there is no moment in which others can open it.
 func saveLogin(l Login) error {
 	path, err := loginFile()
 	if err != nil {

@@ -24,7 +24,10 @@ type Pull struct {
 }
 
 // RunRemote writes every flow that the key may read to a file named after its slug, or to the
-// file below the directory that already has this slug. Files of other flows stay.
+// file below the directory that already has this slug, so that flows can be sorted into
+// subdirectories. Files of other flows stay: whether a flow without a counterpart is new or
+// was archived is for git and its user to decide. A file that is equal is not written, so that
+// its time stays and builds that depend on it do not run.
 func (c Pull) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	flows, err := api.ListFlows(ctx)
 	if err != nil {
@@ -46,6 +49,9 @@ func (c Pull) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 		}
 		if c.Live && f.Version == nil {
 			continue
+		}
+		if !flow.ValidSlug(f.Slug) {
+			return fmt.Errorf("the server names a flow %q, which is not a slug; check the address", f.Slug)
 		}
 		data, _, err := api.Document(ctx, f.ID, version)
 		if err != nil {
@@ -92,7 +98,10 @@ type Fmt struct {
 	Check bool     `help:"Only list files that are not in canonical form; exit code 1 if there are any."`
 }
 
-// Format rewrites all files, or none if one of them is not a flow document.
+// Format rewrites all files, or none if one of them is not a flow document. The form is that of
+// exports: two spaces of indentation, fields in the order of the documentation, sorted names in
+// config. Two files with the same flow are then equal byte for byte, so that a diff in git shows
+// only what somebody changed. Whether the flow can run is not checked; "flow validate" does that.
 func (c Fmt) Format(s *Streams) error {
 	files, err := readSources(c.Paths)
 	if err != nil {
