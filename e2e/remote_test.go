@@ -96,6 +96,10 @@ func TestFlowsFromFiles(t *testing.T) {
 		t.Errorf("the run printed %q", out)
 	}
 
+	if got := r.run("flow", "run", "gret"); got.code != 1 || !strings.Contains(got.errs, "gret is neither a file nor a flow") {
+		t.Errorf("exit code %d: %s", got.code, got.errs)
+	}
+
 	t.Run("refuses a breaking change and names the keys", func(t *testing.T) {
 		r := r.in(t)
 		r.write("flows/greet.flow.json", greet("Greet people", "Hello", "person"))

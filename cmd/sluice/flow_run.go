@@ -37,7 +37,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	given, err := c.inputs(ctx, t.api, t.flowID)
 	if err != nil {
-		return err
+		return notFound(err, c.Flow+" is neither a file nor a flow of the server; 'sluice flow list' lists the flows")
 	}
 	run, err := t.api.Start(ctx, t.flowID, given)
 	if err != nil {

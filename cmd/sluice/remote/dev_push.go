@@ -40,6 +40,9 @@ func (p *watched) refused(f *source, err error, problems func(*flow.Error) []str
 // compare with. An apply has one: the server knows whether a draft was edited since the last
 // apply. If not, only the file can be newer, for example after a git pull, and it creates
 // or replaces the draft. If so, both may have changed, which is a conflict.
+//
+// A draft that is equal to the file needs no apply, which would refuse a flow that is only half
+// drawn.
 func (w *watcher) attach(ctx context.Context, p *watched, data []byte) error {
 	if bytes.Equal(data, p.failed) {
 		return nil
@@ -48,14 +51,22 @@ func (w *watcher) attach(ctx context.Context, p *watched, data []byte) error {
 	if err != nil {
 		return err
 	}
+	slug := f.slug()
+	if slug == "" {
+		members, _ := f.value.(map[string]any)
+		name, _ := members["name"].(string)
+		slug = flow.Slugify(name)
+	}
+	if id := w.slugs[slug]; id != "" {
+		draft, tag, err := w.api.Document(ctx, id, "draft")
+		if err == nil && sameFlow(data, draft) {
+			p.flowID, p.gone, p.file, p.tag, p.said = id, false, data, tag, ""
+			w.known[id] = true
+			return nil
+		}
+	}
 	list, _, err := w.api.Apply(ctx, client.ApplyRequest{Documents: []any{f.value}})
 	if errors.Is(err, &flow.Error{Code: flow.CodeDraftChanged}) {
-		slug := f.slug()
-		if slug == "" {
-			members, _ := f.value.(map[string]any)
-			name, _ := members["name"].(string)
-			slug = flow.Slugify(name)
-		}
 		draft, tag, err := w.api.Document(ctx, slug, "draft")
 		if err != nil {
 			return err
