@@ -20,6 +20,7 @@ import (
 var allowed = map[string][]string{
 	"sluice/cmd/sluice/client":           {"sluice/flow"},
 	"sluice/cmd/sluice/command":          {},
+	"sluice/cmd/sluice/remote":           {"sluice/cmd/sluice/client", "sluice/flow", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/nodes"},
 	"sluice/db":                          {"sluice/db/blobs", "sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/lists", "sluice/db/webhooks", "sluice/flow", "sluice/flow/busy", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/histogram"},
 	"sluice/db/blobs":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
 	"sluice/db/core":                     {"sluice/db/dbconn", "sluice/db/gen", "sluice/db/migrations", "sluice/flow", "sluice/flow/fairness", "sluice/flow/histogram"},

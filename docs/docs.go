@@ -29,7 +29,7 @@ var sections = []Section{
 	{"Build", names("flows", "nodes", "expressions", "models", "publishing", "form")},
 	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
 	{"Reference", names("api", "chat", "mcp", "cli")},
-	{"Operate", names("configuration", "deploy", "fly", "upgrading", "backup", "security")},
+	{"Operate", names("configuration", "deploy", "ci", "fly", "upgrading", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},
 }
 

@@ -72,7 +72,7 @@ func shown(name string, value any) string {
 	switch {
 	case text == "":
 		return ""
-	case name == "SLUICE_MASTER_KEY":
+	case name == "SLUICE_MASTER_KEY", name == "SLUICE_KEY":
 		return "(set, not shown)"
 	case name == "DATABASE_URL":
 		return withoutPassword(text)

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 )
@@ -22,15 +20,11 @@ import (
 // a temporary database and runs it there, with the credentials and prices of the
 // configured database. The exit code is 1 unless the run succeeds.
 type flowRunCmd struct {
-	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
+	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, on a server also its slug, or a document, which runs in a temporary database."`
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path, or its URL." placeholder:"NAME=VALUE"`
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
 }
-
-// errRunEnded is returned after the error of a failed run has been printed. It only sets
-// the exit code.
-var errRunEnded = errors.New("the run did not succeed")
 
 // Run runs a flow on the running server or, without one, in this process. It always goes
 // through the API, so that a run from the command line behaves like any other: it is
@@ -43,13 +37,13 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	given, err := c.inputs(ctx, t.api, t.flowID)
 	if err != nil {
-		return err
+		return notFound(err, c.Flow+" is neither a file nor a flow of the server; 'sluice flow list' lists the flows")
 	}
 	run, err := t.api.Start(ctx, t.flowID, given)
 	if err != nil {
 		return err
 	}
-	if err := c.follow(ctx, t.api, run, s); err != nil {
+	if err := remote.Follow(ctx, t.api, run, s.remote()); err != nil {
 		return err
 	}
 	if run, err = t.api.Get(ctx, run.URLs["self"]); err != nil {
@@ -59,7 +53,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	return c.show(run, outputText(t.api, saved), s)
+	return remote.PrintRun(run, outputText(t.api, saved), c.JSON, s.remote())
 }
 
 // runTarget is the server and the flow that a run is started with.
@@ -78,10 +72,15 @@ func (t *runTarget) close() {
 
 // open finds or starts the server that runs the flow.
 func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
-	if _, err := os.Stat(c.Flow); err == nil || !flow.ValidID(flow.PrefixFlow, c.Flow) {
+	_, err := os.Stat(c.Flow)
+	isFile := err == nil
+	if t.flowID = c.Flow; !isFile && cfg.usesServer() {
+		t.api, err = cfg.connect()
+		return err
+	}
+	if isFile || !flow.ValidID(flow.PrefixFlow, c.Flow) {
 		return c.openFile(ctx, cfg, s, t)
 	}
-	t.flowID = c.Flow
 	info, running, err := db.ReadEngine(cfg.DataDir)
 	switch {
 	case err != nil:
@@ -181,75 +180,4 @@ func (c flowRunCmd) inputs(ctx context.Context, api *client.Client, flowID strin
 		}
 	}
 	return given, nil
-}
-
-// follow prints the progress of each step if standard error is a terminal. In scripts only
-// the result matters, so it just waits for the end.
-func (c flowRunCmd) follow(ctx context.Context, api *client.Client, run *client.Run, s *streams) error {
-	if !isTerminal(s.err) {
-		_, err := api.Await(ctx, run.URLs["self"])
-		return err
-	}
-	started := map[string]time.Time{}
-	return api.Events(ctx, run.URLs["events"], func(step client.StepEvent) {
-		if _, seen := started[step.Path]; !seen {
-			started[step.Path] = time.Now()
-		}
-		if flow.StepState(step.State).Ended() {
-			fmt.Fprintf(s.err, "%s %-24s %-10s %s\n", mark(step.State), step.Path, step.State, elapsed(started[step.Path]))
-		} else {
-			fmt.Fprintf(s.err, "… %-24s %s\n", step.Path, step.State)
-		}
-	})
-}
-
-// elapsed returns the time since a step started, or "" for less than 1 ms.
-func elapsed(since time.Time) string {
-	if d := time.Since(since); d >= time.Millisecond {
-		return d.Round(time.Millisecond).String()
-	}
-	return ""
-}
-
-// mark returns the symbol for the state that a step ended in.
-func mark(state string) string {
-	switch flow.StepState(state) {
-	case flow.StepSucceeded, flow.StepReused:
-		return "✓"
-	case flow.StepSkipped:
-		return "–"
-	}
-	return "✗"
-}
-
-// show prints the outputs. It returns an error if the run did not succeed; outputs that
-// were produced before the failure are printed anyway.
-func (c flowRunCmd) show(run *client.Run, text func(any) string, s *streams) error {
-	failed := run.Status != string(flow.RunSucceeded)
-	if c.JSON {
-		if _, err := fmt.Fprintf(s.out, "%s\n", bytes.TrimSpace(run.Raw)); err != nil {
-			return err
-		}
-	} else {
-		for _, name := range slices.Sorted(maps.Keys(run.Outputs)) {
-			fmt.Fprintf(s.out, "%s: %s\n", name, text(run.Outputs[name]))
-		}
-	}
-	if !failed {
-		return nil
-	}
-	if run.Error != nil {
-		fmt.Fprintf(s.err, "sluice: the run %s at %s: %s (%s)\n", run.Status, failedAt(run.Error.Node), run.Error.Message, run.Error.Code)
-	} else {
-		fmt.Fprintf(s.err, "sluice: the run was %s\n", run.Status)
-	}
-	return errRunEnded
-}
-
-// failedAt names the node where a run failed.
-func failedAt(node string) string {
-	if node == "" {
-		return "its end"
-	}
-	return node
 }

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
@@ -17,6 +20,10 @@ import (
 // flowCmd groups the commands for flows as documents, for keeping flows in a
 // repository and deploying them from CI.
 type flowCmd struct {
+	Apply    remote.Apply    `cmd:"" help:"Make the flows of a server equal to files, all of them or none. Applying again changes nothing."`
+	Diff     remote.Diff     `cmd:"" help:"Show what publishing files, or the draft of a flow, would change on a server."`
+	Pull     remote.Pull     `cmd:"" help:"Write the flows of a server to files."`
+	Fmt      flowFmtCmd      `cmd:"" help:"Rewrite flow files in canonical form."`
 	Import   flowImportCmd   `cmd:"" help:"Import flow documents, all of them or none; prints each flow's ID."`
 	Publish  flowPublishCmd  `cmd:"" help:"Publish the draft, or make an older version live."`
 	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
@@ -48,6 +55,9 @@ type flowImportCmd struct {
 func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")
+	}
+	if cfg.Server != "" {
+		return usageError("this command works on the database; for a server use 'sluice flow apply', which also creates flows")
 	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -129,9 +139,16 @@ func readDocument(s *streams, name string) ([]byte, error) {
 // flowPublishCmd makes the draft the live version, or rolls back to an older one.
 // Runs in progress finish on the version that they started with.
 type flowPublishCmd struct {
-	ID      string `arg:"" help:"ID of the flow."`
-	Version int64  `help:"Make this version live again instead of publishing the draft." placeholder:"N"`
-	JSON    bool   `help:"Print as JSON."`
+	ID            string `arg:"" help:"ID of the flow; on a server also its slug."`
+	Version       int64  `help:"Make this version live again instead of publishing the draft." placeholder:"N"`
+	AllowBreaking bool   `help:"On a server: publish even if callers break."`
+	JSON          bool   `help:"Print as JSON."`
+}
+
+// RunRemote publishes through the API, which refuses changes that break callers unless they
+// are allowed.
+func (c flowPublishCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	return remote.Publish(ctx, api, s, c.ID, c.Version, c.AllowBreaking, c.JSON)
 }
 
 // Run publishes the draft or makes an older version live.
@@ -169,8 +186,22 @@ func notFound(err error, sentence string) error {
 // flowExportCmd prints the document of a flow in canonical form, so that two exports
 // of the same flow are equal byte for byte and differences are readable.
 type flowExportCmd struct {
-	ID      string `arg:"" help:"ID of the flow."`
+	ID      string `arg:"" help:"ID of the flow; on a server also its slug."`
 	Version int64  `help:"A published version instead of the draft." placeholder:"N"`
+}
+
+// RunRemote prints the document that the API returns, which is in the same form.
+func (c flowExportCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	version := "draft"
+	if c.Version > 0 {
+		version = strconv.FormatInt(c.Version, 10)
+	}
+	data, _, err := api.Document(ctx, c.ID, version)
+	if err != nil {
+		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
+	}
+	_, err = s.Out.Write(data)
+	return err
 }
 
 // Run prints the document; secrets are names only.
@@ -186,6 +217,22 @@ func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 // flowListCmd lists all flows of the default workspace.
 type flowListCmd struct {
 	JSON bool `help:"Print as JSON."`
+}
+
+// RunRemote lists the flows that the key may call.
+func (c flowListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	flows, err := api.ListFlows(ctx)
+	if err != nil {
+		return err
+	}
+	object := func(f *client.Flow) client.Flow { return *f }
+	return printList(s.Out, c.JSON, flows, object, "ID\tLIVE\tSLUG\tNAME", func(f *client.Flow) string {
+		live := "draft only"
+		if f.Version != nil {
+			live = fmt.Sprintf("v%d", *f.Version)
+		}
+		return fmt.Sprintf("%s\t%s\t%s\t%s", f.ID, live, f.Slug, f.Name)
+	})
 }
 
 // Run lists the flows.

@@ -15,7 +15,9 @@ import (
 
 	"golang.org/x/term"
 
+	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/command"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 )
@@ -31,35 +33,45 @@ const (
 type cli struct {
 	Config
 
-	Serve      serveCmd      `cmd:"" default:"" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
-	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
-	Workspace  workspaceCmd  `cmd:"" help:"Workspaces: storage and quotas."`
-	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
-	Key        keyCmd        `cmd:"" help:"API keys: create, list, rotate, revoke."`
-	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
-	Provider   providerCmd   `cmd:"" help:"Model providers: list them and their models."`
-	Model      modelCmd      `cmd:"" help:"Hosted models: list, show, compare versions."`
-	Price      priceCmd      `cmd:"" help:"Prices of models: set, list, remove."`
-	Kinds      kindsCmd      `cmd:"" help:"List the node kinds with their fields and ports."`
-	Migrate    migrateCmd    `cmd:"" help:"Migrate the database to this version, without starting the server."`
-	Backup     backupCmd     `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
-	Restore    restoreCmd    `cmd:"" help:"Restore a backup into the data directory."`
-	Doctor     doctorCmd     `cmd:"" help:"Show the effective settings and find problems."`
-	Ready      readyCmd      `cmd:"" help:"Check whether the running server accepts requests; exit code 0 means yes. For health checks of containers."`
-	Secrets    secretsCmd    `cmd:"" help:"The master key that encrypts secrets: rotate."`
-	Audit      auditCmd      `cmd:"" help:"The audit logs of workspaces: verify."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Serve      serveCmd          `cmd:"" default:"" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
+	User       userCmd           `cmd:"" help:"People who may use the dashboard."`
+	Workspace  workspaceCmd      `cmd:"" help:"Workspaces: storage and quotas."`
+	Flow       flowCmd           `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
+	Dev        remote.Dev        `cmd:"" help:"Keep flow files and drafts equal while both are edited. Publishes nothing."`
+	Run        remote.Runs       `cmd:"" help:"Runs of a server: list, show, watch, cancel, rerun."`
+	Delivery   remote.Deliveries `cmd:"" help:"Webhook deliveries of a server: list, resend."`
+	Key        keyCmd            `cmd:"" help:"API keys: create, list, rotate, revoke."`
+	Credential credentialCmd     `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
+	Provider   providerCmd       `cmd:"" help:"Model providers: list them and their models."`
+	Model      modelCmd          `cmd:"" help:"Hosted models: list, show, compare versions."`
+	Price      priceCmd          `cmd:"" help:"Prices of models: set, list, remove."`
+	Kinds      kindsCmd          `cmd:"" help:"List the node kinds with their fields and ports."`
+	Migrate    migrateCmd        `cmd:"" help:"Migrate the database to this version, without starting the server."`
+	Backup     backupCmd         `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
+	Restore    restoreCmd        `cmd:"" help:"Restore a backup into the data directory."`
+	Doctor     doctorCmd         `cmd:"" help:"Show the effective settings and find problems."`
+	Ready      readyCmd          `cmd:"" help:"Check whether the running server accepts requests; exit code 0 means yes. For health checks of containers."`
+	Secrets    secretsCmd        `cmd:"" help:"The master key that encrypts secrets: rotate."`
+	Audit      auditCmd          `cmd:"" help:"The audit logs of workspaces: verify."`
+	Login      loginCmd          `cmd:"" help:"Save a server and a key for later commands; reads the key from standard input."`
+	Logout     logoutCmd         `cmd:"" help:"Forget the saved server and key."`
+	Completion completionCmd     `cmd:"" help:"Print a script that completes commands in bash, zsh or fish."`
+	Version    versionCmd        `cmd:"" help:"Print the version."`
 }
 
-// A command implements one of two interfaces, with its flags already filled in.
-// A storeRunner works on an existing database, which execute opens and closes; all
-// others are runners and open what they need themselves.
+// A command implements one or two of three interfaces, with its flags already filled in.
+// A storeRunner works on an existing database, which execute opens and closes. A
+// remoteRunner works through the API of a server; with another interface, only if a
+// server is configured. All others are runners and open what they need themselves.
 type (
 	runner interface {
 		Run(ctx context.Context, cfg *Config, s *streams) error
 	}
 	storeRunner interface {
 		RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error
+	}
+	remoteRunner interface {
+		RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error
 	}
 )
 
@@ -89,13 +101,24 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	return report(errs, execute(ctx, selected.Target(), &c.Config, &streams{in: in, out: out, err: errs}))
 }
 
-// execute runs a command, on the configured database if it needs one.
+// execute runs a command, on the configured server or database if it needs one.
 func execute(ctx context.Context, command any, cfg *Config, s *streams) error {
+	if c, ok := command.(remoteRunner); ok && (cfg.usesServer() || !isLocal(command)) {
+		api, err := cfg.connect()
+		if err != nil {
+			return err
+		}
+		return c.RunRemote(ctx, api, s.remote())
+	}
 	c, ok := command.(storeRunner)
 	if !ok {
 		return command.(runner).Run(ctx, cfg, s)
 	}
-	store, err := openStore(ctx, cfg, s)
+	open := openStore
+	if _, ok := command.(backupCmd); ok {
+		open = openLocal // a backup is always of the database here, wherever SLUICE_URL points
+	}
+	store, err := open(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -148,7 +171,7 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "sluice: %v\n", err)
 		return exitUsage
-	case errors.Is(err, errRunEnded), errors.Is(err, errFoundProblems):
+	case errors.Is(err, errFoundProblems), errors.Is(err, remote.ErrReported):
 		return exitError // the details have been printed
 	}
 	var own *flow.Error
@@ -159,12 +182,8 @@ func report(w io.Writer, err error) int {
 	return exitError
 }
 
-// usageError is an error in how a command was called. The exit code 2 lets service
-// managers distinguish a wrong configuration, which a restart does not fix, from a failure.
-type usageError string
-
-// Error implements error.
-func (e usageError) Error() string { return string(e) }
+// usageError is an error in how a command was called; its exit code is 2.
+type usageError = remote.UsageError
 
 // selfCommand returns how this program was started, for printed commands: they should
 // work when they are pasted, also after "go run".

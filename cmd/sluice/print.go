@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/term"
-
+	"sluice/cmd/sluice/remote"
 	"sluice/flow"
 )
 
@@ -52,10 +50,7 @@ func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, 
 }
 
 // isTerminal reports whether w is a terminal, where hints and progress are printed.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func isTerminal(w io.Writer) bool { return remote.IsTerminal(w) }
 
 // timeOrNil returns a time as the API formats it, or nil for the zero time: a missing time
 // is null in JSON, not the year 1.

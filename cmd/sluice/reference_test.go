@@ -19,8 +19,23 @@ const cliHead = `# Command line
 
 One program is the server and its tools. Every command has ` + "`--help`" + `.
 
-Commands other than ` + "`serve`" + ` can run while the server is up: they use the same database, and their changes apply immediately. Run them where the server runs, with the same
+Most commands use the database of the server. They can run while it is up, and their changes apply immediately. Run them on its machine, with the same
 ` + "`SLUICE_DATA_DIR` or `DATABASE_URL`" + `.
+
+` + "`sluice completion bash`" + `, ` + "`zsh` or `fish`" + ` prints a script that completes commands and flags. For bash, add ` + "`source <(sluice completion bash)`" + ` to ` + "`~/.bashrc`" + `.
+
+## From another machine
+
+Commands for flows and runs can call a server anywhere, with an [API key](keys.md). It needs the scope ` + "`edit`" + ` to change flows. Name the server in one of three ways:
+
+` + "```sh" + `
+export SLUICE_URL=https://sluice.example.com SLUICE_KEY=slu_…   # for CI
+sluice flow list --server https://sluice.example.com --key slu_…
+sluice login https://sluice.example.com                          # asks for the key, and keeps both for later commands
+` + "```" + `
+
+` + "`login`" + ` saves to the configuration directory of the user, readable only by the user. Plain ` + "`http://`" + ` is accepted only on the same machine. Without a server, and wherever ` + "`SLUICE_DATA_DIR`" + ` or ` + "`DATABASE_URL`" + ` names
+a database, these commands use the database, or the server that runs on it. Other commands refuse a server instead of changing the wrong installation.
 
 ` + "```sh" + `
 sluice                                        # starts the server

@@ -19,6 +19,14 @@ import (
 // exist: a mistyped directory is an error, not a new database with a master key
 // of its own. Warnings are logged to standard error.
 func openStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
+	if err := cfg.localOnly(); err != nil {
+		return nil, err
+	}
+	return openLocal(ctx, cfg, s)
+}
+
+// openLocal is openStore for commands that ignore the server in the settings.
+func openLocal(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
 	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{mustExist: true})
 }
 

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,15 +17,36 @@ import (
 	"sluice/flow"
 )
 
-// Client calls the API of the server on this machine, for "sluice flow run". It
-// implements only what that needs, with the same paths and rules as any client, which
-// makes the command a check of the API from outside. It authenticates with the
-// token that the server keeps for the command line beside its lock file, so it needs
-// no API key.
+// Client calls the API of a server, with the same paths and rules as any client, which
+// makes the commands a check of the API from outside. On this machine it authenticates with
+// the token that the server keeps for the command line beside its lock file; anywhere
+// else it needs an API key.
 type Client struct {
-	Base, Token string
-	Temporary   bool // the server ends with this command, so its URLs must not be shown
+	Base, Token string // URL without a path; key or token
+	Temporary   bool   // the server ends with this command, so its URLs must not be shown
+	Remote      bool   // the server may be anywhere, so proxies of the environment are used
 }
+
+// onMachine and anywhere differ in their use of proxies: none leads to a server on this
+// machine.
+var (
+	onMachine = &http.Client{Transport: newTransport(nil)}
+	anywhere  = &http.Client{Transport: newTransport(http.ProxyFromEnvironment), CheckRedirect: refuseRedirect}
+)
+
+func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+	dial := &net.Dialer{Timeout: connectTimeout}
+	return &http.Transport{Proxy: proxy, DialContext: dial.DialContext, TLSHandshakeTimeout: connectTimeout, ExpectContinueTimeout: time.Second, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
+}
+
+// refuseRedirect makes redirects errors: following one would turn a POST into a GET.
+func refuseRedirect(req *http.Request, _ []*http.Request) error {
+	return fmt.Errorf("it redirects to %s://%s, so use that address", req.URL.Scheme, req.URL.Host)
+}
+
+// connectTimeout bounds how long a connection may take to be made. Responses have no
+// such bound: a request may wait for the end of a run.
+const connectTimeout = 15 * time.Second
 
 // Run has the fields of the API's run object that commands show. Raw is the response
 // as received, for --json: decoding and encoding it again could change numbers.
@@ -129,12 +152,26 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte) ([]
 	if err != nil {
 		return nil, err
 	}
+	return readBody(resp)
+}
+
+// readBody reads and closes the body of a response.
+func readBody(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	return io.ReadAll(resp.Body)
 }
 
 // Do sends a request. An error response becomes an error with its message.
 func (c *Client) Do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
+	req, err := c.request(ctx, method, path, accept, body)
+	if err != nil {
+		return nil, err
+	}
+	return c.send(req)
+}
+
+// request returns a request with an optional JSON body.
+func (c *Client) request(ctx context.Context, method, path, accept string, body []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -143,16 +180,19 @@ func (c *Client) Do(ctx context.Context, method, path, accept string, body []byt
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return c.send(req)
+	return req, nil
 }
 
-// send authenticates and sends a request. It uses no proxy, because the server is on
-// this machine.
+// send authenticates and sends a request. An error response becomes a *Rejection.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+c.Token)
-	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil, ExpectContinueTimeout: time.Second}}).Do(req)
+	sender := onMachine
+	if c.Remote {
+		sender = anywhere
+	}
+	resp, err := sender.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the server at %s does not respond: %w", c.Base, err)
+		return nil, fmt.Errorf("the server at %s does not respond: %w; check the address and that the server runs", c.Base, withoutURL(err))
 	}
 	if resp.StatusCode < 400 {
 		return resp, nil
@@ -168,11 +208,21 @@ func problem(resp *http.Response) error {
 		Detail string         `json:"detail"`
 		Code   flow.Code      `json:"code"`
 		Errors []flow.Problem `json:"errors"`
+		Diffs  []Diff         `json:"diffs"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p); err != nil || p.Detail == "" {
 		return fmt.Errorf("the server responded %s", resp.Status)
 	}
-	return &flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
+	return &Rejection{&flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}, p.Diffs}
+}
+
+// withoutURL removes the method and URL that net/http puts before an error: the
+// message names the server already.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // Events calls receive for each step event until the run ends.

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	"sluice/flow"
+)
+
+// ApplyRequest is the body of POST /v1/apply; the API reference explains its members.
+type ApplyRequest struct {
+	Documents     []any  `json:"documents"`
+	Source        string `json:"source"`
+	Publish       bool   `json:"publish"`
+	AllowBreaking bool   `json:"allow_breaking"`
+	Prune         bool   `json:"prune"`
+	Force         bool   `json:"force"`
+	DryRun        bool   `json:"dry_run"`
+}
+
+// Applied is what an apply did to one flow, or would do in a dry run.
+type Applied struct {
+	Slug    string `json:"slug"`
+	FlowID  string `json:"flow_id"`
+	Change  string `json:"change"`  // created, changed, unchanged or archived
+	Version *int64 `json:"version"` // that is live; nil if the flow was never published
+	Diff    *Diff  `json:"diff"`    // nil for an archived flow
+}
+
+// Diff is what a document changes over another, as the API reports it.
+type Diff struct {
+	Slug     string   `json:"slug"`
+	From     string   `json:"from"`
+	To       string   `json:"to"`
+	Changes  []string `json:"changes"` // as sentences
+	Breaking []struct {
+		Detail string `json:"detail"`
+	} `json:"breaking"`
+	Keys []struct {
+		ID    string `json:"id"`
+		Name  string `json:"name"`
+		Calls int64  `json:"calls_30d"`
+	} `json:"keys"`
+}
+
+// Flow has the fields of a listed flow that commands show. Version is nil if the flow was
+// never published.
+type Flow struct {
+	ID      string `json:"flow_id"`
+	Slug    string `json:"slug"`
+	Name    string `json:"name"`
+	Version *int64 `json:"version"`
+}
+
+// Apply makes the flows of the server equal to documents, in one transaction. Sending it again after
+// an error of the network is safe, because what is equal already is not changed. It also
+// returns the response as received, for --json.
+func (c *Client) Apply(ctx context.Context, r ApplyRequest) ([]Applied, []byte, error) {
+	var response struct {
+		Flows []Applied `json:"flows"`
+	}
+	raw, err := c.decode(ctx, http.MethodPost, "/v1/apply", r, &response)
+	return response.Flows, raw, err
+}
+
+// Diff compares the draft of a flow with its live version.
+func (c *Client) Diff(ctx context.Context, flowID string) (*Diff, []byte, error) {
+	d := &Diff{}
+	raw, err := c.decode(ctx, http.MethodGet, "/v1/flow/"+url.PathEscape(flowID)+"/diff", nil, d)
+	return d, raw, err
+}
+
+// ListFlows returns all flows that the key may call, page by page.
+func (c *Client) ListFlows(ctx context.Context) ([]Flow, error) {
+	var all []Flow
+	for query := "?limit=100"; ; {
+		var page struct {
+			Flows      []Flow  `json:"flows"`
+			NextCursor *string `json:"next_cursor"`
+		}
+		if _, err := c.decode(ctx, http.MethodGet, "/v1/flow"+query, nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Flows...)
+		if page.NextCursor == nil {
+			return all, nil
+		}
+		query = "?limit=100&cursor=" + url.QueryEscape(*page.NextCursor)
+	}
+}
+
+// Document reads a document of a flow in canonical form: the draft, live or a number. The tag is
+// its ETag. That of a draft changes with every edit, also with one that is undone later, so
+// an equal tag means that nobody edited in between.
+func (c *Client) Document(ctx context.Context, flowID, version string) (data []byte, tag string, err error) {
+	path := "/v1/flow/" + url.PathEscape(flowID) + "/document?version=" + url.QueryEscape(version)
+	resp, err := c.Do(ctx, http.MethodGet, path, "application/json", nil)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = readBody(resp)
+	return data, resp.Header.Get("ETag"), err
+}
+
+// ReplaceDraft replaces the draft of a flow unless it is no longer the one that tag
+// identifies: that is an error with flow.CodePreconditionFailed. It returns the new tag.
+func (c *Client) ReplaceDraft(ctx context.Context, flowID, tag string, document []byte) (string, error) {
+	req, err := c.request(ctx, http.MethodPut, "/v1/flow/"+url.PathEscape(flowID), "application/json", document)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("If-Match", tag)
+	resp, err := c.send(req)
+	if err != nil {
+		return "", err
+	}
+	_, err = readBody(resp)
+	return resp.Header.Get("ETag"), err
+}
+
+// Call sends a request with an optional JSON body and returns the response as received.
+func (c *Client) Call(ctx context.Context, method, path string, body any) ([]byte, error) {
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	return c.call(ctx, method, path, data)
+}
+
+// decode is Call that also decodes the response into v.
+func (c *Client) decode(ctx context.Context, method, path string, body, v any) ([]byte, error) {
+	raw, err := c.Call(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, errNotSluice(c.Base)
+	}
+	return raw, nil
+}
+
+// Rejection is an error response of the API: a problem document (RFC 9457). It says that the server
+// has received and refused the request, which distinguishes it from errors of the network, where
+// a request may have had an effect or not. It keeps what the problem has beyond a flow.Error.
+type Rejection struct {
+	Problem *flow.Error
+	Diffs   []Diff // of a breaking change: what would break, for each flow
+}
+
+// Error returns the message of the problem.
+func (e *Rejection) Error() string { return e.Problem.Error() }
+
+// Unwrap exposes the problem, so that errors.Is and errors.As find its code.
+func (e *Rejection) Unwrap() error { return e.Problem }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestCompletion completes words in real shells.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	words := []struct{ typed, want string }{
+		{"fl", "flow"},
+		{"flow app", "apply"},
+		{"flow apply --fail", "--fail-on-breaking"},
+		{"key rot", "rotate"},
+		{"run list greet --st", "--status"},
+		{"flow apply ''", ""}, // files
+	}
+	ask := map[string]func(script, typed string) []string{
+		"bash": func(script, typed string) []string {
+			return []string{"--norc", "-c", script + "\nCOMP_WORDS=(sluice " + typed + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_sluice\necho \"${COMPREPLY[@]}\""}
+		},
+		"fish": func(script, typed string) []string {
+			return []string{"--no-config", "-c", script + "\ncomplete -C 'sluice " + typed + "'"}
+		},
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			var script, errs bytes.Buffer
+			if code := run([]string{"completion", shell}, nil, &script, &errs); code != exitOK {
+				t.Fatal(errs.String())
+			}
+			if _, err := exec.LookPath(shell); err != nil {
+				t.Skip("omitted: " + shell + " is not installed")
+			}
+			if ask[shell] == nil { // needs a terminal; at least it parses
+				if out, err := exec.Command(shell, "-n", "-c", script.String()).CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, out)
+				}
+				return
+			}
+			for _, w := range words {
+				out, err := exec.Command(shell, ask[shell](script.String(), w.typed)...).CombinedOutput()
+				if got, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\t"); err != nil || got != w.want {
+					t.Errorf("%q is completed to %q, wanted %q (%v)", w.typed, out, w.want, err)
+				}
+			}
+		})
+	}
+	t.Run("refuses another shell", func(t *testing.T) {
+		t.Parallel()
+		var out, errs bytes.Buffer
+		if code := run([]string{"completion", "cmd"}, nil, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), "bash, zsh, fish") {
+			t.Errorf("exit %d: %s", code, &errs)
+		}
+	})
+}

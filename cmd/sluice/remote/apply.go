@@ -1,0 +1,233 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/cmd/sluice/client"
+	"sluice/flow"
+)
+
+// Apply makes the flows of a server equal to files.
+type Apply struct {
+	Paths          []string `arg:"" name:"path" help:"Flow files, or directories with files named *.flow.json."`
+	Publish        bool     `help:"Publish the flows too."`
+	FailOnBreaking bool     `help:"Change nothing if publishing would break callers, and name their keys. Needs --publish or --dry-run."`
+	DryRun         bool     `help:"Only show what would change."`
+	Source         string   `help:"Where the files come from, such as the name of a repository. Bounds --prune." placeholder:"NAME"`
+	Prune          bool     `help:"Archive flows that were last applied from --source and have no file any more."`
+	Force          bool     `help:"Replace drafts that were edited since the last apply."`
+	JSON           bool     `help:"Print the response of the API as JSON."`
+}
+
+// RunRemote applies all files in one request: all of them, or none. The server compares them with
+// its flows in one transaction, so that a second apply at the same time either comes before or
+// after, and a job that is killed leaves no half of a deployment.
+//
+// Whether breaking changes are allowed is decided by the server too. A check here before the
+// apply would miss what another deployment publishes in between. A dry run is different: it
+// reports breaking changes in its response instead of refusing them.
+func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	switch {
+	case c.Prune && c.Source == "":
+		return UsageError("--prune needs --source, so that it archives only flows that were applied from there")
+	case c.FailOnBreaking && !c.Publish && !c.DryRun:
+		return UsageError("--fail-on-breaking needs --publish or --dry-run; a draft breaks no callers")
+	}
+	files, err := readSources(c.Paths)
+	if err != nil {
+		return err
+	}
+	list, raw, err := api.Apply(ctx, client.ApplyRequest{
+		Documents: values(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, DryRun: c.DryRun,
+	})
+	if err != nil {
+		return refused(files, err)
+	}
+	var breaking []client.Diff
+	for i := range list {
+		if d := list[i].Diff; d != nil && len(d.Breaking) > 0 {
+			breaking = append(breaking, *d)
+		}
+	}
+	if c.JSON {
+		err = printRaw(s.Out, raw)
+	} else {
+		err = printApplied(s.Out, list, c.DryRun)
+	}
+	if err != nil {
+		return err
+	}
+	if len(breaking) > 0 && (c.Publish || c.DryRun) {
+		fmt.Fprintln(s.Err, breakingText(breaking))
+		if c.FailOnBreaking {
+			return ErrReported
+		}
+	}
+	return nil
+}
+
+// values returns the documents of files.
+func values(files []*source) []any {
+	list := make([]any, len(files))
+	for i, f := range files {
+		list[i] = f.value
+	}
+	return list
+}
+
+// refused rewords the error of an apply: it names files and lines, or the callers that a change
+// would break. The API knows only positions in the request, such as /documents/3/nodes/0, which
+// say nothing to the author of the files.
+func refused(files []*source, err error) error {
+	r, ok := errors.AsType[*client.Rejection](err)
+	switch {
+	case !ok:
+		return err
+	case r.Problem.Code == flow.CodeBreakingChange:
+		return fmt.Errorf("%s\nNothing was applied", breakingText(r.Diffs))
+	case r.Problem.Code == flow.CodeDraftChanged:
+		return fmt.Errorf("%s Nothing was applied. 'sluice flow pull' gets the drafts; --force replaces them", r.Problem.Message)
+	case len(r.Problem.Fields) == 0:
+		return err
+	}
+	return fmt.Errorf("%s\n  %s", r.Problem.Message, strings.Join(locate(files, r.Problem.Fields), "\n  "))
+}
+
+// breakingText lists changes that break callers, with the keys that called each flow.
+func breakingText(list []client.Diff) string {
+	var b strings.Builder
+	b.WriteString("breaking changes:")
+	for i := range list {
+		d := &list[i]
+		for _, change := range d.Breaking {
+			fmt.Fprintf(&b, "\n  %s: %s", d.Slug, change.Detail)
+		}
+		for _, k := range d.Keys {
+			fmt.Fprintf(&b, "\n  %s is called by the key %q (%s in 30 days)", d.Slug, k.Name, flow.Count(int(k.Calls), "run"))
+		}
+	}
+	return b.String()
+}
+
+// printApplied prints a line for each flow.
+func printApplied(w io.Writer, list []client.Applied, dryRun bool) error {
+	columns := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for i := range list {
+		a := &list[i]
+		live := "draft only"
+		if a.Version != nil {
+			live = fmt.Sprintf("v%d", *a.Version)
+		}
+		fmt.Fprintf(columns, "%s\t%s\t%s\n", a.Change, a.Slug, live)
+	}
+	if err := columns.Flush(); err != nil || !dryRun {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "Dry run: nothing was changed.")
+	return err
+}
+
+// Diff shows what publishing would change for callers.
+type Diff struct {
+	Path string `arg:"" name:"path-or-flow" help:"Flow file, directory of flow files, or the slug or ID of a flow, whose draft is compared."`
+	JSON bool   `help:"Print the response of the API as JSON."`
+}
+
+// RunRemote compares files, or the draft of a flow, with the live versions. Files are compared by
+// a forced dry run of an apply: it computes what the apply would, including the positions that
+// the server keeps for files without them, and does not mind edited drafts.
+func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	var diffs []client.Diff
+	var raw []byte
+	if !exists(c.Path) {
+		d, data, err := api.Diff(ctx, c.Path)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return fmt.Errorf("%s is neither a file nor a flow of the server; 'sluice flow list' lists the flows", c.Path)
+		}
+		if err != nil {
+			return err
+		}
+		diffs, raw = append(diffs, *d), data
+	} else {
+		files, err := readSources([]string{c.Path})
+		if err != nil {
+			return err
+		}
+		list, data, err := api.Apply(ctx, client.ApplyRequest{Documents: values(files), Publish: true, DryRun: true, Force: true})
+		if err != nil {
+			return refused(files, err)
+		}
+		for i := range list {
+			diffs = append(diffs, *list[i].Diff)
+		}
+		raw = data
+	}
+	if c.JSON {
+		return printRaw(s.Out, raw)
+	}
+	return printDiffs(s.Out, diffs)
+}
+
+// printDiffs prints the changes of each flow as sentences, in a form that can be the comment of a
+// pull request. Flows without changes are only counted, since a repository may have hundreds.
+func printDiffs(w io.Writer, list []client.Diff) error {
+	same := 0
+	var breaking []client.Diff
+	for i := range list {
+		d := &list[i]
+		if len(d.Changes) == 0 {
+			same++
+			continue
+		}
+		fmt.Fprintln(w, d.Slug)
+		for _, change := range d.Changes {
+			fmt.Fprintln(w, "  "+change)
+		}
+		if len(d.Breaking) > 0 {
+			breaking = append(breaking, *d)
+		}
+	}
+	if len(breaking) > 0 {
+		text := breakingText(breaking)
+		fmt.Fprintln(w, "B"+text[1:])
+	}
+	if same > 0 {
+		fmt.Fprintf(w, "%s without changes\n", flow.Count(same, "flow"))
+	}
+	return nil
+}
+
+// Publish makes the draft of a flow live, or an older version if version is not 0. Going back to
+// an older version can break callers of the newer one as well, so both are checked in the same
+// way.
+func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string, version int64, allowBreaking, asJSON bool) error {
+	body := map[string]any{"allow_breaking": allowBreaking}
+	if version > 0 {
+		body["version"] = version
+	}
+	raw, err := api.Call(ctx, "POST", "/v1/flow/"+url.PathEscape(flowID)+"/publish", body)
+	if r, ok := errors.AsType[*client.Rejection](err); ok && r.Problem.Code == flow.CodeBreakingChange {
+		return fmt.Errorf("%s\nNothing was published. --allow-breaking publishes it", breakingText(r.Diffs))
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printRaw(s.Out, raw)
+	}
+	var published struct {
+		Version int64 `json:"version"`
+	}
+	if err := json.Unmarshal(raw, &published); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "Version %d is live.\n", published.Version)
+	return err
+}

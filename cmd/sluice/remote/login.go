@@ -1,0 +1,188 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"sluice/cmd/sluice/client"
+	"sluice/flow"
+)
+
+// Login is a server and a key for it.
+type Login struct {
+	URL string `json:"url"`
+	Key string `json:"key"`
+}
+
+// Where a server is named, in order of precedence:
+//
+//	--server, --key           for one command
+//	SLUICE_URL, SLUICE_KEY    for a job or a shell
+//	sluice login              for a person, until "sluice logout"
+//
+// A key of a higher place may be combined with the address of a lower one, but a saved key
+// never leaves for another address: a mistyped --server must not get it.
+
+// ErrNoServer is returned by Connect if no server is named and there is no login.
+var ErrNoServer = errors.New("this command needs a server: give --server and --key, set SLUICE_URL and SLUICE_KEY, or use 'sluice login URL'")
+
+// Connect returns a client of the named server or, without a name, of the saved login. The
+// saved key is only sent to the server that it was saved for.
+func Connect(server, key string) (*client.Client, error) {
+	saved, err := SavedLogin()
+	if err != nil {
+		return nil, err
+	}
+	if server == "" {
+		server = saved.URL
+	}
+	if server == "" {
+		return nil, ErrNoServer
+	}
+	base, err := baseURL(server)
+	if err != nil {
+		return nil, err
+	}
+	if key == "" && base == saved.URL {
+		key = saved.Key
+	}
+	if key == "" {
+		return nil, UsageError(fmt.Sprintf("there is no key for %s; give --key, set SLUICE_KEY or use 'sluice login %s'", base, base))
+	}
+	return &client.Client{Base: base, Token: strings.TrimSpace(key), Remote: true}, nil
+}
+
+// baseURL returns scheme and host of a server. Plain HTTP is accepted only on this machine:
+// elsewhere anyone on the way could read the key.
+func baseURL(text string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", UsageError(fmt.Sprintf("%q is not the address of a server; write it like https://sluice.example.com", text))
+	}
+	ip, _ := netip.ParseAddr(u.Hostname())
+	if u.Scheme == "http" && u.Hostname() != "localhost" && !ip.IsLoopback() {
+		return "", UsageError(fmt.Sprintf("%s would send the key unencrypted; use https://%s", text, u.Host))
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// loginFile returns where the login is saved: in the directory for settings of the user.
+func loginFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "sluice", "login.json"), nil
+}
+
+// SavedLogin returns what "sluice login" saved, or the zero value.
+func SavedLogin() (Login, error) {
+	path, err := loginFile()
+	if err != nil {
+		return Login{}, nil // a service without a home directory has no login
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Login{}, nil
+	}
+	var l Login
+	if err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	if err != nil {
+		return Login{}, fmt.Errorf("read the saved login: %w; 'sluice logout' removes it", err)
+	}
+	return l, nil
+}
+
+// LoginCmd checks a key and saves it for later commands.
+type LoginCmd struct {
+	URL string `arg:"" help:"Address of the server, such as https://sluice.example.com."`
+}
+
+// Login asks for the key unless one is given, and saves it if the server accepts it. The
+// request that checks it also proves that the address is that of a server of Sluice. The key is read from standard input and not from an argument, which other users of
+// the machine could see in the list of processes.
+func (c LoginCmd) Login(ctx context.Context, key string, s *Streams) error {
+	base, err := baseURL(c.URL)
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		if key, err = readKey(s); err != nil {
+			return err
+		}
+	}
+	l := Login{base, strings.TrimSpace(key)}
+	_, err = (&client.Client{Base: l.URL, Token: l.Key, Remote: true}).Call(ctx, "GET", "/v1/flow?limit=1", nil)
+	if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeScopeMissing}) { // the key is valid, but may not list flows
+		return err
+	}
+	if err := saveLogin(l); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "Logged in to %s.\n", base)
+	return err
+}
+
+// readKey reads a key from standard input. A terminal does not show what is typed.
+func readKey(s *Streams) (string, error) {
+	if f, ok := s.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(s.Err, "Key: ")
+		text, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(s.Err)
+		return string(text), err
+	}
+	text := ""
+	if s.In != nil {
+		text, _ = bufio.NewReader(s.In).ReadString('\n')
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", UsageError("write the key to standard input, or set SLUICE_KEY")
+	}
+	return text, nil
+}
+
+// saveLogin writes the login so that only the user can read it. The file is created with its final
+// mode before it gets its name, so that there is no moment in which others can open it.
+func saveLogin(l Login) error {
+	path, err := loginFile()
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return replaceFile(path, data, 0o600)
+}
+
+// Logout removes the saved login.
+type Logout struct{}
+
+// Logout removes the file. The key stays valid until it is revoked.
+func (Logout) Logout(s *Streams) error {
+	path, err := loginFile()
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err = fmt.Fprintln(s.Out, "Logged out.")
+	return err
+}

@@ -1,0 +1,244 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"sluice/cmd/sluice/client"
+	"sluice/flow"
+)
+
+// Runs groups the commands for runs.
+type Runs struct {
+	List   RunList   `cmd:"" help:"List the runs of a flow, newest first."`
+	Show   RunShow   `cmd:"" help:"Show a run and its steps."`
+	Watch  RunWatch  `cmd:"" help:"Wait until a run has ended and print its outputs."`
+	Cancel RunCancel `cmd:"" help:"Cancel a run."`
+	Rerun  RunRerun  `cmd:"" help:"Run again what did not succeed, or from a node on, and print the ID of the new run."`
+}
+
+// runRef names a run. The API finds a run only together with its flow.
+type runRef struct {
+	Flow string `arg:"" help:"Slug or ID of the flow."`
+	ID   string `arg:"" name:"run" help:"ID of the run."`
+}
+
+// path returns the URL path of the run.
+func (r runRef) path() string {
+	return "/v1/flow/" + url.PathEscape(r.Flow) + "/run/" + url.PathEscape(r.ID)
+}
+
+// notFound rewords the error for a run that does not exist.
+func (r runRef) notFound(err error) error {
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return fmt.Errorf("the flow %s has no run %s; 'sluice run list %s' lists its runs", r.Flow, r.ID, r.Flow)
+	}
+	return err
+}
+
+// RunList lists runs of a flow.
+type RunList struct {
+	Flow   string `arg:"" help:"Slug or ID of the flow."`
+	Status string `help:"Only runs in this state, such as failed." placeholder:"STATUS"`
+	Limit  int    `default:"20" help:"Maximum number of runs, up to 100." placeholder:"N"`
+	JSON   bool   `help:"Print the response of the API as JSON."`
+}
+
+// listed are the fields of a run that are shown.
+type listed struct {
+	ID        string     `json:"run_id"`
+	Status    string     `json:"status"`
+	Version   *int64     `json:"version"`
+	CreatedAt time.Time  `json:"created_at"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Trigger   string     `json:"trigger"`
+	Cost      struct {
+		USD string `json:"usd"`
+	} `json:"cost"`
+}
+
+// version returns the version as it is written elsewhere.
+func (r *listed) version() string {
+	if r.Version == nil {
+		return "draft"
+	}
+	return fmt.Sprintf("v%d", *r.Version)
+}
+
+// duration returns how long the run took, or "" before its end.
+func (r *listed) duration() string {
+	if r.StartedAt == nil || r.EndedAt == nil {
+		return ""
+	}
+	return r.EndedAt.Sub(*r.StartedAt).Round(time.Millisecond).String()
+}
+
+// RunRemote prints one page of runs.
+func (c RunList) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
+	if c.Status != "" {
+		query.Set("status", c.Status)
+	}
+	raw, err := api.Call(ctx, "GET", "/v1/flow/"+url.PathEscape(c.Flow)+"/runs?"+query.Encode(), nil)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return fmt.Errorf("the server has no flow %s; 'sluice flow list' lists the flows", c.Flow)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printRaw(s.Out, raw)
+	}
+	var page struct {
+		Runs []listed `json:"runs"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return err
+	}
+	columns := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(columns, "RUN\tSTATUS\tVERSION\tCREATED\tTIME\tSTARTED BY")
+	for i := range page.Runs {
+		r := &page.Runs[i]
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.version(), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), r.duration(), r.Trigger)
+	}
+	return columns.Flush()
+}
+
+// RunShow shows a run.
+type RunShow struct {
+	runRef
+	JSON bool `help:"Print the run object as JSON."`
+}
+
+// RunRemote prints the state of the run, its steps, and the outputs known so far.
+func (c RunShow) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	run, err := api.Get(ctx, c.path())
+	if err != nil {
+		return c.notFound(err)
+	}
+	if c.JSON {
+		return printRaw(s.Out, run.Raw)
+	}
+	var r listed
+	if err := json.Unmarshal(run.Raw, &r); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Out, "%s: %s, %s, started by %s, %s USD\n", r.ID, r.Status, r.version(), r.Trigger, r.Cost.USD)
+	if err := printSteps(ctx, api, c.path(), s); err != nil {
+		return err
+	}
+	if err := PrintRun(run, flow.Text, false, s); !errors.Is(err, ErrReported) {
+		return err
+	}
+	return nil // that the run failed is no failure of this command
+}
+
+// printSteps prints a line for each step. The steps of an erased run are gone.
+func printSteps(ctx context.Context, api *client.Client, path string, s *Streams) error {
+	raw, err := api.Call(ctx, "GET", path+"/steps", nil)
+	if errors.Is(err, &flow.Error{Code: flow.CodeRunExpired}) || errors.Is(err, &flow.Error{Code: flow.CodeResultNotSaved}) {
+		_, err = fmt.Fprintln(s.Out, "The content of this run was erased.")
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Steps []struct {
+			Path  string      `json:"path"`
+			Kind  string      `json:"kind"`
+			State string      `json:"state"`
+			Error *flow.Error `json:"error"`
+		} `json:"steps"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	columns := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	for _, step := range list.Steps {
+		problem := ""
+		if step.Error != nil {
+			problem = step.Error.Message
+		}
+		fmt.Fprintf(columns, "  %s\t%s\t%s\t%s\n", step.Path, step.Kind, step.State, problem)
+	}
+	return columns.Flush()
+}
+
+// RunWatch waits for the end of a run.
+type RunWatch struct {
+	runRef
+	JSON bool `help:"Print the run object as JSON."`
+}
+
+// RunRemote prints what "flow run" would have printed.
+func (c RunWatch) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	run, err := api.Get(ctx, c.path())
+	if err != nil {
+		return c.notFound(err)
+	}
+	if !flow.RunState(run.Status).Ended() {
+		if err := Follow(ctx, api, run, s); err != nil {
+			return err
+		}
+	}
+	if run, err = api.Get(ctx, c.path()); err != nil {
+		return err
+	}
+	return PrintRun(run, flow.Text, c.JSON, s)
+}
+
+// RunCancel cancels a run.
+type RunCancel struct{ runRef }
+
+// RunRemote asks the server to cancel the run. A run that has ended stays as it is.
+func (c RunCancel) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	raw, err := api.Call(ctx, "POST", c.path()+"/cancel", nil)
+	if err != nil {
+		return c.notFound(err)
+	}
+	var r listed
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return err
+	}
+	switch {
+	case r.Status == string(flow.RunCanceled):
+		_, err = fmt.Fprintln(s.Out, "Canceled.")
+	case flow.RunState(r.Status).Ended():
+		_, err = fmt.Fprintf(s.Out, "Nothing to cancel: the run has %s.\n", r.Status)
+	default:
+		_, err = fmt.Fprintln(s.Out, "Canceling.")
+	}
+	return err
+}
+
+// RunRerun starts a run with the inputs of another.
+type RunRerun struct {
+	runRef
+	From string `help:"Run this node and what depends on it again, even if it succeeded." placeholder:"NODE"`
+}
+
+// RunRemote prints the ID of the new run without waiting for its end.
+func (c RunRerun) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	body := map[string]any{}
+	if c.From != "" {
+		body["from"] = c.From
+	}
+	raw, err := api.Call(ctx, "POST", c.path()+"/rerun", body)
+	if err != nil {
+		return c.notFound(err)
+	}
+	var r listed
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.Out, r.ID)
+	return err
+}

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestRemoteRuns lists, shows, watches, cancels and reruns runs, and resends a delivery, from
+// another directory than that of the server.
+func TestRemoteRuns(t *testing.T) {
+	t.Parallel()
+	commandsAlone(t)
+	up, hook := newSlowUpstream(t), newReceiver(t, nil)
+	s := newServer(t)
+	r := remoteTo(t, s, "run,read,manage")
+	s.publish(greeting())
+	slow := s.publish(calling(up.URL, object{"timeout_s": 3600}))
+	c := s.client(s.key())
+	done := c.succeed("greet", object{"name": "Ada", "run_options": object{"webhook": object{"url": hook.URL + "/done"}}})
+
+	if out := r.must("run", "list", "greet", "--status", "succeeded"); !strings.Contains(out, done.ID+"  succeeded  v1") {
+		t.Errorf("run list printed\n%s", out)
+	}
+	var list struct{ Runs []run }
+	if err := json.Unmarshal([]byte(r.must("run", "list", "greet", "--json")), &list); err != nil || len(list.Runs) != 1 {
+		t.Errorf("run list --json: %v, %d runs", err, len(list.Runs))
+	}
+	if out := r.must("run", "show", "greet", done.ID); !strings.Contains(out, "succeeded, v1, started by api") || !strings.Contains(out, "template") || !strings.Contains(out, "text: Hello Ada!") {
+		t.Errorf("run show printed\n%s", out)
+	}
+	again := strings.TrimSpace(r.must("run", "rerun", "greet", done.ID))
+	if out := r.must("run", "watch", "greet", again); out != "text: Hello Ada!\n" {
+		t.Errorf("run watch printed %q", out)
+	}
+	if got := r.run("run", "show", "greet", "run_unknown"); got.code != 1 || !strings.Contains(got.errs, "sluice run list greet") {
+		t.Errorf("exit code %d: %s", got.code, got.errs)
+	}
+
+	hanging := c.start(slow, object{"n": "1"})
+	waitUntil(t, "the step hangs", func() bool { return up.calls.Load() == 1 })
+	r.must("run", "cancel", slow, hanging.ID)
+	if got := r.run("run", "watch", slow, hanging.ID); got.code != 1 || !strings.Contains(got.errs, "canceled") {
+		t.Errorf("watching a canceled run: exit code %d: %s", got.code, got.errs)
+	}
+	if out := r.must("run", "cancel", slow, hanging.ID); out != "Canceled.\n" {
+		t.Errorf("canceling again printed %q", out)
+	}
+
+	hook.await(t, "/done", 1)
+	out := r.must("delivery", "list", "greet")
+	if !strings.Contains(out, hook.URL+"/done") {
+		t.Fatalf("delivery list printed\n%s", out)
+	}
+	id := strings.Fields(strings.Split(out, "\n")[1])[0]
+	waitUntil(t, "the delivery has ended", func() bool { return strings.Contains(r.must("delivery", "list", "greet"), "delivered") })
+	r.must("delivery", "resend", id)
+	hook.await(t, "/done", 2)
+}
