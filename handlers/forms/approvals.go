@@ -247,7 +247,7 @@ func (a *approvalCall) edited() (map[string]any, *flow.Error) {
 		}
 		value, err := parseValue(flow.TypeOf(v.Value), typed[0])
 		if err != nil {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "%s: %s", formsview.NameWords(v.Name), err)
+			return nil, flow.Errorf(flow.CodeInputInvalid, "%s: %s.", formsview.NameWords(v.Name), err)
 		}
 		values[v.Name] = value
 	}
@@ -262,7 +262,7 @@ func parseValue(kind, text string) (any, error) {
 	case "number":
 		n := strings.TrimSpace(text)
 		if _, err := strconv.ParseFloat(n, 64); err != nil {
-			return nil, errors.New("type a number, such as 3 or 0.5.")
+			return nil, errors.New("type a number, such as 3 or 0.5")
 		}
 		return json.Number(n), nil
 	case "boolean":
@@ -270,7 +270,7 @@ func parseValue(kind, text string) (any, error) {
 	}
 	value, err := flow.DecodeJSON([]byte(text))
 	if err != nil {
-		return nil, errors.New("this is not valid JSON.")
+		return nil, errors.New("this is not valid JSON")
 	}
 	return value, nil
 }
