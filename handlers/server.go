@@ -36,14 +36,16 @@ type Runner interface {
 // Config configures the server. Store, Links, Runner, Kinds, Library, Models and
 // Providers are required.
 type Config struct {
-	Store     *db.Store
-	Links     *filelinks.Signer // signs download links, which need no key
-	Runner    Runner
-	Kinds     *flow.Registry
-	Library   *library.Library
-	Models    web.Models
-	Providers console.Providers
-	Starters  []console.Starter
+	Store  *db.Store
+	Links  *filelinks.Signer // signs download links, which need no key
+	Runner Runner
+	Kinds  *flow.Registry
+	// DescribeKinds is for the API.
+	DescribeKinds func() any
+	Library       *library.Library
+	Models        web.Models
+	Providers     console.Providers
+	Starters      []console.Starter
 
 	PublicURL string // scheme and host that clients reach; never taken from the Host header
 	Version   string // of Sluice; "" hides it
@@ -99,7 +101,7 @@ func New(cfg Config) *Server {
 	})
 	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome})
 	apiConfig := api.Config{
-		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, DescribeKinds: cfg.DescribeKinds, Library: cfg.Library, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Log: cfg.Log, Now: cfg.Now,
 	}
 	if cfg.Exposed {

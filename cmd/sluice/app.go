@@ -23,6 +23,7 @@ import (
 	"sluice/handlers/web/conns"
 	"sluice/jobs"
 	"sluice/nodes"
+	"sluice/nodes/reference"
 	"sluice/outbound"
 	"sluice/providers/builtin"
 	"sluice/providers/hosted"
@@ -206,7 +207,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	a.exposed = exposed(bound)
 	a.web = handlers.New(handlers.Config{
-		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library,
+		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library, DescribeKinds: func() any { return reference.Describe(kinds) },
 		Models: newPageModels(a.models, a.servers, a.store, directory), Providers: &pageProviders{a.models, a.store}, Starters: first, Prices: book,
 		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,

@@ -97,6 +97,15 @@ var (
 		params: []string{"status", "created_after", "created_before", "limit", "cursor"}, problems: []flow.Code{flow.CodeInputInvalid},
 		answers: []answer{{status: 200, text: "One page of runs.", json: reflect.TypeFor[runList]()}}}
 
+	docListAllRuns = operation{id: "listAllRuns", tag: "Runs", summary: "List the runs of all flows, newest first",
+		text:   "Of the flows that the key may call. A key without the scope read only gets the runs that it started.",
+		params: []string{"status", "created_after", "created_before", "limit", "cursor"}, problems: []flow.Code{flow.CodeInputInvalid},
+		answers: []answer{{status: 200, text: "One page of runs.", json: reflect.TypeFor[runList]()}}}
+
+	docListKinds = operation{id: "listKinds", tag: "Flows", summary: "List the kinds of nodes",
+		text:    "What `sluice kinds --json` prints: fields, ports and examples.",
+		answers: []answer{{status: 200, text: "The kinds in the order of the palette.", schema: "Kinds"}}}
+
 	docShowRun = operation{id: "showRun", tag: "Runs", summary: "Show a run, or wait for its end",
 		params: []string{"wait", "If-None-Match"}, problems: []flow.Code{flow.CodeInputInvalid},
 		answers: []answer{

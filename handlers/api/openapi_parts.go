@@ -108,6 +108,10 @@ func bodySchemas() schema {
 			},
 			"examples": []any{schema{"from": "write"}},
 		},
+		"Kinds": schema{
+			"type": "object", "required": []string{"kinds"}, "additionalProperties": false,
+			"properties": schema{"kinds": schema{"type": "array", "items": schema{"type": "object", "required": []string{"kind", "title", "fields", "inputs", "outputs"}, "additionalProperties": true}}},
+		},
 		"Decision": schema{
 			"type": "object", "additionalProperties": false, "required": []string{"decision"},
 			"properties": schema{

@@ -91,6 +91,8 @@ func (s *Server) table() []route {
 		{"POST", "/v1/flow", accessEdit, s.createFlow, docCreateFlow},
 		{"POST", "/v1/flow/validate", accessDocument, s.validateFlow, docValidateFlow},
 		{"POST", "/v1/apply", accessEdit, s.apply, docApply},
+		{"GET", "/v1/runs", accessSee, s.listAllRuns, docListAllRuns},
+		{"GET", "/v1/kinds", accessKey, s.listKinds, docListKinds},
 		{"PUT", "/v1/flow/:flow_id", accessEdit, s.replaceDraft, docReplaceDraft},
 		{"GET", "/v1/flow/:flow_id/document", accessDocument, s.showDocument, docShowDocument},
 		{"GET", "/v1/flow/:flow_id/diff", accessDraft, s.showDiff, docShowDiff},

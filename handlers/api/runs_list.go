@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 
 	"sluice/flow"
 )
@@ -31,6 +33,45 @@ func (s *Server) listRuns(c *Call) error {
 	}
 	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
 	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
+}
+
+// listAllRuns is GET /v1/runs: the runs of all flows that the key may call, newest first.
+func (s *Server) listAllRuns(c *Call) error {
+	filter, err := c.readRunFilter()
+	if err != nil {
+		return err
+	}
+	limit := filter.Limit
+	filter.Limit++ // one more, to detect a next page
+	runs, err := s.runsOf(c, filter)
+	if err != nil {
+		return err
+	}
+	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
+	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
+}
+
+// runsOf lists the runs of a filter in all flows of the key. IDs are in the order of
+// creation, so the newest of several flows are the newest of each, merged.
+func (s *Server) runsOf(c *Call, filter flow.RunFilter) (runs []flow.Run, err error) {
+	if len(c.Key.Flows) == 0 {
+		return s.Store.ListRuns(c.Request().Context(), filter)
+	}
+	for _, filter.FlowID = range c.Key.Flows {
+		list, err := s.Store.ListRuns(c.Request().Context(), filter)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, list...)
+		slices.SortFunc(runs, func(a, b flow.Run) int { return cmp.Compare(b.ID, a.ID) })
+		runs = runs[:min(filter.Limit, len(runs))]
+	}
+	return runs, nil
+}
+
+// listKinds is GET /v1/kinds: the kinds of nodes that documents can have.
+func (s *Server) listKinds(c *Call) error {
+	return c.WriteJSON(http.StatusOK, map[string]any{"kinds": s.DescribeKinds()})
 }
 
 // readRunFilter returns the filter in the query.

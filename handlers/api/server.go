@@ -77,6 +77,8 @@ type Config struct {
 	Runner    Runner
 	Kinds     *flow.Registry
 	Library   *library.Library // changes flows
+	// DescribeKinds returns the declarations of the kinds of nodes, as JSON can hold them.
+	DescribeKinds func() any
 	PublicURL string           // scheme and host in responses; never taken from the Host header
 	Version   string           // of Sluice, shown in the OpenAPI document
 	// LocalToken authenticates the command line on the same machine. It acts as a
@@ -149,6 +151,9 @@ func New(cfg Config) *Server {
 // withDefaults returns the configuration with defaults in place of zero values.
 func (c Config) withDefaults() Config {
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	if c.DescribeKinds == nil {
+		c.DescribeKinds = func() any { return []any{} }
+	}
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = 4096
 	}

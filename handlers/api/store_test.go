@@ -241,7 +241,7 @@ func (m *memory) ListRuns(_ context.Context, f flow.RunFilter) ([]flow.Run, erro
 	var list []flow.Run
 	for _, r := range m.runs {
 		switch {
-		case r.WorkspaceID != f.WorkspaceID, r.FlowID != f.FlowID, f.KeyID != "" && r.KeyID != f.KeyID:
+		case r.WorkspaceID != f.WorkspaceID, f.FlowID != "" && r.FlowID != f.FlowID, f.KeyID != "" && r.KeyID != f.KeyID:
 		case len(f.States) > 0 && !slices.Contains(f.States, r.State), f.BeforeID != "" && r.ID >= f.BeforeID:
 		case !f.CreatedAfter.IsZero() && !r.CreatedAt.After(f.CreatedAfter):
 		case !f.CreatedBefore.IsZero() && !r.CreatedAt.Before(f.CreatedBefore):
