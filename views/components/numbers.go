@@ -21,13 +21,13 @@ func Count(n int) string {
 	return sign + digits
 }
 
-// rounded writes a number with as many decimals as a person compares: 0.52, 12.35,
+// Rounded writes a number with as many decimals as a person compares: 0.52, 12.35,
 // 0.0012. Other values, and numbers that are too large or small for that, are
 // written as they are.
-func rounded(v any) string {
+func Rounded(v any) string {
 	text := displayed(v)
 	f, ok := number(v)
-	if !ok || !isNumber(v) || !strings.Contains(text, ".") || math.Abs(f) >= 1e12 || f != 0 && math.Abs(f) < 1e-6 {
+	if !ok || !strings.Contains(text, ".") || math.Abs(f) >= 1e12 || f != 0 && math.Abs(f) < 1e-6 {
 		return text
 	}
 	decimals := 2
