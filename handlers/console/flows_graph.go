@@ -17,12 +17,12 @@ func thumbnail(d *flow.Document, kinds *flow.Registry) components.Graph {
 		if n.Position != nil {
 			at = *n.Position
 		}
-		group := "canvas"
+		group, icon := "canvas", ""
 		if k := kinds.Find(n.Kind); k != nil {
-			group = components.GroupWord(k.Group)
+			group, icon = components.GroupWord(k.Group), k.Icon
 		}
 		index[n.ID] = i
-		g.Nodes = append(g.Nodes, components.GraphNode{X: at.X, Y: at.Y, Group: group})
+		g.Nodes = append(g.Nodes, components.GraphNode{X: at.X, Y: at.Y, Group: group, Icon: icon})
 	}
 	for _, e := range d.Edges {
 		a, _, _ := strings.Cut(e.From, ".")

@@ -77,6 +77,8 @@ func TestBuilder_problemsFollowEdits(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	// The word on the button is drawn by its style: it is centered if the button has equal air on both sides.
+	p.Want(`(() => { const s = getComputedStyle(document.querySelector("#publish-button .btn")); return [s.justifyContent, s.columnGap, s.fontSize, s.paddingLeft === s.paddingRight]; })()`, `["center","0px","0px",true]`)
 	webtest.Value[bool](p, `(canvas.commit("Disconnect", [{ op: "disconnect", edge: { from: "team.label", to: "reply.team" } }]), true)`)
 	p.Until(`document.getElementById("problem-count").textContent === "1" && document.querySelector("#node-reply [data-trouble]")`)
 	p.Click("#node-reply [data-trouble]")
@@ -130,7 +132,31 @@ func TestBuilder_onAPhone(t *testing.T) {
 	}
 	p.Click(`[data-command="show-canvas"]`)
 	p.Until(`document.getElementById("outline").offsetParent === null`)
+	p.Want(`(() => { const r = document.querySelector(".add-node").getBoundingClientRect(); return r.width >= 32 && r.height >= 32 && r.left >= 0 && r.right <= 375 && r.bottom <= innerHeight; })()`, `true`)
 	p.Click(".add-node")
 	p.Until(`document.getElementById("chooser")?.open`)
 	p.Press("Escape")
+	// Settings open without a focused field, whose keyboard would cover them.
+	webtest.Value[bool](p, `(canvas.selection.set(["reply"]), canvas.keys.focus("reply"), true)`)
+	webtest.Value[bool](p, `(canvas.dispatchEvent(new CustomEvent("canvas:open", { detail: { node: "reply" } })), true)`)
+	p.Until(`document.querySelector('#inspector [data-node="reply"], [data-node="reply"].ins') && document.querySelector(".builder").hasAttribute("data-sheet")`)
+	p.Want(`!document.activeElement.matches("input, textarea, select")`, `true`)
+}
+
+// On a laptop, nothing in the header lies under something else, however long the
+// name of the flow and that of the person who changed it.
+func TestBuilder_headerOnALaptop(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1280, 800).Builder("/flows/" + id)
+	webtest.Value[bool](p, `(() => {
+		document.getElementById("flow-name").value = "Route a support ticket to the team that can answer it";
+		document.getElementById("save-state").textContent = "Changed by Augusta Ada King, Countess of Lovelace";
+		return true;
+	})()`)
+	p.Want(`(() => {
+		const boxes = [...document.querySelectorAll(".builder-top > :not(.unseen)")].filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect());
+		return boxes.length > 4 && boxes.every((b, i) => b.width > 0 && b.right <= 1280 && (!i || b.left >= boxes[i - 1].right));
+	})()`, `true`)
 }

@@ -68,10 +68,9 @@ func previewOf(v any) *preview {
 		return p
 	}
 	text, isText := v.(string)
-	switch {
-	case flow.TypeOf(v) == "number":
-		text = components.Rounded(v)
-	case !isText:
+	if _, isNumber := flow.Float(v); isNumber {
+		text = components.Rounded(v) // as in the result pane, which also holds the exact value
+	} else if !isText {
 		text = string(flow.EncodeJSON(v))
 	}
 	if runes := []rune(text[:min(len(text), 4*previewRunes)]); len(runes) > previewRunes {

@@ -5,12 +5,6 @@ import (
 	"sluice/views/components"
 )
 
-// groupClasses are the CSS classes of the groups of node kinds.
-var groupClasses = map[string]string{
-	"API": "api", "AI models": "model", "Built in": "builtin", "Built in, offline": "builtin", "Text and data": "text",
-	"Sources": "source", "Flow control": "control", "Code": "code", "Canvas": "canvas",
-}
-
 // drawing builds the picture of a flow.
 type drawing struct {
 	kinds  *flow.Registry
@@ -32,7 +26,7 @@ func (d *drawing) Node(n *flow.Node, mark string) *components.PictureNode {
 		v.Name = n.ID
 	}
 	if k := d.kinds.Find(n.Kind); k != nil {
-		v.Kind, v.Group = k.Title, groupClasses[k.Group]
+		v.Kind, v.Group, v.Icon = k.Title, components.GroupWord(k.Group), k.Icon
 	}
 	if n.Position != nil {
 		v.X, v.Y = n.Position.X, n.Position.Y

@@ -17,6 +17,7 @@ type Graph struct {
 type GraphNode struct {
 	X, Y  float64
 	Group string
+	Icon  string // of the node's kind; empty shows a plain square
 }
 
 // A node on the canvas is some 212 by 96 units; the picture takes that size for

@@ -27,7 +27,7 @@ func Count(n int) string {
 func Rounded(v any) string {
 	text := displayed(v)
 	f, ok := number(v)
-	if !ok || !isNumber(v) || !strings.Contains(text, ".") || math.Abs(f) >= 1e12 || f != 0 && math.Abs(f) < 1e-6 {
+	if !ok || !strings.Contains(text, ".") || math.Abs(f) >= 1e12 || f != 0 && math.Abs(f) < 1e-6 {
 		return text
 	}
 	decimals := 2

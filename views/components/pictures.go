@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/a-h/templ"
 )
@@ -23,6 +24,7 @@ type PictureNode struct {
 	X, Y         float64
 	Name, Kind   string
 	Group        string
+	Icon         string // of the node's kind; empty shows a plain square
 	Mark, Detail string // Detail is said below the name
 	Href         templ.SafeURL
 	Current      bool
@@ -43,7 +45,8 @@ const (
 	pictureHeight = 68
 	picturePad    = 28
 	pictureScale  = 0.65
-	pictureName   = 12 // letters that fit
+	pictureName   = 12 // letters that fit, at 20 units of text
+	pictureDetail = 16 // letters that fit, at 17 units
 )
 
 func (p Picture) bounds() (left, top, right, bottom float64) {
@@ -83,13 +86,15 @@ func (n PictureNode) at() string {
 	return fmt.Sprintf("translate(%s %s)", Coordinate(n.X), Coordinate(n.Y))
 }
 
-// shown is as much of the name as fits; the whole is its title.
-func (n PictureNode) shown() string {
-	letters := []rune(n.Name)
-	if len(letters) <= pictureName {
-		return n.Name
+// shorten cuts a text after so many letters, with an ellipsis as the last of
+// them. SVG text neither wraps nor ends with one, and the whole text is in the
+// title of the node.
+func shorten(text string, most int) string {
+	letters := []rune(text)
+	if len(letters) <= most {
+		return text
 	}
-	return string(letters[:pictureName-1]) + "…"
+	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
 }
 
 // below is what is written under the name.

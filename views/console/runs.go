@@ -150,7 +150,10 @@ func (p RunsPage) looked() string {
 	if p.More {
 		return fmt.Sprintf("Looked at %s of the matching runs, as far as %s.", components.Count(p.Looked), moment(p.Reached))
 	}
-	return fmt.Sprintf("%s of %s match.", components.Count(len(p.Rows)), components.Quantity(p.Looked, "run"))
+	if p.Looked == 1 {
+		return fmt.Sprintf("%d of 1 run matches.", len(p.Rows))
+	}
+	return fmt.Sprintf("%s of %s runs match.", components.Count(len(p.Rows)), components.Count(p.Looked))
 }
 
 // invalid marks a control whose value was refused, and says why.

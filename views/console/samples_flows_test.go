@@ -85,7 +85,7 @@ func sampleFlows() []FlowCard {
 		Nodes: []components.GraphNode{{X: 0, Y: 0, Group: "api"}, {X: 0, Y: 300, Group: "api"}, {X: 280, Y: -20, Group: "builtin"}, {X: 560, Y: 120, Group: "control"}, {X: 280, Y: 240, Group: "model"}, {X: 840, Y: 340, Group: "api"}, {X: 840, Y: 40, Group: "api"}},
 		Edges: [][2]int{{0, 2}, {0, 4}, {1, 4}, {2, 3}, {4, 5}, {3, 6}},
 	}
-	line := components.Graph{Nodes: []components.GraphNode{{X: 0, Y: 0, Group: "api"}, {X: 280, Y: 0, Group: "builtin"}, {X: 560, Y: 0, Group: "api"}}, Edges: [][2]int{{0, 1}, {1, 2}}}
+	line := components.Graph{Nodes: []components.GraphNode{{X: 0, Y: 0, Group: "api", Icon: "log-in"}, {X: 280, Y: 0, Group: "builtin"}, {X: 560, Y: 0, Group: "api", Icon: "log-out"}}, Edges: [][2]int{{0, 1}, {1, 2}}}
 	answer := components.Graph{
 		Nodes: []components.GraphNode{{X: 0, Y: 0, Group: "api"}, {X: 0, Y: 200, Group: "api"}, {X: 280, Y: 0, Group: "source"}, {X: 560, Y: 100, Group: "builtin"}, {X: 840, Y: 100, Group: "model"}, {X: 1120, Y: 20, Group: "api"}, {X: 1120, Y: 200, Group: "api"}},
 		Edges: [][2]int{{0, 2}, {2, 3}, {1, 3}, {3, 4}, {4, 5}, {3, 6}},

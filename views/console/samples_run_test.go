@@ -26,8 +26,8 @@ func samplePicture() components.Picture {
 		return templ.SafeURL(StepPath("run_1", step)), StepAttrs("run_1", step)
 	}
 	p := components.Picture{Label: "The flow with what each node did", Edges: []components.PictureEdge{{From: 0, To: 1, Mark: "carried"}, {From: 1, To: 2, Mark: "idle"}}, Nodes: []components.PictureNode{
-		{Name: "Ticket", Kind: "Input", Group: "api", Mark: "succeeded", Detail: "0 ms"},
-		{X: 280, Name: "Write a reply to everybody", Kind: "Chat", Group: "model", Mark: "failed", Detail: "after 3 tries", Current: true},
+		{Name: "Ticket", Kind: "Input", Group: "api", Icon: "log-in", Mark: "succeeded", Detail: "0 ms"},
+		{X: 280, Name: "Write a reply to everybody", Kind: "Chat", Group: "model", Icon: "message-square", Mark: "failed", Detail: "after 3 tries", Current: true},
 		{X: 560, Name: "Reply", Kind: "Output", Group: "api", Mark: "skipped"},
 	}}
 	p.Nodes[0].Href, p.Nodes[0].Attrs = link("ticket")
