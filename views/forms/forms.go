@@ -49,6 +49,12 @@ type FormField struct {
 
 func (f FormPage) button() string { return cmp.Or(f.Button, "Run") }
 
+// withSheet adds a style sheet that few pages have.
+func (p PublicPage) withSheet(sheet string) PublicPage {
+	p.Page = p.WithSheet(sheet)
+	return p
+}
+
 // path is where the form is sent.
 func (p PublicPage) path() templ.SafeURL { return templ.SafeURL(p.Path) }
 
