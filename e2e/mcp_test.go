@@ -142,7 +142,7 @@ func TestMCP(t *testing.T) {
 	for _, tool := range listed.Answer.Tools {
 		names = append(names, tool.Name)
 	}
-	if !slices.Contains(names, "call") || !slices.Contains(names, "greet") || !slices.Contains(names, "route_a_support_ticket") {
+	if !slices.Contains(names, "call") || !slices.Contains(names, "greet") || !slices.Contains(names, "summarize_a_text") {
 		t.Errorf("tools: %s", listed.Raw)
 	}
 

@@ -432,8 +432,8 @@ func (k *contract) erasures() {
 // unprovoked are the responses that a client cannot provoke, with the reasons.
 var unprovoked = map[string]string{
 	"500": "an internal error", "503": "a full disk, an overload or a shutdown",
-	"GET /v1/webhook-secret 403": "any scope will do, and every key has one",
-	"402":                        "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of handlers/api hold these answers against the document",
+	"GET /v1/webhook-secret 403": "any scope will do, and every key has one", "GET /v1/kinds 403": "likewise",
+	"402": "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of handlers/api hold these answers against the document",
 }
 
 // missing returns the described responses that were never seen.

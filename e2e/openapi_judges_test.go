@@ -60,6 +60,7 @@ func TestOpenAPILint(t *testing.T) {
 	s := newServer(t)
 	s.publish(everyInput())
 	s.publish(greeting())
+	s.publishStarter()
 	c := s.client(s.key())
 	args := []string{filepath.Join(modules, "@redocly", "cli", "bin", "cli.js"), "lint", "--format", "json", "--max-problems", "100", "--config", must1(filepath.Abs(filepath.Join("testdata", "openapi", "redocly.yaml")))}
 	write := func(name, path string) {

@@ -110,7 +110,16 @@ func bodySchemas() schema {
 		},
 		"Kinds": schema{
 			"type": "object", "required": []string{"kinds"}, "additionalProperties": false,
-			"properties": schema{"kinds": schema{"type": "array", "items": schema{"type": "object", "required": []string{"kind", "title", "fields", "inputs", "outputs"}, "additionalProperties": true}}},
+			"properties": schema{"kinds": schema{"type": "array", "items": ref("Kind")}},
+		},
+		"Kind": schema{
+			"type": "object", "required": []string{"kind", "title", "fields", "inputs", "outputs"}, "additionalProperties": true,
+			"properties": schema{
+				"kind": schema{"type": "string"}, "title": schema{"type": "string"},
+				"fields":  schema{"type": []string{"array", "null"}, "items": schema{"type": "object", "additionalProperties": true}},
+				"inputs":  schema{"type": []string{"array", "null"}, "items": schema{"type": "object", "additionalProperties": true}},
+				"outputs": schema{"type": []string{"array", "null"}, "items": schema{"type": "object", "additionalProperties": true}},
+			},
 		},
 		"Decision": schema{
 			"type": "object", "additionalProperties": false, "required": []string{"decision"},
