@@ -78,7 +78,7 @@ func checkRouted(t *testing.T, body []byte) {
 	if reply, _ := r.Outputs["reply"].(string); !strings.HasPrefix(reply, "Hello there,") {
 		t.Errorf("the reply is %q", reply)
 	}
-	if score, _ := r.Outputs["confidence"].(float64); score <= 0 || score > 1 {
+	if score, _ := r.Outputs["confidence"].(float64); score < 0.9 || score > 1 {
 		t.Errorf("the confidence is %v", r.Outputs["confidence"])
 	}
 }

@@ -59,7 +59,10 @@ func TestFirstCall(t *testing.T) {
 		t.Fatalf("%v from\n%s\n%s", err, command, out)
 	}
 	tab.Has("#publish-dialog", "Your first call arrived")
-	tab.Until(`document.querySelector("#canvas-nodes [data-state=succeeded]") !== null`)
+	if called := chrome.Value[string](tab, `document.querySelector("[data-first-call]").dataset.received`); !strings.Contains(string(out), called) {
+		t.Errorf("the page shows %s as the first call, not the one of\n%s", called, out)
+	}
+	tab.Until(`document.querySelector("#run-bar")?.textContent.includes("ucceeded") && document.querySelector("#canvas-nodes [data-state=succeeded]") !== null`)
 	tab.Shot("journey-called")
 	if !chrome.Value[bool](tab, "window.same === true") {
 		t.Error("a page was loaded again on the way")

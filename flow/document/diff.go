@@ -92,10 +92,10 @@ func (d *Diff) Sentences() []string {
 		list = append(list, n.Sentence)
 	}
 	for _, e := range d.Added {
-		list = append(list, fmt.Sprintf("%s now leads to %s.", e.From, e.To))
+		list = append(list, fmt.Sprintf("Connected %s to %s.", e.From, e.To))
 	}
 	for _, e := range d.Removed {
-		list = append(list, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To))
+		list = append(list, fmt.Sprintf("Disconnected %s from %s.", e.From, e.To))
 	}
 	if d.Moved > 0 {
 		list = append(list, flow.Count(d.Moved, "node")+" moved on the canvas.")

@@ -95,7 +95,7 @@ func (c *comparison) outputs() {
 	before, after := outputNames(c.old, c.kinds), outputNames(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {
 		if !after[name] {
-			c.api(flow.RoleOutput, ChangeRemoved, name, true, "was removed: callers who read it do not find it")
+			c.api(flow.RoleOutput, ChangeRemoved, name, true, "was removed: clients reading it will break")
 		}
 	}
 	for _, name := range flow.SortedNames(after) {

@@ -26,14 +26,14 @@ func TestCompare(t *testing.T) {
 	}{
 		{"nothing", [2]string{"x9", ""}, nil, nil},
 		{"a new node and edge", [2]string{"a.text -> o.value", "b call\n a.text -> o.value\n i.value -> b.values"},
-			[]string{`"b" (call) was added.`, "i.value now leads to b.values."}, nil},
+			[]string{`"b" (call) was added.`, "Connected i.value to b.values."}, nil},
 		{"a node less", [2]string{`a call {"text": "A"} {"label": "Ask", "position": {"x": 1, "y": 2}}`, ""},
 			[]string{`"Ask" (call) was removed.`}, nil},
 		{"fields and members", [2]string{`{"text": "A"} {"label": "Ask",`, `{"fails": 1, "wait_s": 2} {"label": "Ask more", "timeout_s": 5,`},
 			[]string{`"Ask more" (call) changed: label, timeout s, fails, Text, wait s.`}, nil},
 		{"another kind", [2]string{"a call", "a think"}, []string{`"Ask" (think) changed: kind.`}, nil},
 		{"a move", [2]string{`"x": 1`, `"x": 9`}, []string{"1 node moved on the canvas."}, nil},
-		{"an edge less", [2]string{"i.value -> a.values", ""}, []string{"i.value does not lead to a.values any more."}, nil},
+		{"an edge less", [2]string{"i.value -> a.values", ""}, []string{"Disconnected i.value from a.values."}, nil},
 		{"an optional input", [2]string{"o output", "k input {\"name\": \"k\", \"default\": 1}\n o output"},
 			[]string{`The input "k" was added and is optional.`, `"k" (Input) was added.`}, nil},
 		{"a required input", [2]string{"o output", "k input {\"name\": \"k\"}\n o output"},
@@ -56,8 +56,8 @@ func TestCompare(t *testing.T) {
 			[]string{`The input "tone" takes fewer values than before (minimum, maximum, pattern, allowed values).`}},
 		{"more values", [2]string{`"min": 1, "enum": ["a", "b"]`, `"min": 0, "enum": ["a", "b", "c"]`}, []string{`"j" (Input) changed: enum, min.`}, nil},
 		{"another output", [2]string{`"name": "answer"`, `"name": "reply"`},
-			[]string{`The output "answer" was removed: callers who read it do not find it.`, `The output "reply" was added.`, `"o" (Output) changed: name.`},
-			[]string{`The output "answer" was removed: callers who read it do not find it.`}},
+			[]string{`The output "answer" was removed: clients reading it will break.`, `The output "reply" was added.`, `"o" (Output) changed: name.`},
+			[]string{`The output "answer" was removed: clients reading it will break.`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -71,16 +71,16 @@ type Store interface {
 
 // Config configures the API. Store, Files, Links, Runner, Kinds and Library are required.
 type Config struct {
-	Store     Store
-	Files     Files
-	Links     *filelinks.Signer // signs download links, which need no key
-	Runner    Runner
-	Kinds     *flow.Registry
-	Library   *library.Library // changes flows
+	Store   Store
+	Files   Files
+	Links   *filelinks.Signer // signs download links, which need no key
+	Runner  Runner
+	Kinds   *flow.Registry
+	Library *library.Library // changes flows
 	// DescribeKinds returns the declarations of the kinds of nodes, as JSON can hold them.
 	DescribeKinds func() any
-	PublicURL string           // scheme and host in responses; never taken from the Host header
-	Version   string           // of Sluice, shown in the OpenAPI document
+	PublicURL     string // scheme and host in responses; never taken from the Host header
+	Version       string // of Sluice, shown in the OpenAPI document
 	// LocalToken authenticates the command line on the same machine. It acts as a
 	// key of the default workspace with every scope.
 	LocalToken string

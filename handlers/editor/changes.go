@@ -36,7 +36,7 @@ func changeGroups(d *document.Diff) (groups []editorview.ChangeGroup) {
 		edges = append(edges, editorview.ChangeLine{Change: document.ChangeAdded, Text: fmt.Sprintf("Connected %s to %s.", e.From, e.To), Breaking: false})
 	}
 	for _, e := range d.Removed {
-		edges = append(edges, editorview.ChangeLine{Change: document.ChangeRemoved, Text: fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To), Breaking: false})
+		edges = append(edges, editorview.ChangeLine{Change: document.ChangeRemoved, Text: fmt.Sprintf("Disconnected %s from %s.", e.From, e.To), Breaking: false})
 	}
 	for _, text := range d.About {
 		about = append(about, editorview.ChangeLine{Change: document.ChangeChanged, Text: text, Breaking: false})

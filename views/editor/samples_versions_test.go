@@ -69,11 +69,11 @@ func sampleFirstDiff() *Diff {
 
 // sampleDiff adds, changes and removes something, and breaks what programs call.
 func sampleDiff() *Diff {
-	return &Diff{Breaking: []string{"The input \"tone\" was removed: callers who send it are refused.", "The input \"mood\" was added and is required: callers who do not send it are refused.", "The output \"reply\" was removed: callers who read it do not find it."}, Changes: 7, Moved: 0, Summary: "1 input removed, 1 input added, 1 output removed, 1 output added, 3 nodes changed.", Groups: []ChangeGroup{
+	return &Diff{Breaking: []string{"The input \"tone\" was removed: callers who send it are refused.", "The input \"mood\" was added and is required: callers who do not send it are refused.", "The output \"reply\" was removed: clients reading it will break."}, Changes: 7, Moved: 0, Summary: "1 input removed, 1 input added, 1 output removed, 1 output added, 3 nodes changed.", Groups: []ChangeGroup{
 		{Title: "API", Lines: []ChangeLine{
 			{Change: "removed", Text: `The input "tone" was removed: callers who send it are refused.`, Breaking: true},
 			{Change: "added", Text: `The input "mood" was added and is required: callers who do not send it are refused.`, Breaking: true},
-			{Change: "removed", Text: `The output "reply" was removed: callers who read it do not find it.`, Breaking: true},
+			{Change: "removed", Text: `The output "reply" was removed: clients reading it will break.`, Breaking: true},
 			{Change: "added", Text: `The output "answer" was added.`, Breaking: false},
 		}},
 		{Title: "Nodes", Lines: []ChangeLine{
