@@ -64,6 +64,10 @@ func TestFirstCall(t *testing.T) {
 	}
 	tab.Until(`document.querySelector("#run-bar")?.textContent.includes("ucceeded") && document.querySelector("#canvas-nodes [data-state=succeeded]") !== null`)
 	tab.Shot("journey-called")
+	tab.Click("#publish-dialog [data-close]")
+	tab.Click("#tab-api")
+	tab.Has("#flow-keys .key-list", "Key 1")
+	tab.Until(`!document.querySelector("#flow-keys .key-list").textContent.includes("not used yet")`) // by itself, soon after the call
 	if !chrome.Value[bool](tab, "window.same === true") {
 		t.Error("a page was loaded again on the way")
 	}

@@ -1,5 +1,7 @@
 // The latest calls, polled while they are visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
+import { flowPath } from "../builder/canvas.ts";
+import { html } from "../builder/dom.ts";
 import { fetchPart } from "../builder/requests.ts";
 import { copied } from "../copy.ts";
 import { onClick } from "../listen.ts";
@@ -19,7 +21,22 @@ async function poll(): Promise<void> {
   await htmx.ajax("GET", `${now.dataset.path}?mark=${now.dataset.mark}`, { target: "#api-calls", swap: "outerMorph" });
 }
 
-window.setInterval(() => void poll(), interval);
+/** pollKeys updates when keys were used, as long as one of them was not used yet. The uses
+ * of a key are stored some seconds after its call. Nothing else of the keys is replaced:
+ * one may have just been made, and is shown only once. */
+async function pollKeys(): Promise<void> {
+  if (!inView() || !document.querySelector("#flow-keys [data-unused]")) return;
+  const r = await fetchPart(`${flowPath}/keys`);
+  if (!r?.ok) return;
+  for (const fresh of html(await r.text()).querySelectorAll<HTMLElement>("[data-key]:not([data-unused])")) {
+    const shown = document.querySelector<HTMLElement>(`#flow-keys [data-key="${fresh.dataset.key}"][data-unused]`);
+    if (!shown) continue;
+    delete shown.dataset.unused;
+    for (const part of [".used", ".calls"]) shown.querySelector(part)!.replaceWith(fresh.querySelector(part)!);
+  }
+}
+
+window.setInterval(() => { void poll(); void pollKeys(); }, interval);
 document.addEventListener("flow:run", () => void poll());
 
 onClick(pane, "[data-copy-url]", (button) => void copied(button, command(button.dataset.copyUrl!)));
