@@ -95,6 +95,10 @@ func TestApproval(t *testing.T) {
 	if late := s.form(link.Path, url.Values{"decision": {"rejected"}}); late.status != 409 || !strings.Contains(string(late.body), "Bob has already approved this.") {
 		t.Errorf("a later answer: %d %s", late.status, late.body)
 	}
+	token := strings.TrimPrefix(link.Path, "/approval/")
+	if log := string(c.want(200, "GET", "/v1/flow/"+ask+"/deliveries", nil).body); strings.Contains(log, token) || !strings.Contains(log, "/approval/…") {
+		t.Errorf("the log of deliveries shows the link: %s", log)
+	}
 	if n := len(hooks.at("/ask")); n != 1 {
 		t.Errorf("announced %d times", n)
 	}

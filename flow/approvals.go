@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -182,3 +183,13 @@ func (b Answerer) Label() string {
 
 // ApprovalPath returns the path of the page that answers a question by its link.
 func ApprovalPath(token string) string { return "/approval/" + token }
+
+// approvalLink matches the link of an approval in a message. A token is 26 characters of
+// base32.
+var approvalLink = regexp.MustCompile(`/approval/[A-Z2-7]{26}`)
+
+// HideApprovalLinks removes the tokens from the links in a message. Who may read messages
+// that were sent may not therefore answer what they ask.
+func HideApprovalLinks(body []byte) []byte {
+	return approvalLink.ReplaceAll(body, []byte("/approval/…"))
+}

@@ -86,7 +86,7 @@ func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 		CreatedAt: stamp(d.CreatedAt), NextAt: stampOrNull(d.NextAt), EndedAt: stampOrNull(d.EndedAt), Attempts: convert(d.Attempts, newAttemptObject),
 	}
 	if json.Valid(d.Body) {
-		o.Body = s.Links.Body(&d.Delivery, s.LinksExpire())
+		o.Body = flow.HideApprovalLinks(s.Links.Body(&d.Delivery, s.LinksExpire()))
 	}
 	return o
 }

@@ -205,7 +205,7 @@ func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Op
 	if d.Erased != "" {
 		page.Erased = "The content was erased with its run."
 	} else {
-		page.Body, page.Cut = web.ShownBody(c.s.Links.Message(&d.Delivery, now))
+		page.Body, page.Cut = web.ShownBody(flow.HideApprovalLinks(c.s.Links.Message(&d.Delivery, now)))
 	}
 	for i := len(d.Attempts) - 1; i >= 0; i-- {
 		page.Attempts = append(page.Attempts, attemptView(&d.Attempts[i], i == len(d.Attempts)-1))
