@@ -67,7 +67,7 @@ func TestFirstCall(t *testing.T) {
 	tab.Click("#publish-dialog [data-close]")
 	tab.Click("#tab-api")
 	tab.Has("#flow-keys .key-list", "Key 1")
-	tab.Until(`!document.querySelector("#flow-keys .key-list").textContent.includes("not used yet")`) // by itself, soon after the call
+	tab.Until(`!document.querySelector("#flow-keys .key-list").textContent.includes("not used yet")`) // soon after the call, without a reload
 	if !chrome.Value[bool](tab, "window.same === true") {
 		t.Error("a page was loaded again on the way")
 	}
