@@ -1,6 +1,5 @@
 // The latest calls, polled while they are visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
-import { flowPath } from "../builder/canvas.ts";
 import { html } from "../builder/dom.ts";
 import { fetchPart } from "../builder/requests.ts";
 import { copied } from "../copy.ts";
@@ -25,8 +24,9 @@ async function poll(): Promise<void> {
  * of a key are stored some seconds after its call. Nothing else of the keys is replaced:
  * one may have just been made, and is shown only once. */
 async function pollKeys(): Promise<void> {
-  if (!inView() || !document.querySelector("#flow-keys [data-unused]")) return;
-  const r = await fetchPart(`${flowPath}/keys`);
+  const path = list()?.dataset.path;
+  if (!path || !inView() || !document.querySelector("#flow-keys [data-unused]")) return;
+  const r = await fetchPart(path.replace(/\/api\/calls$/, "/keys"));
   if (!r?.ok) return;
   for (const fresh of html(await r.text()).querySelectorAll<HTMLElement>("[data-key]:not([data-unused])")) {
     const shown = document.querySelector<HTMLElement>(`#flow-keys [data-key="${fresh.dataset.key}"][data-unused]`);
