@@ -2,10 +2,8 @@ package nodes
 
 import (
 	"context"
-	"encoding/json"
+	"regexp"
 	"strings"
-
-	"github.com/theory/jsonpath"
 
 	"sluice/flow"
 )
@@ -138,87 +136,61 @@ func (p *pattern) groups(m []string) any {
 	return list
 }
 
-// Limits of JSONPath. A descendant segment (..) visits everything below each node it
-// starts from, so several of them, or one within a filter, multiply.
-const (
-	maxPath        = 500    // bytes
-	maxDescendants = 2      // descendant segments in a path
-	maxFiltered    = 10_000 // items that a filter with a query of its own may look at
-)
+// maxScan bounds the bytes that are looked at for JSON in a text, since every bracket
+// may begin a value that only the end of the text proves wrong.
+const maxScan = 64 << 20
 
-func parsePath(source string) (*jsonpath.Path, error) {
-	if len(source) > maxPath || strings.Count(source, "..") > maxDescendants {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "A JSONPath has at most %d bytes and %d times \"..\".", maxPath, maxDescendants)
-	}
-	path, err := jsonpath.Parse(source)
-	if err != nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The JSONPath cannot be used: %s.", strings.TrimPrefix(err.Error(), "jsonpath: "))
-	}
-	return path, nil
-}
+// fence matches a block of code in Markdown.
+var fence = regexp.MustCompile("(?s)```[^\\n`]*\\n(.*?)```")
 
-// selectPath returns what a path selects from a value, or from the JSON in a text.
-func selectPath(source string, from any) ([]any, error) {
-	path, err := parsePath(source)
-	if err != nil {
-		return nil, err
-	}
-	if text, isText := from.(string); isText {
-		if from, err = flow.DecodeJSON([]byte(text)); err != nil {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "The text is not JSON: %s. To find JSON within a text, look for the first JSON value.", err)
-		}
-	}
-	limit := maxListItems
-	if strings.Contains(source, "?") && (strings.Contains(source, "..") || strings.Count(source, "$")+strings.Count(source, "?") > 2) {
-		limit = maxFiltered
-	}
-	if n := countItems(from, limit); n > limit {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The value has more than %d items, too many for this JSONPath. Select a part of it first.", limit)
-	}
-	return path.Select(from), nil
-}
-
-// countItems counts a value and everything in it, up to one more than most.
-func countItems(v any, most int) (n int) {
-	n = 1
-	add := func(item any) {
-		if n <= most {
-			n += countItems(item, most-n)
-		}
-	}
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			add(item)
-		}
-	case map[string]any:
-		for _, item := range v {
-			add(item)
-		}
-	}
-	return n
-}
-
-// firstJSON finds the first object or list in a text that is valid JSON, or else the
-// text itself if it is a JSON value. Models write sentences and code fences around it.
+// firstJSON finds the JSON in the answer of a model: the whole text, or else the first
+// block of code that is JSON, or else the first object or list. Blocks come before
+// the rest because sentences have lists too, such as the footnote [1].
 func firstJSON(text string) (any, bool) {
 	if v, err := flow.DecodeJSON([]byte(strings.TrimSpace(text))); err == nil {
 		return v, true
 	}
-	for at, tries := 0, 0; tries < 1000; tries++ {
+	for _, block := range fence.FindAllStringSubmatch(text, 1000) {
+		if v, err := flow.DecodeJSON([]byte(strings.TrimSpace(block[1]))); err == nil {
+			return v, true
+		}
+	}
+	for at, scanned := 0, 0; scanned < maxScan; at++ {
 		next := strings.IndexAny(text[at:], "{[")
 		if next < 0 {
 			break
 		}
 		at += next
-		d := json.NewDecoder(strings.NewReader(text[at:]))
-		var raw json.RawMessage
-		if d.Decode(&raw) == nil {
-			if v, err := flow.DecodeJSON(raw); err == nil {
-				return v, true
-			}
+		size, closed := bracketed(text[at:])
+		scanned += size
+		if !closed {
+			continue
 		}
-		at++
+		if v, err := flow.DecodeJSON([]byte(text[at : at+size])); err == nil {
+			return v, true
+		}
 	}
 	return nil, false
+}
+
+// bracketed returns how many bytes an object or list at the start of a text has, as
+// far as brackets and quotes tell, and whether it is closed.
+func bracketed(text string) (size int, closed bool) {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		}
+	}
+	return len(text), false
 }

@@ -50,6 +50,8 @@ func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	source := find
 	if in.Config["regex"] != true { // a plain text is a pattern without operators
 		source, with = regexp.QuoteMeta(find), strings.ReplaceAll(with, "$", "$$")
+	} else {
+		with = groupNumber.ReplaceAllStringFunc(with, braced)
 	}
 	p, fault := compilePattern(source, in.Config["ignore_case"] == true)
 	if fault != nil {
@@ -63,6 +65,17 @@ func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	return flow.Out{Outputs: map[string]any{"text": result, "count": flow.Number(count)}}, nil
+}
+
+// groupNumber matches $$ and the number of a group in a replacement.
+var groupNumber = regexp.MustCompile(`\$(?:\$|[0-9]+)`)
+
+// braced writes $1 as ${1}. Go reads $1st as the group named 1st, and puts nothing there.
+func braced(group string) string {
+	if group == "$$" {
+		return group
+	}
+	return "${" + group[1:] + "}"
 }
 
 // replace expands the replacement for each match and returns the text and the number

@@ -22,6 +22,12 @@ const (
 // European languages.
 const charactersPerToken = 4
 
+// maxChunk bounds the size of a chunk, in characters or tokens.
+const maxChunk = 10_000_000
+
+// maxParts bounds the parts before empty ones are left out. Each takes 16 bytes.
+const maxParts = 1_000_000
+
 // maxItemPorts bounds the ports for single items.
 const maxItemPorts = 50
 
@@ -65,8 +71,8 @@ func splitSchema(n *flow.Node) flow.DynamicSchema {
 		shape.Fields = []flow.Field{{Name: "separator", Title: "Separator", Type: flow.FieldText, Default: ",", Help: `The text between items. Write \n for a line break and \t for a tab.`}}
 	case splitCharacters, splitTokens:
 		shape.Fields = []flow.Field{
-			{Name: "size", Title: "Size", Type: flow.FieldInteger, Default: flow.Number(1000), Min: ptr(1.0), Help: "The most that a chunk has."},
-			{Name: "overlap", Title: "Overlap", Type: flow.FieldInteger, Default: flow.Number(0), Min: new(float64), Help: "How much of a chunk the next one repeats."},
+			{Name: "size", Title: "Size", Type: flow.FieldInteger, Default: flow.Number(1000), Min: ptr(1.0), Max: ptr(maxChunk), Help: "The most that a chunk has."},
+			{Name: "overlap", Title: "Overlap", Type: flow.FieldInteger, Default: flow.Number(0), Min: new(float64), Max: ptr(maxChunk), Help: "How much of a chunk the next one repeats."},
 		}
 	}
 	ports, _ := flow.Float(n.Config["ports"])
@@ -120,24 +126,39 @@ func splitText(in *flow.In) ([]string, error) {
 	text := in.Text("text")
 	switch in.Text("by") {
 	case splitParagraphs:
-		return blankLines.Split(lineEnds.Replace(text), -1), nil
+		return atMost(blankLines.Split(lineEnds.Replace(text), maxListItems+1), maxListItems)
 	case splitSeparator:
 		separator := separatorSigns.Replace(in.Text("separator"))
 		if separator == "" {
 			return nil, flow.Errorf(flow.CodeInputInvalid, "Separator is empty. To cut after so many characters, split by characters.")
 		}
-		return strings.Split(text, separator), nil
+		return atMost(strings.SplitN(text, separator, maxParts+1), maxParts)
 	case splitCharacters, splitTokens:
-		size, overlap := in.Int("size"), in.Int("overlap")
-		if size < 1 || overlap < 0 || overlap >= size {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "Size must be at least 1 and larger than the overlap. Got %d and %d.", size, overlap)
+		size, err := wholeNumber(in, "size", 1, maxChunk)
+		if err != nil {
+			return nil, err
+		}
+		overlap, err := wholeNumber(in, "overlap", 0, maxChunk)
+		if err != nil {
+			return nil, err
+		}
+		if overlap >= size {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "Size must be larger than the overlap. Got %d and %d.", size, overlap)
 		}
 		if in.Text("by") == splitTokens {
 			size, overlap = size*charactersPerToken, overlap*charactersPerToken
 		}
 		return chunks(text, size, overlap)
 	}
-	return strings.Split(lineEnds.Replace(text), "\n"), nil
+	return atMost(strings.SplitN(lineEnds.Replace(text), "\n", maxParts+1), maxParts)
+}
+
+// atMost returns parts unless there are more than a limit.
+func atMost(parts []string, limit int) ([]string, error) {
+	if len(parts) > limit {
+		return nil, errTooManyItems()
+	}
+	return parts, nil
 }
 
 // chunks cuts a text into parts of at most size characters.

@@ -51,13 +51,22 @@ func compilePattern(source string, ignoreCase bool) (*pattern, *flow.Error) {
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern cannot be used: %s.", patternFault(err))
 	}
-	program, err := syntax.Compile(parsed.Simplify())
+	p, err := programOf(parsed)
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern cannot be used: %s.", patternFault(err))
 	}
-	re, err := regexp.Compile(source)
+	return p, nil
+}
+
+// programOf compiles a parsed pattern.
+func programOf(parsed *syntax.Regexp) (*pattern, error) {
+	re, err := regexp.Compile(parsed.String())
 	if err != nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern cannot be used: %s.", patternFault(err))
+		return nil, err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
 	}
 	return &pattern{re, len(program.Inst)}, nil
 }
