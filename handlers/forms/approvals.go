@@ -2,11 +2,9 @@ package forms
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -260,11 +258,11 @@ func parseValue(kind, text string) (any, error) {
 	case "text":
 		return strings.ReplaceAll(text, "\r\n", "\n"), nil
 	case "number":
-		n := strings.TrimSpace(text)
-		if _, err := strconv.ParseFloat(n, 64); err != nil {
+		value, err := flow.Coerce(text, flow.TypeNumber)
+		if err != nil {
 			return nil, errors.New("type a number, such as 3 or 0.5")
 		}
-		return json.Number(n), nil
+		return value, nil
 	case "boolean":
 		return text == "true", nil
 	}

@@ -60,6 +60,9 @@ func TestApprovalPages(t *testing.T) {
 	viewer.Get("/flows").Is(http.StatusOK).Has("Waiting for you:")
 	viewer.Get(page).Is(http.StatusOK).Has("Viewers cannot answer.").Lacks(`value="approved"`)
 	viewer.Post(page, url.Values{"decision": {"approved"}}).Is(http.StatusForbidden)
+	for _, number := range []string{"NaN", "Inf", "0x1p4", "1_000", ""} { // Go reads some of them, JSON none
+		editor.Post(page, url.Values{"decision": {"approved"}, "value.amount": {number}}).Is(http.StatusUnprocessableEntity).Has("Amount: type a number")
+	}
 	editor.Post(page, url.Values{"decision": {"approved"}, "value.lines": {"{"}}).Is(http.StatusUnprocessableEntity).Has("Lines: this is not valid JSON.")
 	editor.Post(page, url.Values{"decision": {"approved"}, "value.supplier_name": {"Other"}, "value.amount": {"4300.50"}, "value.urgent": {"true"}}).
 		Is(http.StatusSeeOther).RedirectsTo(page)
