@@ -373,7 +373,7 @@ func (k *contract) approvals() {
 	k.ask("approve", "POST", path, object{"decision": "perhaps"})
 	k.ask("approve", "POST", path, yes, "Content-Type: text/plain")
 	k.ask("approve", "POST", path, yes, "Accept: text/html")
-	k.ask("approve", "POST", run.path()+"/approvals/nobody", yes)
+	k.ask("approve", "POST", run.path()+"/approvals/other", yes)
 	k.ask("approve", "POST", path, yes)
 	k.ask("approve", "POST", path, yes)
 	c.await(run)

@@ -20,8 +20,8 @@ type Approval struct {
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	Decision    *Decision // nil while the question is open
-	// Closed reports that the run ended or is being canceled, so that nobody can
-	// answer any more.
+	// Closed reports that the run ended or is being canceled, so that an answer comes
+	// too late.
 	Closed bool
 }
 
@@ -59,7 +59,7 @@ type Outcome string
 const (
 	OutcomeApproved Outcome = "approved"
 	OutcomeRejected Outcome = "rejected"
-	OutcomeExpired  Outcome = "expired" // nobody answered in time
+	OutcomeExpired  Outcome = "expired" // there was no answer in time
 )
 
 // Decision is an answer. The first one counts.
@@ -181,15 +181,15 @@ func (b Answerer) Label() string {
 	return "Somebody with the link"
 }
 
-// ApprovalPath returns the path of the page that answers a question by its link.
-func ApprovalPath(token string) string { return "/approval/" + token }
+// ApprovalLink returns the path of the page that answers a question by its link.
+func ApprovalLink(token string) string { return "/approval/" + token }
 
-// approvalLink matches the link of an approval in a message. A token is 26 characters of
+// approvalLinks matches the links of approvals in a message. A token is 26 characters of
 // base32.
-var approvalLink = regexp.MustCompile(`/approval/[A-Z2-7]{26}`)
+var approvalLinks = regexp.MustCompile(`/approval/[A-Z2-7]{26}`)
 
 // HideApprovalLinks removes the tokens from the links in a message. Who may read messages
 // that were sent may not therefore answer what they ask.
 func HideApprovalLinks(body []byte) []byte {
-	return approvalLink.ReplaceAll(body, []byte("/approval/…"))
+	return approvalLinks.ReplaceAll(body, []byte("/approval/…"))
 }

@@ -23,7 +23,7 @@ func (a approvals) AskApproval(ctx context.Context, q *flow.Approval) (link stri
 	if a.links != nil {
 		link = a.links.Base
 	}
-	return link + flow.ApprovalPath(token), nil
+	return link + flow.ApprovalLink(token), nil
 }
 
 func (a approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error) {

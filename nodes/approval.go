@@ -49,7 +49,7 @@ var _ = register(func(Deps) flow.Kind {
 		Outputs: []flow.Port{
 			{Name: "approved", Title: "Approved", Type: flow.TypeJSON, Help: "The values, the comment and who answered, if it was approved."},
 			{Name: "rejected", Title: "Rejected", Type: flow.TypeJSON, Help: "The same, if it was rejected."},
-			{Name: "expired", Title: "Expired", Type: flow.TypeJSON, Help: "The same, if nobody answered in time."},
+			{Name: "expired", Title: "Expired", Type: flow.TypeJSON, Help: "The same, if there was no answer in time."},
 		},
 		Example: flow.Example{Config: map[string]any{"title": "Send this reply?", "message": "It goes to a customer."}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},

@@ -68,7 +68,7 @@ func (m *memory) KeyWebhookSecret(_ context.Context, ws flow.WorkspaceID, keyID 
 	return string("whsec_"+ws+"/") + keyID, nil
 }
 
-// approvals of a run in memory: a step called ask waits for an answer.
+// askedOf returns the question of a run in memory, which a step called ask waits for.
 func askedOf(ws flow.WorkspaceID, runID string) flow.Approval {
 	return flow.Approval{WorkspaceID: ws, RunID: runID, Path: "ask", Node: "ask", Question: flow.Question{Title: "Send?", Audience: flow.AudienceLink,
 		Values: []flow.ApprovalValue{{Name: "n", Value: 1.0, Editable: true}}}}

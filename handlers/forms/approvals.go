@@ -79,7 +79,7 @@ func (c *call) linked() (*approvalCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Kind: flow.ByLink, Name: c.Trimmed("name")}, path: flow.ApprovalPath(url.PathEscape(token))}, nil
+	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Kind: flow.ByLink, Name: c.Trimmed("name")}, path: flow.ApprovalLink(url.PathEscape(token))}, nil
 }
 
 // ofMember returns the question in the path for the member who is signed in.

@@ -46,7 +46,7 @@ func asked(h *webtest.Env, document string) (run *flow.Run, link string) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	return run, flow.ApprovalPath("token-of-" + run.ID)
+	return run, flow.ApprovalLink("token-of-" + run.ID)
 }
 
 func TestApprovalPages(t *testing.T) {
@@ -75,7 +75,7 @@ func TestApprovalPages(t *testing.T) {
 	}
 	viewer.Get("/approvals").Is(http.StatusOK).Has("Nothing is waiting")
 	viewer.Get("/flows").Lacks("Waiting for you:")
-	h.Anonymous().Get(flow.ApprovalPath("unknown")).Is(http.StatusNotFound)
+	h.Anonymous().Get(flow.ApprovalLink("unknown")).Is(http.StatusNotFound)
 	h.Anonymous().Get(page).RedirectsTo("/sign-in?next=" + url.QueryEscape(page))
 }
 

@@ -18,7 +18,7 @@ type ApprovalPage struct {
 	Values         []ApprovalField
 	// Path is where the answer is sent.
 	Path string
-	// AskName is set on the page of a link, where nobody is signed in.
+	// AskName is set on the page of a link, which needs no sign-in.
 	AskName bool
 	// Name and Comment are what was typed before an error.
 	Name, Comment string
@@ -91,7 +91,7 @@ func (d ApprovalDone) words() string {
 	case d.State == "approved", d.State == "rejected":
 		return "The run continues now."
 	case d.State == "expired":
-		return "Nobody answered in time. The run went on without an answer."
+		return "There was no answer in time. The run continued without one."
 	}
 	return "The run has ended, so nothing needs to be decided."
 }

@@ -93,7 +93,7 @@ func (c *Client) ListFlows(ctx context.Context) ([]Flow, error) {
 
 // Document reads a document of a flow in canonical form: the draft, live or a number. The tag is
 // its ETag. That of a draft changes with every edit, also with one that is undone later, so
-// an equal tag means that nobody edited in between.
+// an equal tag means that there was no edit in between.
 func (c *Client) Document(ctx context.Context, flowID, version string) (data []byte, tag string, err error) {
 	path := "/v1/flow/" + url.PathEscape(flowID) + "/document?version=" + url.QueryEscape(version)
 	resp, err := c.Do(ctx, http.MethodGet, path, "application/json", nil)

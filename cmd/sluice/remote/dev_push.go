@@ -127,7 +127,7 @@ func (w *watcher) settle(ctx context.Context, p *watched, data []byte) error {
 }
 
 // markApplied tells the server that the draft is what the files have, so that the next apply, or
-// the next start of Dev, does not take it for an edit that nobody pulled. It applies the
+// the next start of Dev, does not take it for an edit that was not pulled yet. It applies the
 // document to the draft that is equal to it, which changes nothing but that mark. If the draft
 // has changed again, the apply is refused, and rightly so: that edit was not pulled yet.
 func (w *watcher) markApplied(ctx context.Context, data []byte) error {
