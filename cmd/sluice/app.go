@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"sluice/db"
@@ -207,7 +208,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	a.exposed = exposed(bound)
 	a.web = handlers.New(handlers.Config{
-		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library, DescribeKinds: func() any { return reference.Describe(kinds) },
+		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library, DescribeKinds: sync.OnceValue(func() any { return reference.Describe(kinds) }),
 		Models: newPageModels(a.models, a.servers, a.store, directory), Providers: &pageProviders{a.models, a.store}, Starters: first, Prices: book,
 		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,

@@ -67,13 +67,7 @@ func newApprovalObject(a *flow.Approval) approvalObject {
 // findAsked returns the run of the path for a key that may see it or may answer its
 // questions.
 func (c *Call) findAsked() (*flow.Run, error) {
-	if !flow.ValidID(flow.PrefixRun, c.runID()) {
-		return nil, errNotFound
-	}
-	run, err := c.s.Store.FindRun(c.Request().Context(), c.Key.WorkspaceID, c.flowID(), c.runID())
-	if err == nil && !c.maySee(run) && !c.Key.Has(flow.ScopeApprove) {
-		return nil, errNotFound
-	}
+	run, err := c.findRunIf(func(run *flow.Run) bool { return c.Key.Has(flow.ScopeApprove) || c.maySee(run) })
 	if err == nil {
 		err = CheckContent(run)
 	}

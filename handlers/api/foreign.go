@@ -42,12 +42,9 @@ func (c *Call) FindCallable(name string) (*flow.Flow, error) {
 	return f, err
 }
 
-// CancelAbandoned cancels a run whose client has disconnected and cannot come back.
+// CancelAbandoned cancels a run that no client waits for any more.
 func (s *Server) CancelAbandoned(ctx context.Context, run *flow.Run) {
-	if s.ShuttingDown() {
-		return // then the server closed the connection
-	}
 	if _, err := s.Runner.CancelRun(context.WithoutCancel(ctx), run.WorkspaceID, run.FlowID, run.ID); err != nil {
-		s.Log.Warn("the run of a client that disconnected was not canceled", "run", run.ID, "error", err)
+		s.Log.Warn("run not canceled", "run_id", run.ID, "error", err)
 	}
 }

@@ -164,9 +164,9 @@ func addLimit(h http.Header, policy, limit string) {
 	join("RateLimit", limit)
 }
 
-// limitRuns adds the limit that rejected a start to the RateLimit headers. The length of
+// LimitRuns adds the limit that rejected a start to the RateLimit headers. The length of
 // the queue is internal, so its quota is shown as 0, which is what is available now.
-func (c *Call) limitRuns(err error) error {
+func (c *Call) LimitRuns(err error) error {
 	e := flow.AsError(err)
 	after := RetryAfter(e)
 	h := c.Response().Header()
@@ -183,7 +183,7 @@ func (c *Call) limitRuns(err error) error {
 	return err
 }
 
-// limitDay is limitRuns for a daily budget. Quotas are integers, so money is in millionths
+// limitDay is LimitRuns for a daily budget. Quotas are integers, so money is in millionths
 // of a dollar.
 func limitDay(h http.Header, b *flow.Budget, after time.Duration) {
 	policy, name := fmt.Sprintf(`"runs-per-day";q=%d;w=86400`, b.Limit), `"runs-per-day"`

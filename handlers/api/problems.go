@@ -68,6 +68,9 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeUnavailable:           {503, "Database unavailable", 2 * time.Second},
 }
 
+// StatusOf returns the HTTP status of a code, or 0 for one that no response has.
+func StatusOf(code flow.Code) int { return problemKinds[code].status }
+
 // routerCodes are the codes for errors of the router.
 var routerCodes = map[int]flow.Code{
 	http.StatusNotFound:              flow.CodeNotFound,

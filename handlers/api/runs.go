@@ -13,12 +13,16 @@ import (
 
 // findRun returns the run of the path if the key may see it: with scope read any run of
 // the flow, otherwise only runs that the key started.
-func (c *Call) findRun() (*flow.Run, error) {
+func (c *Call) findRun() (*flow.Run, error) { return c.findRunIf(c.maySee) }
+
+// findRunIf returns the run of the path if may allows it. Other runs are not found, which
+// hides that they exist.
+func (c *Call) findRunIf(may func(*flow.Run) bool) (*flow.Run, error) {
 	if !flow.ValidID(flow.PrefixRun, c.runID()) {
 		return nil, errNotFound
 	}
 	run, err := c.s.Store.FindRun(c.Request().Context(), c.Key.WorkspaceID, c.flowID(), c.runID())
-	if err == nil && !c.maySee(run) {
+	if err == nil && !may(run) {
 		return nil, errNotFound
 	}
 	return run, err

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 
@@ -14,36 +15,32 @@ type runList struct {
 	NextCursor *string     `json:"next_cursor" doc:"Pass it as cursor to get the next page; null on the last page."`
 }
 
-// listRuns is GET runs, newest first. A key without scope read gets the runs that it
-// started.
+// listRuns is GET runs: those of a flow, newest first. A key without scope read gets the
+// runs that it started.
 func (s *Server) listRuns(c *Call) error {
 	ctx := c.Request().Context()
 	if _, err := s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID()); err != nil {
 		return err
 	}
-	filter, err := c.readRunFilter()
-	if err != nil {
-		return err
-	}
-	limit := filter.Limit
-	filter.Limit++ // one more, to detect a next page
-	runs, err := s.Store.ListRuns(ctx, filter)
-	if err != nil {
-		return err
-	}
-	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
-	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
+	return s.writeRuns(c, s.Store.ListRuns)
 }
 
-// listAllRuns is GET /v1/runs: the runs of all flows that the key may call, newest first.
+// listAllRuns is GET /v1/runs: listRuns for all flows that the key may call.
 func (s *Server) listAllRuns(c *Call) error {
+	return s.writeRuns(c, func(ctx context.Context, filter flow.RunFilter) ([]flow.Run, error) {
+		return s.runsOf(ctx, c.Key.Flows, filter)
+	})
+}
+
+// writeRuns responds with one page of what list returns for the filter in the query.
+func (s *Server) writeRuns(c *Call, list func(context.Context, flow.RunFilter) ([]flow.Run, error)) error {
 	filter, err := c.readRunFilter()
 	if err != nil {
 		return err
 	}
 	limit := filter.Limit
 	filter.Limit++ // one more, to detect a next page
-	runs, err := s.runsOf(c, filter)
+	runs, err := list(c.Request().Context(), filter)
 	if err != nil {
 		return err
 	}
@@ -51,14 +48,14 @@ func (s *Server) listAllRuns(c *Call) error {
 	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
 }
 
-// runsOf lists the runs of a filter in all flows of the key. IDs are in the order of
-// creation, so the newest of several flows are the newest of each, merged.
-func (s *Server) runsOf(c *Call, filter flow.RunFilter) (runs []flow.Run, err error) {
-	if len(c.Key.Flows) == 0 {
-		return s.Store.ListRuns(c.Request().Context(), filter)
+// runsOf lists the runs of a filter in some flows; none means all. IDs are in the order
+// of creation, so the newest of several flows are the newest of each, merged.
+func (s *Server) runsOf(ctx context.Context, flowIDs []string, filter flow.RunFilter) (runs []flow.Run, err error) {
+	if len(flowIDs) == 0 {
+		return s.Store.ListRuns(ctx, filter)
 	}
-	for _, filter.FlowID = range c.Key.Flows {
-		list, err := s.Store.ListRuns(c.Request().Context(), filter)
+	for _, filter.FlowID = range flowIDs {
+		list, err := s.Store.ListRuns(ctx, filter)
 		if err != nil {
 			return nil, err
 		}

@@ -188,7 +188,7 @@ const recheckAfter = time.Second
 // or an event stream.
 func (c *Call) answerStart(req startRequest, started flow.Started, err error) error {
 	if err != nil {
-		return c.limitRuns(err)
+		return c.LimitRuns(err)
 	}
 	if req.wait > 0 { // a key that was revoked meanwhile stops at once
 		find := c.s.Store.RecentKey

@@ -89,7 +89,7 @@ func (m *message) awaitEnd(ctx context.Context, req *sdk.CallToolRequest, run *f
 		}
 		if gone != nil {
 			if !m.s.api.ShuttingDown() { // then the server closed the connection
-				m.s.cancelRun(m.Request().Context(), run)
+				m.s.api.CancelAbandoned(m.Request().Context(), run)
 			}
 			return nil, gone
 		}
@@ -108,7 +108,7 @@ func (m *message) mayWait(run *flow.Run, begun time.Time) error {
 	case run.State.Ended():
 		return err
 	case e != nil && slices.Contains([]flow.Code{flow.CodeKeyRevoked, flow.CodeKeyExpired, flow.CodeKeyInvalid}, e.Code):
-		m.s.cancelRun(m.Request().Context(), run)
+		m.s.api.CancelAbandoned(m.Request().Context(), run)
 		return flow.Errorf(e.Code, "%s The run was canceled.", e.Message)
 	case err != nil:
 		return err
@@ -186,7 +186,7 @@ func (m *message) callName(id any) string {
 func (s *Server) cancel(m *message) {
 	ctx, name := m.Request().Context(), m.callName(m.params["requestId"])
 	if run := s.calls.find(name); run != nil {
-		s.cancelRun(ctx, run)
+		s.api.CancelAbandoned(ctx, run)
 	} else if name != "" {
 		if err := s.api.Store.Broadcast(context.WithoutCancel(ctx), topicCancel, name); err != nil {
 			s.api.Log.Warn("canceled call not broadcast to other instances", "error", err)
@@ -201,13 +201,6 @@ func (s *Server) OnBroadcast(topic, text string) {
 		return
 	}
 	if run := s.calls.find(text); run != nil {
-		go s.cancelRun(context.Background(), run)
-	}
-}
-
-// cancelRun cancels a run that no client waits for any more.
-func (s *Server) cancelRun(ctx context.Context, run *flow.Run) {
-	if _, err := s.api.Runner.CancelRun(context.WithoutCancel(ctx), run.WorkspaceID, run.FlowID, run.ID); err != nil {
-		s.api.Log.Warn("run not canceled", "run_id", run.ID, "error", err)
+		go s.api.CancelAbandoned(context.Background(), run)
 	}
 }

@@ -68,7 +68,7 @@ func (s *Server) complete(c *api.Call) error {
 		WorkspaceID: r.flow.WorkspaceID, FlowID: r.flow.ID, Key: c.Key, Trigger: flow.TriggerAPI, Given: r.given,
 	})
 	if err != nil {
-		return err
+		return c.LimitRuns(err)
 	}
 	h := c.Response().Header()
 	h.Set("X-Sluice-Run", started.Run.ID)
@@ -101,7 +101,7 @@ func (a *answer) whole() error {
 		}
 		now, err := a.AwaitHeld(a.run, maxHold, tick)
 		if gone := a.gone(); gone != nil {
-			a.api.CancelAbandoned(a.Request().Context(), a.run)
+			a.cancel()
 			return fmt.Errorf("%w: %w", web.ErrClientGone, gone)
 		}
 		if err != nil {
@@ -121,6 +121,14 @@ func (a *answer) whole() error {
 		ID: a.id(), Object: "chat.completion", Created: a.run.CreatedAt.Unix(), Model: a.model, Usage: newUsage(a.run.Usage),
 		Choices: []choice{{Message: &message{"assistant", text}, Finish: &finished}},
 	})
+}
+
+// cancel cancels the run of a client that has disconnected, unless the server closed the
+// connection itself.
+func (a *answer) cancel() {
+	if !a.api.ShuttingDown() {
+		a.api.CancelAbandoned(a.Request().Context(), a.run)
+	}
 }
 
 // gone returns an error if the client has disconnected. One that has only finished sending

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/handlers/api"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -38,7 +39,7 @@ func (a *answer) stream() error {
 		}
 	}
 	if errors.Is(err, web.ErrStreamDone) {
-		a.api.CancelAbandoned(a.Request().Context(), a.run)
+		a.cancel()
 		return nil
 	}
 	return out.end(err)
@@ -111,7 +112,7 @@ func (p *pieces) end(err error) error {
 	}
 	if err != nil {
 		e := p.api.PublicError(err, p.Call)
-		p.out.AddData(flow.EncodeJSON(errorBody(0, e)))
+		p.out.AddData(flow.EncodeJSON(errorBody(api.StatusOf(e.Code), e)))
 		return ended(p.out.Flush())
 	}
 	p.say(text, true)
