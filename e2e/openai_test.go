@@ -62,7 +62,7 @@ func TestOpenAIClient(t *testing.T) {
 	for what, c := range map[string]struct{ got, want failure }{
 		"an unknown model":    {got.Unknown, failure{Name: "NotFoundError", Code: "not_found", Status: 404, Requests: 1}},
 		"a wrong key":         {got.Denied, failure{Name: "AuthenticationError", Code: "key_invalid", Status: 401, Requests: 0}},
-		"several answers":     {got.Several, failure{Name: "UnprocessableEntityError", Code: "input_invalid", Status: 422, Requests: 1}},
+		"several answers":     {got.Several, failure{Name: "BadRequestError", Code: "input_invalid", Status: 400, Requests: 1}},
 		"a failed run":        {got.Failed, failure{Name: "APIError", Code: "run_failed", Status: 424, Requests: 1}}, // not repeated, so not paid twice
 		"a failed run, later": {got.Streamed, failure{Name: "APIError", Code: "run_failed", Requests: 1}},
 	} {
@@ -124,11 +124,14 @@ func TestChatRoute(t *testing.T) {
 			t.Errorf("%v: got %v, want %s", body, e, code)
 		}
 	}
-	refused(422, "input_invalid", say("", nil, user("x")))
-	refused(422, "input_invalid", say("talk", nil))
-	refused(422, "input_invalid", say("talk", nil, object{"role": "assistant", "content": "x"}))
-	refused(422, "input_invalid", say("talk", object{"tools": []any{object{}}}, user("x")))
-	refused(422, "input_invalid", say("talk", nil, object{"role": "user", "content": []any{object{"type": "image_url", "image_url": object{"url": "https://example.com/a.png"}}}}))
+	refused(400, "input_invalid", say("", nil, user("x")))
+	refused(400, "input_invalid", say("talk", nil))
+	refused(400, "input_invalid", say("talk", nil, object{"role": "assistant", "content": "x"}))
+	refused(400, "input_invalid", say("talk", object{"tools": []any{object{}}}, user("x")))
+	refused(400, "input_invalid", say("talk", nil, object{"role": "user", "content": []any{object{"type": "image_url", "image_url": object{"url": "https://example.com/a.png"}}}}))
+	long := object{"role": "user", "content": strings.Repeat("x", 2<<20)} // more than a body of other routes
+	c.want(200, "POST", route, say("talk", nil, long))
+	<-bodies
 	refused(404, "not_found", say("nothing", nil, user("x")))
 	refused(409, "run_not_ended", say(asked, nil, user("x"))) // a person has to answer first
 	listed := s.client(s.key("--scope", "run", "--flow", other))

@@ -18,11 +18,11 @@ const MaxBody = 1 << 20
 // ReadObject reads the body as one strict JSON object (see flow.DecodeJSON) and also
 // returns the raw bytes. If optional, a missing body is an empty object.
 func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err error) {
-	return c.readObject(optional, MaxBody)
+	return c.ReadObjectUpTo(optional, MaxBody)
 }
 
-// readObject is ReadObject for a body of at most limit bytes.
-func (c *Call) readObject(optional bool, limit int64) (object map[string]any, raw []byte, err error) {
+// ReadObjectUpTo is ReadObject for a body of at most limit bytes.
+func (c *Call) ReadObjectUpTo(optional bool, limit int64) (object map[string]any, raw []byte, err error) {
 	r := c.Request()
 	if r.ContentLength == 0 && optional {
 		return map[string]any{}, nil, nil

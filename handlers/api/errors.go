@@ -44,7 +44,8 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	if format := s.foreign[c.Path()]; format != nil {
 		problemHeaders(c.Response().Header(), e)
-		if err := writeBody(c, problemKinds[e.Code].status, TypeJSON, flow.EncodeJSON(format(problemKinds[e.Code].status, e))); err != nil {
+		status, body := format(problemKinds[e.Code].status, e)
+		if err := writeBody(c, status, TypeJSON, flow.EncodeJSON(body)); err != nil {
 			s.Log.Debug("response not sent", "request_id", requestID(c), "error", err)
 		}
 		return

@@ -65,7 +65,7 @@ func (s *Server) flowURLs(f *flow.Flow) flowURLs {
 
 // readDocument reads a flow document from the body and checks it.
 func (c *Call) readDocument() (*flow.Document, error) {
-	object, _, err := c.readObject(false, flow.MaxDocumentBytes)
+	object, _, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (s *Server) createFlow(c *Call) error {
 
 // validateFlow is POST flow/validate: checks a document without storing it.
 func (s *Server) validateFlow(c *Call) error {
-	object, _, err := c.readObject(false, flow.MaxDocumentBytes)
+	object, _, err := c.ReadObjectUpTo(false, flow.MaxDocumentBytes)
 	if err != nil {
 		return err
 	}

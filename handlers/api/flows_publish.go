@@ -162,7 +162,7 @@ func (s *Server) publishFlow(c *Call) error {
 	if err != nil {
 		return err
 	}
-	object, _, err := c.readObject(true, MaxBody)
+	object, _, err := c.ReadObjectUpTo(true, MaxBody)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ type appliedList struct {
 
 // apply is POST apply: makes flows equal to documents, all or none.
 func (s *Server) apply(c *Call) error {
-	object, _, err := c.readObject(false, maxApply)
+	object, _, err := c.ReadObjectUpTo(false, maxApply)
 	if err != nil {
 		return err
 	}

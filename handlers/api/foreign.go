@@ -6,8 +6,9 @@ import (
 	"sluice/flow"
 )
 
-// ErrorFormat returns the body of an error in the form of another API.
-type ErrorFormat func(status int, e *flow.Error) any
+// ErrorFormat returns the status and the body of an error in the form of another API.
+// status is the one that Sluice's own routes have for it.
+type ErrorFormat func(status int, e *flow.Error) (int, any)
 
 // HandleForeign serves a route of another API, which clients of that API can call
 // without knowing Sluice. Keys, limits and rate limits are those of all routes; errors

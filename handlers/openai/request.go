@@ -10,6 +10,9 @@ import (
 // conversationInput is the name of the input that gets the earlier messages.
 const conversationInput = "messages"
 
+// maxBody bounds a request in bytes: a conversation may be long.
+const maxBody = 32 << 20
+
 // request is a request for a completion, as far as it counts for a run. Parameters of
 // models, such as temperature, are the flow's own; they are ignored.
 type request struct {
@@ -27,7 +30,7 @@ func invalid(format string, args ...any) *flow.Error {
 }
 
 func (s *Server) read(c *api.Call) (*request, error) {
-	body, _, err := c.ReadObject(false)
+	body, _, err := c.ReadObjectUpTo(false, maxBody)
 	if err != nil {
 		return nil, err
 	}

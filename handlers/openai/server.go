@@ -21,13 +21,17 @@ type Server struct{ api *api.Server }
 // New adds the routes to the API.
 func New(a *api.Server) *Server {
 	s := &Server{a}
-	a.HandleForeign(http.MethodPost, "/v1/chat/completions", false, errorBody, s.complete)
-	a.HandleForeign(http.MethodGet, "/v1/models", true, errorBody, s.listModels)
+	a.HandleForeign(http.MethodPost, "/v1/chat/completions", false, formatError, s.complete)
+	a.HandleForeign(http.MethodGet, "/v1/models", true, formatError, s.listModels)
 	return s
 }
 
-// errorBody is an error in OpenAI's form. The type follows from the status, as there.
-func errorBody(status int, e *flow.Error) any {
+// formatError is an error in OpenAI's form. The type follows from the status, as there,
+// and a request that cannot be taken is 400, where Sluice says 422.
+func formatError(status int, e *flow.Error) (int, any) {
+	if status == http.StatusUnprocessableEntity {
+		status = http.StatusBadRequest
+	}
 	kind := "invalid_request_error"
 	switch {
 	case status == http.StatusUnauthorized:
@@ -39,7 +43,7 @@ func errorBody(status int, e *flow.Error) any {
 	case status >= 500:
 		kind = "server_error"
 	}
-	return map[string]any{"error": map[string]any{"message": e.Error(), "type": kind, "param": nil, "code": e.Code}}
+	return status, map[string]any{"error": map[string]any{"message": e.Error(), "type": kind, "param": nil, "code": e.Code}}
 }
 
 // model is a flow in the list of models.

@@ -112,7 +112,8 @@ func (p *pieces) end(err error) error {
 	}
 	if err != nil {
 		e := p.api.PublicError(err, p.Call)
-		p.out.AddData(flow.EncodeJSON(errorBody(api.StatusOf(e.Code), e)))
+		_, body := formatError(api.StatusOf(e.Code), e)
+		p.out.AddData(flow.EncodeJSON(body))
 		return ended(p.out.Flush())
 	}
 	p.say(text, true)
