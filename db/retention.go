@@ -53,6 +53,10 @@ func erase(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Co
 		},
 		func() error { return tx.DeleteSteps(tx.Ctx, runID) },
 		func() error { return tx.DeleteApprovals(tx.Ctx, runID) },
+		func() error { return tx.DeleteChildItemsOfRun(tx.Ctx, runID) },
+		func() error {
+			return tx.ExpireChildren(tx.Ctx, gen.ExpireChildrenParams{CallerRunID: runID, Now: tx.Store.NowMicros()})
+		},
 		func() error { return tx.DeletePendingAttempts(tx.Ctx, runID) },
 		func() error { return tx.DeletePendingDeliveries(tx.Ctx, runID) },
 		func() error { return tx.EraseAttempts(tx.Ctx, runID) },
@@ -120,6 +124,7 @@ func drop(tx *core.Tx, runID string) error {
 	return dbconn.FirstError(
 		func() error { return tx.DeleteAttemptsOfRun(tx.Ctx, runID) },
 		func() error { return tx.DeleteDeliveriesOfRun(tx.Ctx, runID) },
+		func() error { return tx.DeleteChildren(tx.Ctx, runID) },
 		func() error { return tx.DeleteRun(tx.Ctx, runID) },
 	)
 }

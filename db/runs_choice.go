@@ -38,6 +38,7 @@ type runFilter struct {
 	ws     flow.WorkspaceID
 	states []string
 	equal  map[string]any // given values by column: walkColumns and version
+	roots  bool           // without child runs
 }
 
 // walkColumns are the columns of runs_ended between state and ID. Columns that are
@@ -63,7 +64,7 @@ func newRunFilter(c *flow.RunChoice) runFilter {
 	if len(states) == 0 {
 		states = allStates
 	}
-	k := runFilter{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}}
+	k := runFilter{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}, roots: c.Trigger == ""}
 	k.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
 	for column, value := range map[string]string{"flow_id": c.FlowID, "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
 		if value != "" {

@@ -7,6 +7,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/lists"
+	"sluice/flow"
 )
 
 // equals returns the conditions on columns whose value is given.
@@ -15,6 +16,9 @@ func (k *runFilter) equals(q *lists.Query) (text string) {
 		if v, ok := k.equal[c]; ok {
 			text += " AND " + c + " = " + q.Arg(v)
 		}
+	}
+	if k.roots {
+		text += " AND run_trigger <> " + q.Arg(string(flow.TriggerFlow))
 	}
 	return text
 }
@@ -89,6 +93,9 @@ func (k *runFilter) walk(q *lists.Query, ws string) (last string) {
 				" UNION ALL SELECT ", lists.Joined("l.", above), ", ", nextValue(ws, above, c, "l."+c), " FROM ", level, " l WHERE l.", c, " IS NOT NULL)")
 		}
 		last = level + " l WHERE l." + c + " IS NOT NULL"
+		if c == "run_trigger" && k.roots {
+			last += " AND l.run_trigger <> " + q.Arg(string(flow.TriggerFlow))
+		}
 	}
 	return last
 }

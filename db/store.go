@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/db/blobs"
+	"sluice/db/children"
 	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/db/webhooks"
@@ -30,6 +31,7 @@ type Store struct {
 	Edits
 	Pins
 	Approvals
+	children.Children
 	Forms
 	Files
 	Keys
@@ -64,6 +66,7 @@ func newStore(c *core.DB) *Store {
 		Edits:          Edits{DB: c},
 		Pins:           Pins{DB: c},
 		Approvals:      Approvals{DB: c},
+		Children:       children.Children{DB: c},
 		Forms:          Forms{DB: c},
 		Files:          Files{c, blobs.NewBucket(c)},
 		Keys:           Keys{DB: c},
@@ -167,6 +170,7 @@ type Maintenance struct{ *core.DB }
 // Open opens the store, migrates it and reads its master key. It returns an error if
 // the database was encrypted with another key.
 func Open(ctx context.Context, cfg core.Config) (*Store, error) {
+	cfg.FoldChildren = children.Fold
 	c, err := core.Open(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,8 @@ const (
 	CodeModelNotFound       Code = "model_not_found"
 	CodeModelIncompatible   Code = "model_incompatible"
 	CodeOutputInvalid       Code = "output_invalid"
+	CodeOutputTooLarge      Code = "output_too_large"
+	CodeChildFailed         Code = "child_failed"
 	CodeStepTimeout         Code = "step_timeout"
 	CodeRunTimeout          Code = "run_timeout"
 	CodeInputInvalid        Code = "input_invalid"

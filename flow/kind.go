@@ -71,6 +71,11 @@ type Kind struct {
 	// Run does the node's job. It must obey ctx, and returns an *Error for
 	// everything a person can act on.
 	Run func(ctx context.Context, in *In) (Out, error)
+	// StartsRuns says that steps of the kind start child runs.
+	StartsRuns bool
+	// Partial reports that the outputs of a step that succeeded are incomplete, so
+	// that a rerun carries the step out again. Nil means that they never are.
+	Partial func(outputs map[string]any) bool
 	// Charge tells what a step of the config, as typed or as it runs, may cost
 	// money for; nil means that none ever does. No such step begins once a budget
 	// of its run is used up.
@@ -120,6 +125,7 @@ const (
 	FieldValueType FieldType = "type"   // a value type, such as the type of an input
 	FieldFile      FieldType = "file"   // a file value; with Value any also a URL
 	FieldModel     FieldType = "model"  // provider/model; Task says what for
+	FieldFlow      FieldType = "flow"   // a flow of the workspace, by slug or ID
 )
 
 // Escape is how template values are written into a field.
@@ -196,6 +202,15 @@ type In struct {
 	// SaveFile keeps content as a file that belongs to the run, and returns its
 	// value. An empty MIME is found out from the content.
 	SaveFile func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error)
+	// Failures counts the attempts that failed; cuts by a crash do not count.
+	Failures int
+	// Timeout is the time limit that is typed in the node; zero without one.
+	Timeout time.Duration
+	// ReuseFrom is the run that this one repeats, if the step may take over results
+	// of it; empty otherwise.
+	ReuseFrom string
+	// Children starts runs of other flows.
+	Children ChildRuns
 	// FetchFile stores the file at an address with the run and returns its value.
 	// place tells the files of a step apart: what was fetched for a place is not
 	// fetched again by a later attempt. Files that accepts rejects are not stored.
@@ -245,6 +260,9 @@ type Out struct {
 type Suspension struct {
 	Until time.Time
 	State any // handed back as In.State
+	// Event says that something else may wake the step before Until. The run then
+	// always waits without a worker, however short the time.
+	Event bool
 }
 
 // Registry holds the kinds. It is filled at start and read-only after.
@@ -346,7 +364,7 @@ func (f *Field) PortType() Type {
 		return TypeText
 	case FieldFile:
 		return TypeFile
-	case FieldText, FieldArea, FieldModel:
+	case FieldText, FieldArea, FieldModel, FieldFlow:
 		return TypeText
 	case FieldNumber, FieldInteger:
 		return TypeNumber

@@ -82,6 +82,7 @@ const (
 	TriggerMCP     Trigger = "mcp"
 	TriggerCLI     Trigger = "cli"
 	TriggerRerun   Trigger = "rerun"
+	TriggerFlow    Trigger = "flow" // a step of another run
 )
 
 // Usage is what a step or run consumed. Cost is in nano-dollars (1e-9 USD).
@@ -133,8 +134,9 @@ type Run struct {
 	Attempt         int64 // counts hand-overs to a worker and fences their writes
 	Trigger         Trigger
 	KeyID, UserID   string
-	ParentRunID     string
-	RerunFrom       string // the node a rerun was asked from
+	ParentRunID     string       // of a rerun: the run that it repeats
+	Caller          *CallingStep // of a child run; nil for a root run
+	RerunFrom       string       // the node a rerun was asked from
 	Inputs          map[string]any
 	Outputs         map[string]any
 	Error           *Error

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -26,6 +27,7 @@ type documentCache struct {
 type compiledDocument struct {
 	graph  *engine.Graph
 	inputs []flow.Input
+	starts bool // child runs, in some step
 }
 
 func newDocumentCache(store flowStore, kinds *flow.Registry) *documentCache {
@@ -64,5 +66,6 @@ func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compiledDocument{graph: graph, inputs: d.Inputs(c.kinds)}, nil
+	starts := slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { k := c.kinds.Find(n.Kind); return k != nil && k.StartsRuns })
+	return &compiledDocument{graph: graph, inputs: d.Inputs(c.kinds), starts: starts}, nil
 }

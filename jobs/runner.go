@@ -118,6 +118,7 @@ type Runner struct {
 type activeRun struct {
 	cancel chan struct{} // closed to cancel the run
 	once   sync.Once     // closes cancel
+	wake   chan struct{} // sent on when child runs have ended
 	live   *liveRun
 }
 
@@ -139,7 +140,8 @@ func New(cfg Config) *Runner {
 	r.engine = &engine.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
-		Report: func(err error) { r.log.Error("engine error", "error", err) },
+		Children: r.childRunsOf,
+		Report:   func(err error) { r.log.Error("engine error", "error", err) },
 	}
 	if cfg.Shared {
 		r.engine.MayCall = r.checkRunHeld

@@ -40,7 +40,7 @@ func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, 
 		if failure != nil {
 			plan.Fail(failure)
 		}
-		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain})
+		outcome, err = r.engine.Execute(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain, Wake: active.wake})
 	}
 	switch {
 	case flow.IsPermanent(err):
@@ -138,7 +138,7 @@ func (r *Runner) stepsWithFiles(ctx context.Context, ws flow.WorkspaceID, steps 
 // claim registers a run as being executed by this process, so that cancellations
 // reach it and readers get its text.
 func (r *Runner) claim(runID string) *activeRun {
-	a := &activeRun{cancel: make(chan struct{}), live: r.broker.workerStarted(runID)}
+	a := &activeRun{cancel: make(chan struct{}), wake: make(chan struct{}, 1), live: r.broker.workerStarted(runID)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.active[runID] = a
@@ -172,6 +172,7 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	r.broker.publish(&w)
 	if w.End {
 		r.runEnded(w.Run)
+		r.wakeCaller(ctx, w.Run)
 	}
 	return nil
 }

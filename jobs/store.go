@@ -44,6 +44,7 @@ type Store interface {
 // flowStore finds flows, their versions and documents.
 type flowStore interface {
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	// RecentLiveVersion returns the live version from a cache, or false if it is not
 	// cached. The cache may be stale: StartRun and CheckLiveVersion verify it.
 	RecentLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (flow.LiveVersion, bool, error)
@@ -59,6 +60,15 @@ type runStore interface {
 
 	SaveApproval(ctx context.Context, tokenHash string, a *flow.Approval) error
 	TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error)
+
+	FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
+	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Children, error)
+	BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error
+	AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error
+	StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (*flow.Children, error)
+	SeeChildren(ctx context.Context, step flow.CallingStep) error
+	StopChildren(ctx context.Context, step flow.CallingStep) ([]flow.OpenChild, error)
+	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
 
 	RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
 	FindStarted(ctx context.Context, ws flow.WorkspaceID, idempotencyKey, fingerprint string) (*flow.Run, error)

@@ -120,7 +120,7 @@ func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if err != nil || decision != nil {
 		return approvalOut(in, decision), err
 	}
-	return flow.Out{Deliveries: announcement, Suspend: &flow.Suspension{Until: expires, State: expires.UTC().Format(time.RFC3339Nano)}}, nil
+	return flow.Out{Deliveries: announcement, Suspend: &flow.Suspension{Until: expires, State: expires.UTC().Format(time.RFC3339Nano), Event: true}}, nil
 }
 
 // approvalQuestion is what people are shown.

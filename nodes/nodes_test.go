@@ -224,6 +224,18 @@ func (s stuck) Sentiment(ctx context.Context, _ string) (builtin.Sentiment, erro
 	return builtin.Sentiment{}, s.wait(ctx)
 }
 
+// stuckChildren are child runs that never start.
+type stuckChildren struct{ stuck }
+
+func (s stuckChildren) Start(ctx context.Context, _ flow.ChildRequest) (*flow.Children, error) {
+	return nil, s.wait(ctx)
+}
+func (s stuckChildren) Find(ctx context.Context) (*flow.Children, error) { return nil, s.wait(ctx) }
+func (s stuckChildren) Read(ctx context.Context, _ func(*flow.ChildResult) error) error {
+	return s.wait(ctx)
+}
+func (s stuckChildren) Stop(ctx context.Context) error { return s.wait(ctx) }
+
 // checkCancellation cancels a step that waits for something, and expects a kind
 // that waits for nothing to be done anyway.
 func checkCancellation(t *testing.T, k *flow.Kind) {
@@ -237,6 +249,7 @@ func checkCancellation(t *testing.T, k *flow.Kind) {
 	in.AskApproval = func(ctx context.Context, _ flow.Question, _ time.Time) (string, error) {
 		return "", stuck{started}.wait(ctx)
 	}
+	in.Children = stuckChildren{stuck{started}}
 	for _, f := range k.Fields {
 		if f.Default != nil {
 			in.Config[f.Name] = f.Default
@@ -269,7 +282,7 @@ func TestNew(t *testing.T) {
 	t.Run("declares without dependencies", func(t *testing.T) {
 		t.Parallel()
 		want := strings.Fields("approval chat classify combine condition delay detect_language document embed expression extract file find_answer first_of hosted_model http_request image " +
-			"input json note output replace sentiment similarity speech split summarize switch template text transcribe web_page webhook")
+			"input json map note output replace sentiment similarity speech split subflow summarize switch template text transcribe web_page webhook")
 		var got []string
 		for _, k := range New(Deps{}).List() {
 			got = append(got, k.Name)

@@ -229,7 +229,7 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 	j := &journal{}
 	var emitted strings.Builder
 	e := &engine.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) },
-		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices, Fetcher: w.fetcher, Approvals: yes{},
+		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices, Fetcher: w.fetcher, Approvals: yes{}, Children: echoChildren,
 		Emit: func(_, path string, _ int, text string) {
 			if path == "n" {
 				emitted.WriteString(text)

@@ -22,7 +22,7 @@ func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID, r
 	if err != nil {
 		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
 	}
-	run, err := runOf(&r)
+	run, err := RunOf(&r)
 	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
 		return run, nil // it failed because its data cannot be read, and its error says so
 	}
@@ -42,7 +42,7 @@ func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*f
 	if err != nil {
 		return nil, nil, fmt.Errorf("load %s: %w", runID, dbconn.Classified(err))
 	}
-	run, err := runOf(&row)
+	run, err := RunOf(&row)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,9 +79,9 @@ func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.
 	return s.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
 }
 
-// runOf converts a row. If some content cannot be read, it returns the rest and
+// RunOf converts a row. If some content cannot be read, it returns the rest and
 // an error.
-func runOf(r *gen.Run) (*flow.Run, error) {
+func RunOf(r *gen.Run) (*flow.Run, error) {
 	run := &flow.Run{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
@@ -94,6 +94,9 @@ func runOf(r *gen.Run) (*flow.Run, error) {
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
 		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
 		Erased: flow.Code(r.Erased),
+	}
+	if r.CallerRunID != "" {
+		run.Caller = &flow.CallingStep{RunID: r.CallerRunID, Path: r.CallerPath, Round: int(r.CallerRound), Item: int(r.CallerItem)}
 	}
 	var failed, err error
 	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {

@@ -110,9 +110,15 @@ func (w *StartWrite) assignPlace(tx *Tx) (err error) {
 	if r.Place, r.InstanceID, err = tx.admitOrQueue(FlowKey{r.WorkspaceID, r.FlowID}); err != nil {
 		return err
 	}
+	w.occupyPlace(tx)
+	return nil
+}
+
+// occupyPlace counts the run at the place where it begins.
+func (w *StartWrite) occupyPlace(tx *Tx) {
+	r := &w.Row
 	r.Attempt, r.Busy = dbconn.BoolInt(r.Place == PlaceWorker), tx.BusyAt(r.InstanceID)
 	tx.Moved(r.WorkspaceID, r.FlowID, PlaceEnded, r.Place)
-	return nil
 }
 
 // handToWorker hands the run to a worker unless it is queued.

@@ -179,6 +179,9 @@ func (p *runWrite) countLeaving(tx *Tx) {
 	}
 	if p.row.Place == PlaceEnded {
 		tx.Batch.ended(&p.run)
+		if p.run.Caller != nil {
+			tx.Batch.children = append(tx.Batch.children, ChildEnd{*p.run.Caller, p.run.ID, p.run.State, p.run.Usage})
+		}
 	}
 }
 
@@ -234,24 +237,29 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	if err != nil {
 		return err
 	}
-	if decided > 0 { // an approval was answered while the worker still held the run
+	if decided > 0 { // an approval was answered, or children ended, while the worker still held the run
 		return tx.ResumeRun(p.run.WorkspaceID, p.run.ID, PlaceWaiting)
 	}
 	return p.release(tx)
 }
 
-// wakeDecidedSteps makes the waiting steps due whose approvals were answered, and
-// returns their number.
+// wakeDecidedSteps makes the waiting steps due whose approvals were answered or whose
+// child runs have ended, and returns their number.
 func (tx *Tx) wakeDecidedSteps(runID string) (int64, error) {
-	n, err := tx.WakeDecidedSteps(tx.Ctx, gen.WakeDecidedStepsParams{RunID: runID, Now: tx.Store.NowMicros()})
+	now := tx.Store.NowMicros()
+	answered, err := tx.WakeDecidedSteps(tx.Ctx, gen.WakeDecidedStepsParams{RunID: runID, Now: now})
 	if err != nil {
 		return 0, fmt.Errorf("wake the decided steps of %s: %w", runID, err)
 	}
-	return n, nil
+	ended, err := tx.WakeCallingSteps(tx.Ctx, gen.WakeCallingStepsParams{RunID: runID, Now: now})
+	if err != nil {
+		return 0, fmt.Errorf("wake the calling steps of %s: %w", runID, err)
+	}
+	return answered + ended, nil
 }
 
 // ResumeDecided hands a waiting run to a worker after a decision on one of its
-// approvals. A run that a worker holds is left alone: when the worker lets it wait,
+// approvals, or the end of child runs. A run that a worker holds is left alone: when the worker lets it wait,
 // it finds the decision (see runWrite.wait).
 func (tx *Tx) ResumeDecided(ws flow.WorkspaceID, runID string) error {
 	if _, err := tx.wakeDecidedSteps(runID); err != nil {

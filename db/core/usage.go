@@ -18,7 +18,13 @@ type UsageEntry struct {
 
 // ended counts a run that has ended.
 func (b *batch) ended(r *flow.Run) {
-	e := UsageEntry{r.WorkspaceID, flow.UsageDay{Day: DayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Runs: 1, Steps: int64(r.Progress.Done)}}
+	e := UsageEntry{r.WorkspaceID, flow.UsageDay{Day: DayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Steps: int64(r.Progress.Done)}}
+	if r.Caller != nil { // numbers of runs are those of root runs
+		b.usage = append(b.usage, e)
+		b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
+		return
+	}
+	e.Runs = 1
 	switch r.State {
 	case flow.RunSucceeded:
 		e.Succeeded = 1

@@ -58,16 +58,18 @@ type batch struct {
 
 	storage []storageEntry
 
+	children []ChildEnd
+
 	KeysChanged bool // cached keys must be dropped after the commit
 }
 
 // mark is the length of each list of a batch before a member.
-type mark struct{ jobs, runs, freed, usage, hours, moves, written, storage int }
+type mark struct{ jobs, runs, freed, usage, hours, moves, written, storage, children int }
 
 func newBatch() *batch { return &batch{Counts: newCounts()} }
 
 func (b *batch) mark() mark {
-	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.hours), len(b.moves), len(b.written), len(b.storage)}
+	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children)}
 }
 
 // undo removes what a failed member added since the mark.
@@ -83,11 +85,15 @@ func (b *batch) undo(m mark, q Queue) {
 	b.runs, b.freed = b.runs[:m.runs], m.freed
 	b.Jobs, b.usage, b.hours = b.Jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
 	b.moves, b.written, b.storage = b.moves[:m.moves], b.written[:m.written], b.storage[:m.storage]
+	b.children = b.children[:m.children]
 }
 
 // flush writes the gathered changes except counters. handle is the transaction as
 // Queue.InsertTx expects it.
 func (tx *Tx) flush(handle any) error {
+	if err := tx.foldChildren(); err != nil {
+		return fmt.Errorf("count the ends of child runs: %w", err)
+	}
 	if err := tx.flushLengths(); err != nil {
 		return fmt.Errorf("write queue lengths: %w", err)
 	}

@@ -84,7 +84,7 @@ func (q *Queries) CountAdmittedOfWorkspace(ctx context.Context, workspaceID flow
 }
 
 const countOpenOfKey = `-- name: CountOpenOfKey :one
-SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = $1 AND key_id = $2
+SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = $1 AND key_id = $2 AND caller_run_id = ''
 `
 
 type CountOpenOfKeyParams struct {

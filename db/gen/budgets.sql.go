@@ -13,7 +13,7 @@ import (
 
 const countStarts = `-- name: CountStarts :one
 SELECT count(*) FROM runs
-WHERE id >= $1 AND workspace_id = $2 AND (flow_id = $3 OR key_id = $3)
+WHERE caller_run_id = '' AND id >= $1 AND workspace_id = $2 AND (flow_id = $3 OR key_id = $3)
 `
 
 type CountStartsParams struct {

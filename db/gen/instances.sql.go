@@ -142,7 +142,7 @@ func (q *Queries) FailRun(ctx context.Context, arg FailRunParams) (int64, error)
 }
 
 const findFailed = `-- name: FindFailed :one
-SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save FROM runs WHERE id = $1
+SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save, caller_run_id, caller_path, caller_round, caller_item FROM runs WHERE id = $1
 `
 
 type FindFailedRow struct {
@@ -154,6 +154,10 @@ type FindFailedRow struct {
 	EndedAt     int64
 	Seq         int64
 	Save        int64
+	CallerRunID string
+	CallerPath  string
+	CallerRound int64
+	CallerItem  int64
 }
 
 func (q *Queries) FindFailed(ctx context.Context, id string) (FindFailedRow, error) {
@@ -168,6 +172,10 @@ func (q *Queries) FindFailed(ctx context.Context, id string) (FindFailedRow, err
 		&i.EndedAt,
 		&i.Seq,
 		&i.Save,
+		&i.CallerRunID,
+		&i.CallerPath,
+		&i.CallerRound,
+		&i.CallerItem,
 	)
 	return i, err
 }

@@ -41,6 +41,34 @@ type Blob struct {
 	Size     int64
 }
 
+type Child struct {
+	RunID           string
+	Path            string
+	Round           int64
+	WorkspaceID     flow.WorkspaceID
+	RootRunID       string
+	Depth           int64
+	FlowID          string
+	DocumentHash    string
+	Template        string
+	Concurrency     int64
+	KeepErrors      int64
+	Total           int64
+	Pending         int64
+	Running         int64
+	Succeeded       int64
+	Failed          int64
+	Reused          int64
+	Stopped         int64
+	Seen            int64
+	InputTokens     int64
+	OutputTokens    int64
+	CachedTokens    int64
+	ReasoningTokens int64
+	UnpricedSteps   int64
+	CostNanoUsd     flow.NanoUSD
+}
+
 type Credential struct {
 	ID            string
 	WorkspaceID   flow.WorkspaceID
@@ -250,6 +278,10 @@ type Run struct {
 	ReasoningTokens int64
 	UnpricedSteps   int64
 	Secrets         []byte
+	CallerRunID     string
+	CallerPath      string
+	CallerRound     int64
+	CallerItem      int64
 }
 
 type Session struct {

@@ -15,7 +15,7 @@ SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = @work
 SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = @workspace_id AND flow_id = @flow_id;
 
 -- name: CountOpenOfKey :one
-SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = @workspace_id AND key_id = @key_id;
+SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = @workspace_id AND key_id = @key_id AND caller_run_id = '';
 
 -- name: NextWorkspace :one
 SELECT workspace_id FROM runs

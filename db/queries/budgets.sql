@@ -16,7 +16,7 @@ SELECT runs FROM day_starts WHERE workspace_id = @workspace_id AND subject = @su
 
 -- name: CountStarts :one
 SELECT count(*) FROM runs
-WHERE id >= @from_id AND workspace_id = @workspace_id AND (flow_id = @subject OR key_id = @subject);
+WHERE caller_run_id = '' AND id >= @from_id AND workspace_id = @workspace_id AND (flow_id = @subject OR key_id = @subject);
 
 -- name: FlowSpent :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all

@@ -38,6 +38,8 @@ type Engine struct {
 	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
 	Fetcher    flow.Fetcher // nil if files cannot be given by URL
 	Approvals  flow.Approvals
+	// Children returns what lets a step of a run start child runs; nil if none can.
+	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
 	// Emit is told of text that a step passes on while it works.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time
@@ -56,10 +58,11 @@ type Engine struct {
 	Report func(err error)
 }
 
-// Signals reach a run while it is carried out. Both are closed, not sent on.
+// Signals reach a run while it is carried out. Cancel and Hold are closed, not sent on.
 type Signals struct {
 	Cancel <-chan struct{} // end it as canceled
 	Hold   <-chan struct{} // start nothing more and hand it back
+	Wake   <-chan struct{} // not closed but sent on: look again at the steps that wait
 }
 
 // execution is one run being carried out.
@@ -178,6 +181,8 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 		c.plan.Save(s.node, s.state)
 		c.unsaved = append(c.unsaved, s.done)
 	case <-timer:
+	case <-c.sig.Wake:
+		c.plan.Wake(c.Now())
 	case <-c.sig.Cancel:
 		c.cancel()
 	case <-c.sig.Hold:

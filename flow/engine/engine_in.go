@@ -90,6 +90,9 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	in.TakeDecision = func(ctx context.Context) (*flow.Decision, error) {
 		return c.Approvals.TakeDecision(ctx, in.WorkspaceID, in.RunID, in.Path, c.Now())
 	}
+	if c.Children != nil {
+		in.Children = c.Children(&c.plan.run, in)
+	}
 	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}

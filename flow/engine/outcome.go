@@ -27,6 +27,6 @@ func outputValues(o *flow.Out) error {
 	if err != nil {
 		return fmt.Errorf("state of the suspension: %w", err)
 	}
-	o.Suspend = &flow.Suspension{Until: o.Suspend.Until, State: state}
+	o.Suspend = &flow.Suspension{Until: o.Suspend.Until, State: state, Event: o.Suspend.Event}
 	return nil
 }

@@ -28,7 +28,10 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 	if p.takeOver(i, now) {
 		return nil, false
 	}
-	in.Attempt, in.State = step.Attempt+1, step.Saved
+	in.Attempt, in.State, in.Failures = step.Attempt+1, step.Saved, step.Failures
+	if p.reuse != nil && !p.reuse.Forced[n.ID] {
+		in.ReuseFrom = p.run.ParentRunID
+	}
 	p.nodes[i].in = in
 	return in, true
 }
@@ -41,6 +44,9 @@ func (p *Plan) takeOver(i int, now time.Time) bool {
 	}
 	old, ok := p.reuse.Steps[step.Path]
 	if !ok || old.State != flow.StepSucceeded && old.State != flow.StepReused || old.NodeHash != step.NodeHash || old.InputHash != step.InputHash {
+		return false
+	}
+	if n.kind.Partial != nil && n.kind.Partial(old.Outputs) {
 		return false
 	}
 	p.end(i, flow.StepReused, old.Outputs, now)
@@ -75,7 +81,8 @@ func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 	in := &flow.In{
 		WorkspaceID: p.run.WorkspaceID, FlowID: p.run.FlowID, RunID: p.run.ID,
 		Path: p.nodes[i].step.Path, Node: n.ID, Key: p.run.ID + ":" + p.nodes[i].step.Path,
-		Inputs: p.run.Inputs, Config: make(map[string]any, len(n.kind.Fields)), Ports: make(map[string]any, len(n.in)),
+		Timeout: time.Duration(n.TimeoutS * float64(time.Second)),
+		Inputs:  p.run.Inputs, Config: make(map[string]any, len(n.kind.Fields)), Ports: make(map[string]any, len(n.in)),
 	}
 	for k, e := range n.in {
 		s := &p.nodes[i].edges[k]

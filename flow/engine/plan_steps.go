@@ -56,10 +56,20 @@ func (p *Plan) suspended(i int, s *flow.Suspension, now time.Time) {
 	p.durable = p.durable || s.State != nil // such as the ID of something that is being paid for
 	endAttempt(step, now, nil, true)
 	state := flow.StepRunning
-	if until.Sub(now) > flow.HeldBackoff {
+	if s.Event || until.Sub(now) > flow.HeldBackoff {
 		state = flow.StepWaiting
 	}
 	p.wait(i, state, until)
+}
+
+// Wake makes the waiting steps due, because something may have happened that one of them
+// waits for. Those for which nothing happened wait again.
+func (p *Plan) Wake(now time.Time) {
+	for i := range p.nodes {
+		if step := &p.nodes[i].step; step.State == flow.StepWaiting && step.Saved != nil && !step.WaitUntil.IsZero() {
+			step.WaitUntil = now
+		}
+	}
 }
 
 // Save keeps what a started step must not forget.
@@ -77,7 +87,7 @@ func (p *Plan) abandon(i int) {
 		return
 	}
 	if in, err := p.resolve(i); err == nil {
-		in.Attempt, in.State = step.Attempt, step.Saved
+		in.Attempt, in.State, in.Failures = step.Attempt, step.Saved, step.Failures
 		p.abandoned = append(p.abandoned, in)
 	}
 	step.Saved = nil

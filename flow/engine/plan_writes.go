@@ -56,6 +56,9 @@ func (p *Plan) busy() bool {
 // Fence is a write that changes nothing: that it is not refused shows that the
 // run is still this worker's, before something is done that cannot be undone.
 func (p *Plan) Fence() *flow.RunWrite {
+	if p.run.State == flow.RunWaiting { // or else the store would take the run from its worker
+		p.setState(flow.RunRunning)
+	}
 	p.run.Writes++
 	run := p.run
 	run.Outputs = maps.Clone(p.run.Outputs)

@@ -149,6 +149,11 @@ var (
 		text:   "Uses the document of this run. The chosen node, everything that depends on it and all steps that did not succeed run again; other steps are reused if their inputs are equal.",
 		params: startParams, body: "Rerun", optionalBody: true, answers: startAnswers, problems: append([]flow.Code{flow.CodeRunNotEnded}, startCodes...)}
 
+	docListChildren = operation{id: "listChildren", tag: "Runs", summary: "List the child runs of a run",
+		text:   "The flows that its steps have started, once or for each item of a list, in the order of steps and items. Items that have not started are left out.",
+		params: []string{"status", "limit", "cursor"}, problems: []flow.Code{flow.CodeInputInvalid, flow.CodeResultNotSaved, flow.CodeRunExpired},
+		answers: []answer{{status: 200, text: "One page of items, and the steps that started them.", json: reflect.TypeFor[childList]()}}}
+
 	docListApprovals = operation{id: "listApprovals", tag: "Runs", summary: "List the questions that a run asks people",
 		problems: []flow.Code{flow.CodeResultNotSaved, flow.CodeRunExpired},
 		answers:  []answer{{status: 200, text: "The questions of the run, answered ones too.", json: reflect.TypeFor[approvalList]()}}}

@@ -70,7 +70,7 @@ var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[flow.Audience]():      {"type": "string", "enum": []flow.Audience{flow.AudienceLink, flow.AudienceMembers, flow.AudienceNamed}},
 	reflect.TypeFor[flow.AnswererKind]():  {"type": "string", "enum": []flow.AnswererKind{flow.ByMember, flow.ByKey, flow.ByLink, ""}},
 	reflect.TypeFor[approvalStatus]():     {"type": "string", "enum": append([]flow.Outcome{"open", "closed"}, outcomes...)},
-	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun}},
+	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun, flow.TriggerFlow}},
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
 }
 

@@ -111,6 +111,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/flow/:flow_id/run/:run_id/events", accessSee, s.streamEvents, docStreamEvents},
 		{"GET", "/v1/flow/:flow_id/run/:run_id/approvals", accessAsked, s.listApprovals, docListApprovals},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/approvals/:path", accessApprove, s.decideApproval, docDecideApproval},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/children", accessSee, s.listChildren, docListChildren},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/cancel", accessRun, s.cancelRun, docCancelRun},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/rerun", accessRun, s.rerun, docRerun},
 		{"GET", "/v1/flow/:flow_id/deliveries", accessRead, s.listDeliveries, docListDeliveries},

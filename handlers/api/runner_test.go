@@ -291,3 +291,5 @@ func (r *runner) lastStart() flow.Start {
 	defer r.mu.Unlock()
 	return r.starts[len(r.starts)-1]
 }
+
+func (r *runner) ChildUsage(context.Context, *flow.Run) (flow.Usage, error) { return flow.Usage{}, nil }

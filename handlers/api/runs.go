@@ -72,7 +72,10 @@ func (s *Server) showRun(c *Call) error {
 			return err
 		}
 	}
-	body := s.encodeRun(run)
+	body, err := c.encodeRun(run)
+	if err != nil {
+		return err
+	}
 	tag := etag(body)
 	h := c.Response().Header()
 	h.Set("ETag", tag)
@@ -160,7 +163,7 @@ func (s *Server) showResult(c *Call) error {
 		return ErrNotSucceeded(run)
 	}
 	retryLater(c.Response().Header(), run)
-	return c.writeBody(http.StatusAccepted, s.encodeRun(run))
+	return c.writeRun(http.StatusAccepted, run)
 }
 
 // ErrNotSucceeded returns the error for the result of a failed or canceled run.
@@ -184,7 +187,7 @@ func (s *Server) cancelRun(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeBody(http.StatusOK, s.encodeRun(run))
+	return c.writeRun(http.StatusOK, run)
 }
 
 // eraseRun is DELETE run: it erases the content and keeps IDs, times and cost. It is
@@ -200,6 +203,12 @@ func (s *Server) eraseRun(c *Call) error {
 	}
 	if !run.State.Ended() {
 		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Cancel it first, or wait for its end.")
+	}
+	if run.Caller != nil {
+		caller, err := s.Store.FindRun(ctx, ws, "", run.Caller.RunID)
+		if err == nil && !caller.State.Ended() {
+			return flow.Errorf(flow.CodeRunNotEnded, "The run %s, which started this one, has not ended and needs its result.", caller.ID)
+		}
 	}
 	if run.Erased == "" {
 		if err := s.Store.EraseRun(ctx, ws, run.FlowID, run.ID, flow.CodeResultNotSaved); err != nil {

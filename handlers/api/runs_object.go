@@ -41,10 +41,13 @@ type runObject struct {
 	Error       *errorObject    `json:"error"`
 	Progress    flow.Progress   `json:"progress"`
 	Usage       flow.Usage      `json:"usage"`
-	Cost        costObject      `json:"cost"`
+	Cost        costObject      `json:"cost" doc:"Child runs included; in lists, events and webhooks, own_cost."`
+	OwnCost     costObject      `json:"own_cost" doc:"Without child runs."`
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
 	ParentRunID *string         `json:"parent_run_id" doc:"The run that this run repeats."`
+	Caller      *callerObject   `json:"caller" doc:"The step of another run that started this one; null for a run that was started otherwise."`
+	RootRunID   *string         `json:"root_run_id" doc:"The run without a caller at the top; null without a caller, and in lists, events and webhooks."`
 	Metadata    map[string]any  `json:"metadata"`
 	URLs        runURLs         `json:"urls"`
 }
@@ -77,12 +80,6 @@ type errorObject struct {
 	Retryable bool      `json:"retryable" doc:"Whether a retry of the same run could succeed."`
 }
 
-// encodeRun returns the run object with download links as JSON.
-func (s *Server) encodeRun(r *flow.Run) []byte {
-	o := s.runObject(r)
-	return flow.EncodeJSON(&o)
-}
-
 // runObject returns the run object with download links for files.
 func (s *Server) runObject(r *flow.Run) runObject {
 	o := newRunObject(s.PublicURL, r)
@@ -97,8 +94,11 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
 		CreatedAt: stamp(r.CreatedAt), StartedAt: stampOrNull(r.StartedAt), EndedAt: stampOrNull(r.EndedAt), ExpiresAt: stampOrNull(r.ExpiresAt),
-		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costOf(r.Usage),
+		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costOf(r.Usage), OwnCost: costOf(r.Usage),
 		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
+	}
+	if r.Caller != nil {
+		o.Caller = &callerObject{r.Caller.RunID, r.Caller.Path, r.Caller.Item}
 	}
 	if !r.Draft {
 		o.Version = &r.Version

@@ -224,5 +224,5 @@ func (c *Call) answerStart(req startRequest, started flow.Started, err error) er
 	if req.wait > 0 {
 		h.Set("Preference-Applied", "wait="+strconv.Itoa(int(req.wait/time.Second)))
 	}
-	return c.writeBody(status, c.s.encodeRun(run))
+	return c.writeRun(status, run)
 }

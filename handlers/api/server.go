@@ -24,6 +24,8 @@ type Runner interface {
 	// AwaitRun returns the run once it has ended, or as it is when the limit has
 	// passed.
 	AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error)
+	// ChildUsage returns what the child runs of a run have used so far.
+	ChildUsage(ctx context.Context, run *flow.Run) (flow.Usage, error)
 	// Draining reports whether this process is shutting down.
 	Draining() bool
 	// Accepts reports whether new runs and files are accepted. A process that
@@ -40,6 +42,10 @@ type Store interface {
 	FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 	RecentKey(ctx context.Context, hash string) (*flow.Key, error)
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
+
+	FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
+	ListChildren(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Children, error)
+	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
 
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.

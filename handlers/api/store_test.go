@@ -322,3 +322,15 @@ func (m *memory) write(w flow.RunWrite) {
 		m.steps[run.ID][s.Path] = s
 	}
 }
+
+func (m *memory) FindChildren(context.Context, flow.CallingStep) (*flow.Children, error) {
+	return nil, nil
+}
+
+func (m *memory) ListChildren(context.Context, flow.WorkspaceID, string) ([]flow.Children, error) {
+	return nil, nil
+}
+
+func (m *memory) ReadChildren(context.Context, flow.WorkspaceID, flow.CallingStep, int, int) ([]flow.ChildResult, error) {
+	return nil, nil
+}

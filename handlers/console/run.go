@@ -252,7 +252,7 @@ func valueViews(m map[string]any) (list []components.ValueView) {
 // triggerLabels are shown as "Started by" if there is neither a key nor a user.
 var triggerLabels = map[flow.Trigger]string{
 	flow.TriggerAPI: "API", flow.TriggerBuilder: "Builder", flow.TriggerForm: "Form",
-	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun",
+	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun", flow.TriggerFlow: "Another flow",
 }
 
 // runFacts returns the table at the top of the page.

@@ -48,6 +48,8 @@ var remedies = map[flow.Code]string{
 	flow.CodeModelNotFound:       "Choose another model in the node.",
 	flow.CodeModelIncompatible:   "Choose a model that can do this, or take the option away.",
 	flow.CodeOutputInvalid:       "Look at the output and loosen the schema, or ask for it more clearly.",
+	flow.CodeChildFailed:         "Open the child run; its page says what to do.",
+	flow.CodeOutputTooLarge:      "Let the map write its results to a file.",
 	flow.CodeStepTimeout:         "Give the node more time, or less to do.",
 	flow.CodeRunTimeout:          "Look at which step takes long; a run may take an hour.",
 	flow.CodeInputInvalid:        "Look at the node's input: something came in that it cannot take.",

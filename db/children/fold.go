@@ -1,0 +1,182 @@
+package children
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// Fold counts the child runs that end in a transaction, starts the next items, and wakes
+// the callers that need not wait any longer. The steps are in a fixed order, so that
+// transactions cannot deadlock on the rows of children.
+func Fold(tx *core.Tx, ends []core.ChildEnd) error {
+	slices.SortFunc(ends, func(a, b core.ChildEnd) int {
+		return cmp.Or(dbconn.CompareTexts(a.Caller.RunID, b.Caller.RunID, a.Caller.Path, b.Caller.Path), cmp.Compare(a.Caller.Round, b.Caller.Round))
+	})
+	for len(ends) > 0 {
+		step := sameStep(ends[0].Caller)
+		n := slices.IndexFunc(ends, func(e core.ChildEnd) bool { return sameStep(e.Caller) != step })
+		if n < 0 {
+			n = len(ends)
+		}
+		if err := count(tx, step, ends[:n]); err != nil {
+			return err
+		}
+		c, err := goOn(tx, step)
+		if err != nil {
+			return err
+		}
+		if c.Decided() {
+			if err := wake(tx, c); err != nil {
+				return err
+			}
+		}
+		ends = ends[n:]
+	}
+	return nil
+}
+
+// sameStep returns the step without the item.
+func sameStep(s flow.CallingStep) flow.CallingStep {
+	s.Item = 0
+	return s
+}
+
+// count adds the ends of children to the row of their step.
+func count(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
+	p := gen.CountChildParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Ended: int64(len(ends))}
+	var used flow.Usage
+	for _, e := range ends {
+		if e.State == flow.RunSucceeded {
+			p.Succeeded++
+		} else {
+			p.Failed++
+		}
+		below, err := tx.SumChildren(tx.Ctx, e.RunID)
+		if err != nil {
+			return fmt.Errorf("sum the cost below %s: %w", e.RunID, err)
+		}
+		used = used.Add(e.Usage).Add(core.UsageOf(below.InputTokens, below.OutputTokens, below.CachedTokens, below.ReasoningTokens, below.UnpricedSteps, flow.NanoUSD(below.CostNanoUsd)))
+	}
+	p.InputTokens, p.OutputTokens, p.CachedTokens = used.InputTokens, used.OutputTokens, used.CachedTokens
+	p.ReasoningTokens, p.UnpricedSteps, p.CostNanoUsd = used.ReasoningTokens, used.UnpricedSteps, used.CostNanoUSD
+	return tx.CountChild(tx.Ctx, p)
+}
+
+// lock reads the row of a step so that no other transaction can change it.
+func lock(tx *core.Tx, step flow.CallingStep) (*gen.Child, error) {
+	r, err := tx.LockChildren(tx.Ctx, gen.LockChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+	if err != nil {
+		return nil, fmt.Errorf("lock the children of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	return &r, nil
+}
+
+// goOn starts as many items as may run, or stops if one has failed and the step fails
+// with it.
+func goOn(tx *core.Tx, step flow.CallingStep) (*flow.Children, error) {
+	r, err := lock(tx, step)
+	if err != nil {
+		return nil, err
+	}
+	c, err := childrenOf(r)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Failed > 0 && !c.KeepErrors && !c.Stopped:
+		c.Stopped, c.Pending = true, 0
+		return c, stop(tx, step)
+	case c.Stopped:
+		return c, nil
+	}
+	if n := min(c.Concurrency-c.Running, c.Pending); n > 0 {
+		if err := start(tx, c, r.Template, n); err != nil {
+			return nil, fmt.Errorf("start items of %s:%s: %w", step.RunID, step.Path, err)
+		}
+	}
+	return c, nil
+}
+
+// stop starts no more items of a step.
+func stop(tx *core.Tx, step flow.CallingStep) error {
+	p := gen.StopChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}
+	if err := tx.StopChildren(tx.Ctx, p); err != nil {
+		return fmt.Errorf("stop the children of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	return tx.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: p.RunID, Path: p.Path, Round: p.Round, Item: flow.MaxChildItems})
+}
+
+// start starts the runs of the next n items.
+func start(tx *core.Tx, c *flow.Children, template string, n int) error {
+	t, err := dbconn.Decode[flow.ChildTemplate](template)
+	if err != nil {
+		return err
+	}
+	step := c.Caller
+	items, err := tx.TakeChildItems(tx.Ctx, gen.TakeChildItemsParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), MaxRows: int32(n)})
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	for i := range items {
+		inputs, err := dbconn.Decode[map[string]any](items[i].Inputs)
+		if err != nil {
+			return fmt.Errorf("item %d: %w", items[i].Item, err)
+		}
+		if err := startItem(tx, c, &t, int(items[i].Item), inputs); err != nil {
+			return fmt.Errorf("item %d: %w", items[i].Item, err)
+		}
+	}
+	last := items[len(items)-1].Item
+	if err := tx.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Item: last}); err != nil {
+		return err
+	}
+	c.Pending -= len(items)
+	c.Running += len(items)
+	return tx.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
+}
+
+func startItem(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs map[string]any) error {
+	caller := c.Caller
+	caller.Item = item
+	run := &flow.Run{
+		ID: tx.Store.IDs().New(flow.PrefixRun), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, Draft: t.Draft, DocumentHash: c.DocumentHash,
+		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, Inputs: inputs, Metadata: t.Metadata,
+		Progress: flow.Progress{Total: t.Nodes}, Save: t.Save, Timeout: time.Duration(t.TimeoutMicros) * time.Microsecond,
+		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1,
+	}
+	if err := tx.StartChild(run); err != nil {
+		return err
+	}
+	err := tx.SetCaller(tx.Ctx, gen.SetCallerParams{
+		ID: run.ID, CallerRunID: caller.RunID, CallerPath: caller.Path, CallerRound: int64(caller.Round), CallerItem: int64(item),
+	})
+	if err != nil {
+		return fmt.Errorf("set the caller of %s: %w", run.ID, err)
+	}
+	err = tx.LinkFiles(c.WorkspaceID, run.ID, flow.FileIDs(inputs))
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil // the file is gone; the child fails where it opens it
+	}
+	return err
+}
+
+// wake hands the caller to a worker. Its row is locked first: a worker that is about to
+// let it wait has then either committed that, or will find the end of the children.
+func wake(tx *core.Tx, c *flow.Children) error {
+	if _, err := tx.LockRun(tx.Ctx, c.Caller.RunID); err != nil {
+		if dbconn.IsNoRows(err) {
+			return nil
+		}
+		return fmt.Errorf("lock %s: %w", c.Caller.RunID, err)
+	}
+	tx.Notify(c.Caller.RunID)
+	return tx.ResumeDecided(c.WorkspaceID, c.Caller.RunID)
+}

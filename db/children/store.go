@@ -1,0 +1,186 @@
+package children
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// Children stores the child runs of steps.
+type Children struct{ *core.DB }
+
+// FindChildren returns the children of a step, or nil if it has started none.
+func (s Children) FindChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error) {
+	r, err := s.Reads.FindChildren(ctx, gen.FindChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+	if dbconn.IsNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the children of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	return childrenOf(&r)
+}
+
+// ListChildren returns the children of all steps of a run, by path and round.
+func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Children, error) {
+	rows, err := s.Reads.ListChildren(ctx, gen.ListChildrenParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, fmt.Errorf("list the children of %s: %w", runID, err)
+	}
+	list := make([]flow.Children, len(rows))
+	for i := range rows {
+		c, err := childrenOf(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		list[i] = *c
+	}
+	return list, nil
+}
+
+// BeginChildren records what a step is about to start. If the step has done so before,
+// what was recorded then stays.
+func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		_, err := tx.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
+			RunID: c.Caller.RunID, Path: c.Caller.Path, Round: int64(c.Caller.Round), WorkspaceID: c.WorkspaceID, RootRunID: c.RootRunID,
+			Depth: int64(c.Depth), FlowID: c.FlowID, DocumentHash: c.DocumentHash, Template: dbconn.EncodeAny(t),
+			Concurrency: int64(c.Concurrency), KeepErrors: dbconn.BoolInt(c.KeepErrors),
+		})
+		return err
+	})
+}
+
+// AddChildItems stores items of a step. Items that are stored already stay as they are.
+func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error {
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		for i := range items {
+			err := tx.InsertChildItem(tx.Ctx, gen.InsertChildItemParams{
+				RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Item: int64(items[i].Item),
+				Inputs: dbconn.EncodeMap(items[i].Inputs), Error: dbconn.EncodeError(items[i].Error), Reused: items[i].Reused,
+			})
+			if err != nil {
+				return fmt.Errorf("store item %d: %w", items[i].Item, err)
+			}
+		}
+		return nil
+	})
+}
+
+// StartChildren starts the first items once all are stored: failed of them cannot
+// start, and the results of reused ones exist already.
+func (s Children) StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (c *flow.Children, err error) {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		_, err := tx.LoadChildren(tx.Ctx, gen.LoadChildrenParams{
+			RunID: step.RunID, Path: step.Path, Round: int64(step.Round),
+			Total: int64(total), Failed: int64(failed), TakenOver: int64(reused), Pending: int64(total - failed - reused),
+		})
+		if err != nil {
+			return err
+		}
+		c, err = goOn(tx, step)
+		return err
+	})
+	return c, err
+}
+
+// SeeChildren records that a step knows that its children are decided.
+func (s Children) SeeChildren(ctx context.Context, step flow.CallingStep) error {
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.SeeChildren(tx.Ctx, gen.SeeChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)})
+	})
+}
+
+// StopChildren starts no more items of a step and returns the runs that have not ended.
+func (s Children) StopChildren(ctx context.Context, step flow.CallingStep) (open []flow.OpenChild, err error) {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := lock(tx, step); err != nil {
+			return err
+		}
+		if err := stop(tx, step); err != nil {
+			return err
+		}
+		rows, err := tx.ListOpenChildRuns(tx.Ctx, gen.ListOpenChildRunsParams{CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round)})
+		open = dbconn.MapRows(rows, func(r gen.ListOpenChildRunsRow) flow.OpenChild { return flow.OpenChild{RunID: r.ID, FlowID: r.FlowID} })
+		return err
+	})
+	return open, err
+}
+
+// ReadChildren returns the items of a step from one number up to before another, in
+// order. Items that have not started are left out.
+func (s Children) ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error) {
+	p := gen.ListChildRunsParams{CallerRunID: step.RunID, CallerPath: step.Path, CallerRound: int64(step.Round), FromItem: int64(from), ToItem: int64(to)}
+	runs, err := s.Reads.ListChildRuns(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list the child runs of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	byItem := make(map[int]flow.ChildResult, len(runs))
+	for i := range runs {
+		run, err := core.RunOf(&runs[i])
+		if err != nil {
+			return nil, dbconn.Unreadable(err, "run", runs[i].ID)
+		}
+		byItem[run.Caller.Item] = resultOf(run.Caller.Item, run)
+	}
+	items, err := s.Reads.ListChildItems(ctx, gen.ListChildItemsParams{
+		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), FromItem: int64(from), ToItem: int64(to),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the items of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	for i := range items {
+		if byItem[int(items[i].Item)], err = s.itemResult(ctx, ws, &items[i]); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]flow.ChildResult, 0, len(byItem))
+	for item := from; item < to; item++ {
+		if r, ok := byItem[item]; ok {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// itemResult returns the result of an item without a run of its own.
+func (s Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.ListChildItemsRow) (flow.ChildResult, error) {
+	if r.Reused != "" {
+		run, err := core.FindRun(ctx, s.Reads, ws, "", r.Reused)
+		if err != nil {
+			return flow.ChildResult{}, err
+		}
+		return resultOf(int(r.Item), run), nil
+	}
+	res := flow.ChildResult{Item: int(r.Item), State: flow.RunFailed}
+	var err error
+	if res.Inputs, err = dbconn.Decode[map[string]any](r.Inputs); err == nil {
+		res.Error, err = dbconn.Decode[*flow.Error](r.Error)
+	}
+	return res, err
+}
+
+func resultOf(item int, run *flow.Run) flow.ChildResult {
+	r := flow.ChildResult{Item: item, RunID: run.ID, State: run.State, Inputs: run.Inputs, Outputs: run.Outputs, Error: run.Error}
+	if run.State == flow.RunCanceled && r.Error == nil {
+		r.Error = flow.Errorf(flow.CodeRunCanceled, "The run was canceled.")
+	}
+	if run.Erased != "" {
+		r.State, r.Error = flow.RunFailed, flow.Errorf(run.Erased, "The result of this item has been erased.")
+	}
+	return r
+}
+
+func childrenOf(r *gen.Child) (*flow.Children, error) {
+	t, err := dbconn.Decode[flow.ChildTemplate](r.Template)
+	return &flow.Children{
+		WorkspaceID: r.WorkspaceID, Caller: flow.CallingStep{RunID: r.RunID, Path: r.Path, Round: int(r.Round)}, RootRunID: r.RootRunID, Depth: int(r.Depth),
+		FlowID: r.FlowID, Version: t.Version, DocumentHash: r.DocumentHash, Concurrency: int(r.Concurrency), KeepErrors: r.KeepErrors != 0,
+		Total: int(r.Total), Pending: int(r.Pending), Running: int(r.Running), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Reused: int(r.Reused),
+		Stopped: r.Stopped != 0, Usage: core.UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
+	}, err
+}

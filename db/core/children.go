@@ -1,0 +1,54 @@
+package core
+
+import "sluice/flow"
+
+// ChildEnd is the end of a child run in the present transaction.
+type ChildEnd struct {
+	Caller flow.CallingStep
+	RunID  string
+	State  flow.RunState
+	Usage  flow.Usage
+}
+
+// foldChildren counts the child runs that ended in this transaction. All ends of a step
+// are one update, so that items do not wait for each other's row locks.
+func (tx *Tx) foldChildren() error {
+	for len(tx.Batch.children) > 0 && tx.Store.Config.FoldChildren != nil {
+		ends := tx.Batch.children
+		tx.Batch.children = nil
+		if err := tx.Store.Config.FoldChildren(tx, ends); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartChild stores a child run and hands it to a worker, or queues it if no slot is
+// free. No limit refuses it: it belongs to a run that was accepted.
+func (tx *Tx) StartChild(run *flow.Run) error {
+	row, err := Execution{tx.Store}.RunRow(run, nil, nil)
+	if err != nil {
+		return err
+	}
+	w := &StartWrite{N: &flow.NewRun{Run: *run}, Row: row}
+	k := FlowKey{run.WorkspaceID, run.FlowID}
+	limits, err := tx.FlowLimits(k)
+	if err != nil {
+		return err
+	}
+	free, err := tx.hasSlot(k, limits)
+	if err != nil {
+		return err
+	}
+	r := &w.Row
+	if r.Place = placeQueue; free && tx.Store.QueueOrNil() != nil {
+		r.Place, r.InstanceID = PlaceWorker, tx.ReserveWorker()
+	}
+	w.occupyPlace(tx)
+	if err := tx.InsertRun(tx.Ctx, *r); err != nil {
+		return err
+	}
+	w.handToWorker(tx)
+	tx.StoreMore(run.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + sizeOfStart(r), Runs: 1})
+	return nil
+}

@@ -1,0 +1,95 @@
+-- name: InsertChildren :execrows
+INSERT INTO children (run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_hash, template, concurrency, keep_errors,
+    total, pending, running, succeeded, failed, reused, stopped, seen,
+    input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd)
+VALUES (@run_id, @path, @round, @workspace_id, @root_run_id, @depth, @flow_id, @document_hash, @template, @concurrency, @keep_errors,
+    -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+ON CONFLICT (run_id, path, round) DO NOTHING;
+
+-- name: FindChildren :one
+SELECT * FROM children WHERE run_id = @run_id AND path = @path AND round = @round;
+
+-- name: ListChildren :many
+SELECT * FROM children WHERE run_id = @run_id AND workspace_id = @workspace_id ORDER BY path, round;
+
+-- name: LockChildren :one
+UPDATE children SET stopped = stopped WHERE run_id = @run_id AND path = @path AND round = @round
+RETURNING *;
+
+-- name: InsertChildItem :exec
+INSERT INTO child_items (run_id, path, round, item, inputs, error, reused)
+VALUES (@run_id, @path, @round, @item, @inputs, @error, @reused)
+ON CONFLICT (run_id, path, round, item) DO NOTHING;
+
+-- name: LoadChildren :execrows
+UPDATE children SET total = @total, failed = @failed, succeeded = @taken_over, reused = @taken_over, pending = @pending
+WHERE run_id = @run_id AND path = @path AND round = @round AND total < 0;
+
+-- name: CountChild :exec
+UPDATE children SET running = running - @ended, succeeded = succeeded + @succeeded, failed = failed + @failed,
+    input_tokens = input_tokens + @input_tokens, output_tokens = output_tokens + @output_tokens, cached_tokens = cached_tokens + @cached_tokens,
+    reasoning_tokens = reasoning_tokens + @reasoning_tokens, unpriced_steps = unpriced_steps + @unpriced_steps, cost_nano_usd = cost_nano_usd + @cost_nano_usd
+WHERE run_id = @run_id AND path = @path AND round = @round;
+
+-- name: TakeChildItems :many
+SELECT item, inputs FROM child_items
+WHERE run_id = @run_id AND path = @path AND round = @round AND error = '' AND reused = ''
+ORDER BY item LIMIT @max_rows;
+
+-- name: DeleteChildItems :exec
+DELETE FROM child_items
+WHERE run_id = @run_id AND path = @path AND round = @round AND error = '' AND reused = '' AND item <= @item;
+
+-- name: StartChildren :exec
+UPDATE children SET pending = pending - @started, running = running + @started
+WHERE run_id = @run_id AND path = @path AND round = @round;
+
+-- name: StopChildren :exec
+UPDATE children SET stopped = 1, pending = 0 WHERE run_id = @run_id AND path = @path AND round = @round;
+
+-- name: SeeChildren :exec
+UPDATE children SET seen = 1 WHERE run_id = @run_id AND path = @path AND round = @round AND seen = 0;
+
+-- name: SetCaller :exec
+UPDATE runs SET caller_run_id = @caller_run_id, caller_path = @caller_path, caller_round = @caller_round, caller_item = @caller_item
+WHERE id = @id;
+
+-- name: ListChildRuns :many
+SELECT * FROM runs
+WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round
+    AND caller_item >= @from_item AND caller_item < @to_item
+ORDER BY caller_item;
+
+-- name: ListOpenChildRuns :many
+SELECT id, flow_id FROM runs
+WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round AND place > 0
+ORDER BY caller_item;
+
+-- name: ListChildItems :many
+SELECT item, inputs, error, reused FROM child_items
+WHERE run_id = @run_id AND path = @path AND round = @round AND item >= @from_item AND item < @to_item AND (error <> '' OR reused <> '')
+ORDER BY item;
+
+-- name: SumChildren :one
+SELECT CAST(COALESCE(sum(input_tokens), 0) AS BIGINT) AS input_tokens, CAST(COALESCE(sum(output_tokens), 0) AS BIGINT) AS output_tokens,
+    CAST(COALESCE(sum(cached_tokens), 0) AS BIGINT) AS cached_tokens, CAST(COALESCE(sum(reasoning_tokens), 0) AS BIGINT) AS reasoning_tokens,
+    CAST(COALESCE(sum(unpriced_steps), 0) AS BIGINT) AS unpriced_steps, CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS cost_nano_usd
+FROM children WHERE run_id = @run_id;
+
+-- A step need not wait for its children any longer when all have ended, or when one has
+-- failed and the others no longer count.
+-- name: WakeCallingSteps :execrows
+UPDATE steps SET wait_until = @now
+WHERE steps.run_id = @run_id AND state = 'waiting'
+    AND path IN (SELECT c.path FROM children c WHERE c.run_id = @run_id AND c.seen = 0 AND c.total >= 0
+        AND (c.pending = 0 AND c.running = 0 OR c.failed > 0 AND c.keep_errors = 0));
+
+-- name: DeleteChildItemsOfRun :exec
+DELETE FROM child_items WHERE run_id = @run_id;
+
+-- Child runs are erased soon after their caller.
+-- name: ExpireChildren :exec
+UPDATE runs SET expires_at = @now WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND erased = '';
+
+-- name: DeleteChildren :exec
+DELETE FROM children WHERE run_id = @run_id;

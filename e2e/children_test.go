@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// itemServer answers each item with its double, and counts the requests for it. Items in
+// broken are answered with an error.
+type itemServer struct {
+	*httptest.Server
+	mu     sync.Mutex
+	calls  map[string]int
+	broken map[string]bool
+	hold   chan struct{} // requests wait until it is closed; nil: they do not
+}
+
+func newItemServer(t *testing.T, broken ...int) *itemServer {
+	up := &itemServer{calls: map[string]int{}, broken: map[string]bool{}}
+	for _, n := range broken {
+		up.broken[strconv.Itoa(n)] = true
+	}
+	up.Server = httptest.NewServer(http.HandlerFunc(up.serve))
+	t.Cleanup(up.Close)
+	return up
+}
+
+func (up *itemServer) serve(w http.ResponseWriter, r *http.Request) {
+	var body struct{ N string }
+	data, err := io.ReadAll(r.Body)
+	if err != nil || json.Unmarshal(data, &body) != nil {
+		return // the server was killed in the middle of it
+	}
+	up.mu.Lock()
+	up.calls[body.N]++
+	broken, hold := up.broken[body.N], up.hold
+	up.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-r.Context().Done():
+		}
+	}
+	if broken {
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	n, _ := strconv.Atoi(body.N)
+	fmt.Fprint(w, 2*n)
+}
+
+// total returns the number of requests.
+func (up *itemServer) total() (n int) {
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	for _, calls := range up.calls {
+		n += calls
+	}
+	return n
+}
+
+func (up *itemServer) set(change func()) {
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	change()
+}
+
+// doubling is a flow that asks a server for the double of n.
+func doubling(url string) []byte {
+	return documentOf("Double", []object{input("n"), post("call", url), output("double")}, "n.value > call.n", "call.body > out_double.value")
+}
+
+// doublingContract is what a node keeps of the flow doubling.
+var doublingContract = object{"inputs": []object{{"name": "n", "type": "text", "required": true}}, "outputs": []object{{"name": "double", "type": "any"}}}
+
+// mapping is a flow that maps a list through another flow.
+func mapping(child string, settings object) []byte {
+	config := object{"flow": child, "over": []string{"n"}, "concurrency": 20, "on_item_error": "keep", "contract": doublingContract}
+	for name, value := range settings {
+		config[name] = value
+	}
+	return documentOf("Map", []object{
+		node("list", "input", object{"name": "list", "type": "list"}), node("each", "map", config),
+		output("doubles"), output("errors"), output("succeeded"), output("failed"),
+	}, "list.value > each.input.n", "each.double > out_doubles.value", "each.errors > out_errors.value", "each.succeeded > out_succeeded.value", "each.failed > out_failed.value")
+}
+
+func numbers(n int) []any {
+	list := make([]any, n)
+	for i := range list {
+		list[i] = strconv.Itoa(i)
+	}
+	return list
+}
+
+// checkDoubles compares the list of results, in which the broken items are null.
+func checkDoubles(t *testing.T, got any, n int, broken map[string]bool) {
+	t.Helper()
+	list, _ := got.([]any)
+	if len(list) != n {
+		t.Fatalf("got %d results, wanted %d", len(list), n)
+	}
+	for i, v := range list {
+		want := strconv.Itoa(2 * i)
+		if broken[strconv.Itoa(i)] {
+			want = "<nil>"
+		}
+		if fmt.Sprint(v) != want {
+			t.Errorf("item %d: got %v, wanted %v", i, v, want)
+		}
+	}
+}
+
+// TestMap maps 500 items and kills the server in the middle. 7 items fail, and a rerun
+// asks only for those 7.
+func TestMap(t *testing.T) {
+	t.Parallel()
+	broken := []int{0, 13, 99, 250, 251, 400, 499}
+	up := newItemServer(t, broken...)
+	s := newServer(t)
+	child := s.publish(doubling(up.URL))
+	id := s.publish(mapping(child, nil))
+	c := s.client(s.key("--concurrency", "1")) // children do not count against it
+	r := c.start(id, object{"list": numbers(500)})
+	s.waitUntil("half of the items were asked for", func() bool { return up.total() > 200 })
+	s.kill()
+	s.start()
+	end := c.await(r)
+	if end.Status != "succeeded" || end.Outputs["succeeded"] != 493.0 || end.Outputs["failed"] != 7.0 {
+		t.Fatalf("the run is %s: %+v, outputs succeeded %v, failed %v", end.Status, end.Error, end.Outputs["succeeded"], end.Outputs["failed"])
+	}
+	checkDoubles(t, end.Outputs["doubles"], 500, up.broken)
+	failures, _ := end.Outputs["errors"].([]any)
+	for i, f := range failures {
+		e, _ := f.(object)
+		if e["index"] != float64(broken[i]) || e["code"] != "http_failed" || e["input"].(object)["n"] != strconv.Itoa(broken[i]) {
+			t.Errorf("error %d is %v", i, e)
+		}
+	}
+	up.set(func() { up.broken, up.calls = map[string]bool{}, map[string]int{} })
+	again := c.await(c.want(202, "POST", r.path()+"/rerun", nil).run(t))
+	checkDoubles(t, again.Outputs["doubles"], 500, nil)
+	if n := up.total(); n != 7 || again.Outputs["failed"] != 0.0 {
+		t.Errorf("the rerun made %d calls, wanted 7; %v failed", n, again.Outputs["failed"])
+	}
+}
+
+// TestMapFails starts no more items after one has failed, and cancels the others.
+func TestMapFails(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t, 3)
+	s := newServer(t)
+	id := s.publish(mapping(s.publish(doubling(up.URL)), object{"on_item_error": "fail", "concurrency": 2}))
+	c := s.client(s.key())
+	end := c.await(c.start(id, object{"list": numbers(100)}))
+	if end.Status != "failed" || end.Error.Code != "child_failed" || up.total() > 10 {
+		t.Errorf("the run is %s: %+v after %d calls", end.Status, end.Error, up.total())
+	}
+}
+
+// TestMapCancel cancels the children with their caller.
+func TestMapCancel(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t)
+	up.hold = make(chan struct{})
+	s := newServer(t)
+	child := s.publish(doubling(up.URL))
+	id := s.publish(mapping(child, object{"concurrency": 5}))
+	c := s.client(s.key())
+	r := c.start(id, object{"list": numbers(50)})
+	s.waitUntil("five items are asked for", func() bool { return up.total() == 5 })
+	c.want(200, "POST", r.path()+"/cancel", nil)
+	if end := c.await(r); end.Status != "canceled" || up.total() != 5 {
+		t.Errorf("the run is %s after %d calls", end.Status, up.total())
+	}
+	close(up.hold)
+}
+
+// TestMapEdges gives lists without items, with one that has no valid inputs, and lists of
+// unequal length.
+func TestMapEdges(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t)
+	s := newServer(t)
+	child := s.publish(doubling(up.URL))
+	id := s.publish(mapping(child, nil))
+	c := s.client(s.key())
+	if end := c.succeed(id, object{"list": []any{}}); end.Outputs["succeeded"] != 0.0 {
+		t.Errorf("without items: %v", end.Outputs)
+	}
+	end := c.succeed(id, object{"list": []any{"1", object{"a": 1}, nil, "2"}})
+	if end.Outputs["succeeded"] != 3.0 && end.Outputs["failed"] != 1.0 && end.Outputs["failed"] != 2.0 {
+		t.Errorf("with wrong items: %v", end.Outputs)
+	}
+	file := s.publish(documentOf("To a file", []object{
+		node("list", "input", object{"name": "list", "type": "list"}),
+		node("each", "map", object{"flow": "double", "over": []string{"n"}, "results": "file", "concurrency": 2}), output("file"), output("n"),
+	}, "list.value > each.input.n", "each.file > out_file.value", "each.succeeded > out_n.value"))
+	if end := c.succeed(file, object{"list": numbers(20)}); end.Outputs["n"] != 20.0 || end.Outputs["file"].(object)["file"] == nil {
+		t.Errorf("to a file: %v", end.Outputs)
+	}
+}
+
+// TestSubflow runs a flow within a flow within a flow.
+func TestSubflow(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t, 7)
+	s := newServer(t, "SLUICE_WORKERS=1") // a step that waits for a child holds no worker
+	child := s.publish(doubling(up.URL))
+	calling := func(name, flowID string) string {
+		return s.publish(documentOf(name, []object{
+			input("n"), node("sub", "subflow", object{"flow": flowID, "contract": doublingContract}), output("double"),
+		}, "n.value > sub.input.n", "sub.double > out_double.value"))
+	}
+	middle := calling("Middle", child)
+	top := calling("Top", middle)
+	c := s.client(s.key())
+	if end := c.succeed(top, object{"n": "21"}); fmt.Sprint(end.Outputs["double"]) != "42" {
+		t.Errorf("got %v", end.Outputs)
+	}
+	if end := c.await(c.start(top, object{"n": "7"})); end.Status != "failed" || end.Error.Code != "child_failed" || end.Error.Node != "sub" {
+		t.Errorf("a failing child: %s, %+v", end.Status, end.Error)
+	}
+}

@@ -1,0 +1,106 @@
+package flow
+
+import "context"
+
+// A child run is started by a step of another run, its caller, and runs another flow:
+// once, or once for each item of a list. It is a run like any other, with steps, a
+// worker and a cost of its own, so that the items of one list can use all instances,
+// and an item can wait for a person. The calling step waits without a worker.
+
+// Limits of child runs.
+const (
+	MaxChildDepth       = 8       // levels of callers above a child run
+	MaxChildItems       = 100_000 // items of one step
+	MaxChildConcurrency = 1_000
+)
+
+// CallingStep names the step that started a child run, and the item that the child is for.
+type CallingStep struct {
+	RunID string
+	Path  string // of the step
+	Round int    // how often the step had failed when it started the child
+	Item  int    // counted from 0
+}
+
+// Children are the child runs of one step as a whole.
+type Children struct {
+	WorkspaceID  WorkspaceID
+	Caller       CallingStep // its Item has no meaning
+	RootRunID    string      // the run without a caller at the top
+	Depth        int         // 1 for the children of a root run
+	FlowID       string      // that the children run
+	Version      int64       // 0 for a draft
+	DocumentHash string
+	Concurrency  int  // how many run at once
+	KeepErrors   bool // a failed item does not stop the others
+	Total        int  // items; -1 until all are stored
+	Pending      int  // have not started
+	Running      int
+	Succeeded    int // reused results included
+	Failed       int // canceled items included
+	Reused       int
+	Stopped      bool  // no more items start
+	Usage        Usage // of the children that have ended, and of their children
+}
+
+// Ended reports whether no child runs any more and none will start.
+func (c *Children) Ended() bool { return c.Total >= 0 && c.Pending == 0 && c.Running == 0 }
+
+// Decided reports whether the step need not wait any longer: all children have ended,
+// or one has failed and the step fails with it.
+func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed > 0 && !c.KeepErrors }
+
+// ChildTemplate is what all child runs of a step have in common, besides the flow.
+type ChildTemplate struct {
+	Version       int64          `json:"version,omitempty"`
+	Draft         bool           `json:"draft,omitempty"`
+	KeyID         string         `json:"key_id,omitempty"`
+	UserID        string         `json:"user_id,omitempty"`
+	Metadata      map[string]any `json:"metadata,omitempty"`
+	Save          bool           `json:"save"`
+	TimeoutMicros int64          `json:"timeout_us"`
+	Nodes         int            `json:"nodes"` // of the document
+}
+
+// ChildItem is an item before it has a run.
+type ChildItem struct {
+	Item   int
+	Inputs map[string]any
+	Error  *Error // why it cannot start
+	Reused string // ID of the run that has its result already
+}
+
+// ChildResult is how an item ended.
+type ChildResult struct {
+	Item    int
+	RunID   string // empty for an item that could not start
+	State   RunState
+	Inputs  map[string]any
+	Outputs map[string]any
+	Error   *Error // set unless the item succeeded
+}
+
+// OpenChild is a child run that has not ended.
+type OpenChild struct{ RunID, FlowID string }
+
+// ChildRequest asks for child runs.
+type ChildRequest struct {
+	Flow        string // slug or ID
+	Version     int64  // 0 for the live one
+	Items       []map[string]any
+	Concurrency int
+	KeepErrors  bool
+}
+
+// ChildRuns lets a step start child runs and read their results.
+type ChildRuns interface {
+	// Start starts a child for each item, or returns the children that an earlier
+	// attempt has started.
+	Start(ctx context.Context, r ChildRequest) (*Children, error)
+	// Find returns the children of the step.
+	Find(ctx context.Context) (*Children, error)
+	// Read calls each with all results, in the order of items.
+	Read(ctx context.Context, each func(*ChildResult) error) error
+	// Stop starts no more children, cancels those that run and waits for their end.
+	Stop(ctx context.Context) error
+}

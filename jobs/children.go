@@ -1,0 +1,332 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+)
+
+const (
+	// childPage is how many items are stored or read at once.
+	childPage = 500
+	// childStopWait is how long a step waits for the end of a child that it cancels.
+	childStopWait = 5 * time.Second
+)
+
+// childRuns starts and reads the child runs of one step.
+type childRuns struct {
+	r         *Runner
+	run       *flow.Run // of the step
+	step      flow.CallingStep
+	reuseFrom string // see flow.In.ReuseFrom
+}
+
+// childRunsOf implements engine.Engine.Children.
+func (r *Runner) childRunsOf(run *flow.Run, in *flow.In) flow.ChildRuns {
+	return &childRuns{r, run, flow.CallingStep{RunID: in.RunID, Path: in.Path, Round: in.Failures}, in.ReuseFrom}
+}
+
+// ChildUsage returns what the child runs of a run have used so far.
+func (r *Runner) ChildUsage(ctx context.Context, run *flow.Run) (sum flow.Usage, err error) {
+	if d, err := r.documents.find(ctx, run.WorkspaceID, run.DocumentHash); err != nil || !d.starts {
+		return sum, nil // what cannot be compiled has not run either
+	}
+	list, err := r.store.ListChildren(ctx, run.WorkspaceID, run.ID)
+	for i := range list {
+		sum = sum.Add(list[i].Usage)
+	}
+	return sum, err
+}
+
+// wakeCaller tells the worker of a caller in this process that its children are decided.
+// Without it, the step continues once the run has nothing else to do.
+func (r *Runner) wakeCaller(ctx context.Context, run *flow.Run) {
+	if run.Caller == nil {
+		return
+	}
+	r.mu.Lock()
+	caller := r.active[run.Caller.RunID]
+	r.mu.Unlock()
+	if caller == nil {
+		return
+	}
+	if c, err := r.store.FindChildren(ctx, *run.Caller); err != nil || c == nil || !c.Decided() {
+		return
+	}
+	select {
+	case caller.wake <- struct{}{}:
+	default: // it has not looked yet
+	}
+}
+
+// Start implements flow.ChildRuns. It can be repeated after a crash: what was recorded
+// first stays, so that all items run the same document.
+func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Children, error) {
+	if len(req.Items) > flow.MaxChildItems {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The list has %d items; the limit is %d.", len(req.Items), flow.MaxChildItems)
+	}
+	children, err := c.r.store.FindChildren(ctx, c.step)
+	if err != nil {
+		return nil, err
+	}
+	if children != nil && children.Total >= 0 {
+		return c.see(ctx, children)
+	}
+	old, err := c.earlier(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if children == nil {
+		if children, err = c.begin(ctx, req, old); err != nil {
+			return nil, err
+		}
+	}
+	d, err := c.r.documents.find(ctx, c.run.WorkspaceID, children.DocumentHash)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && (old.FlowID != children.FlowID || old.DocumentHash != children.DocumentHash || c.reuseFrom == "" && old.Caller.RunID != c.step.RunID) {
+		old = nil
+	}
+	failed, reused := 0, 0
+	for from := 0; from < len(req.Items); from += childPage {
+		items, err := c.prepare(ctx, d.inputs, req.Items[from:min(from+childPage, len(req.Items))], from, old)
+		if err != nil {
+			return nil, err
+		}
+		for i := range items {
+			failed += asInt(items[i].Error != nil)
+			reused += asInt(items[i].Reused != "")
+		}
+		if err := c.r.store.AddChildItems(ctx, c.step, items); err != nil {
+			return nil, fmt.Errorf("store the items of %s:%s: %w", c.step.RunID, c.step.Path, err)
+		}
+	}
+	if children, err = c.r.store.StartChildren(ctx, c.step, len(req.Items), failed, reused); err != nil {
+		return nil, fmt.Errorf("start the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
+	}
+	return c.see(ctx, children)
+}
+
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// earlier returns the children of the step in the run that this one repeats, or those of
+// the step's last failed attempt, whose document is used again. It is nil without any.
+func (c *childRuns) earlier(ctx context.Context) (found *flow.Children, err error) {
+	for _, runID := range []string{c.run.ParentRunID, c.step.RunID} {
+		if runID == "" {
+			continue
+		}
+		list, err := c.r.store.ListChildren(ctx, c.run.WorkspaceID, runID)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if s := list[i].Caller; s.Path == c.step.Path && (runID != c.step.RunID || s.Round < c.step.Round) {
+				found = &list[i]
+			}
+		}
+	}
+	return found, nil
+}
+
+// begin decides which document the children run, and records it.
+func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.Children) (*flow.Children, error) {
+	f, err := c.findFlow(ctx, req.Flow)
+	if err != nil {
+		return nil, err
+	}
+	children := &flow.Children{
+		WorkspaceID: c.run.WorkspaceID, Caller: c.step, RootRunID: c.run.ID, Depth: 1, FlowID: f.ID, Total: -1,
+		Concurrency: min(max(req.Concurrency, 1), flow.MaxChildConcurrency), KeepErrors: req.KeepErrors,
+	}
+	if err := c.findDocument(ctx, f, req.Version, old, children); err != nil {
+		return nil, err
+	}
+	if c.run.Caller != nil {
+		above, err := c.r.store.FindChildren(ctx, *c.run.Caller)
+		if err != nil {
+			return nil, err
+		}
+		if above != nil {
+			children.RootRunID, children.Depth = above.RootRunID, above.Depth+1
+		}
+	}
+	if children.Depth > flow.MaxChildDepth {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Flows call each other %d levels deep; the limit is %d. Check that no flow calls itself.", children.Depth, flow.MaxChildDepth)
+	}
+	d, err := c.r.documents.find(ctx, c.run.WorkspaceID, children.DocumentHash)
+	if err != nil {
+		return nil, err
+	}
+	template := flow.ChildTemplate{
+		Version: children.Version, KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
+		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(),
+	}
+	if err := c.r.store.BeginChildren(ctx, children, template); err != nil {
+		return nil, fmt.Errorf("begin the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
+	}
+	return children, nil
+}
+
+// findFlow finds a flow by ID or slug.
+func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error) {
+	id := ref
+	if flow.ValidSlug(ref) {
+		found, err := c.r.store.FindFlowID(ctx, c.run.WorkspaceID, ref)
+		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return nil, err
+		}
+		id = found
+	}
+	f, err := c.r.store.FindFlow(ctx, c.run.WorkspaceID, id)
+	switch {
+	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && !f.ArchivedAt.IsZero():
+		return nil, flow.Errorf(flow.CodeInputInvalid, "This workspace has no flow %q. Choose another in the node.", ref)
+	case err != nil:
+		return nil, err
+	}
+	return f, nil
+}
+
+// findDocument finds the version that the children run: the one of an earlier attempt or
+// of the run that is repeated, or else the one that the node names, or the live one.
+func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int64, old, children *flow.Children) error {
+	switch {
+	case old != nil && old.FlowID == f.ID:
+		children.Version, children.DocumentHash = old.Version, old.DocumentHash
+	case version != 0:
+		v, err := c.r.store.FindVersion(ctx, c.run.WorkspaceID, f.ID, version)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return flow.Errorf(flow.CodeInputInvalid, "The flow %s has no version %d.", f.Name, version)
+		}
+		if err != nil {
+			return err
+		}
+		children.Version, children.DocumentHash = v.Number, v.DocumentHash
+	case f.LiveVersion == 0:
+		return flow.Errorf(flow.CodeNotPublished, "The flow %s has no published version. Publish it, then run this again.", f.Name)
+	default:
+		children.Version, children.DocumentHash = f.LiveVersion, f.LiveHash
+	}
+	return nil
+}
+
+// prepare checks the inputs of items, and finds results of the same inputs in old, the
+// children of the run that is repeated.
+func (c *childRuns) prepare(ctx context.Context, inputs []flow.Input, given []map[string]any, from int, old *flow.Children) ([]flow.ChildItem, error) {
+	results := map[int]flow.ChildResult{}
+	if old != nil {
+		list, err := c.r.store.ReadChildren(ctx, c.run.WorkspaceID, old.Caller, from, from+len(given))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			results[r.Item] = r
+		}
+	}
+	items := make([]flow.ChildItem, len(given))
+	for i := range given {
+		item := &items[i]
+		item.Item = from + i
+		var err error
+		if item.Inputs, item.Error, err = c.checkInputs(ctx, inputs, given[i]); err != nil {
+			return nil, err
+		}
+		if r, ok := results[item.Item]; ok && item.Error == nil && r.State == flow.RunSucceeded && flow.EqualValues(r.Inputs, item.Inputs) {
+			item.Reused = r.RunID
+		}
+	}
+	return items, nil
+}
+
+// checkInputs returns the inputs of a child run, or why they are wrong.
+func (c *childRuns) checkInputs(ctx context.Context, inputs []flow.Input, given map[string]any) (map[string]any, *flow.Error, error) {
+	for i := range inputs {
+		if _, set := given[inputs[i].Name]; set && inputs[i].Secret {
+			return given, flow.Errorf(flow.CodeInputInvalid, "The input %q is secret, so another flow cannot set it.", inputs[i].Name), nil
+		}
+	}
+	values, problems := flow.CheckInputs(inputs, given, false)
+	_, problems, err := c.r.resolveFiles(ctx, flow.Start{WorkspaceID: c.run.WorkspaceID}, inputs, values, problems)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look up the files of an item: %w", err)
+	}
+	if len(problems) > 0 {
+		return given, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems)}, nil
+	}
+	return values, nil, nil
+}
+
+// Find implements flow.ChildRuns.
+func (c *childRuns) Find(ctx context.Context) (*flow.Children, error) {
+	children, err := c.r.store.FindChildren(ctx, c.step)
+	if err != nil || children == nil {
+		return children, err
+	}
+	return c.see(ctx, children)
+}
+
+// see records that the step knows of the end of its children, so that it is not woken
+// for it again.
+func (c *childRuns) see(ctx context.Context, children *flow.Children) (*flow.Children, error) {
+	if !children.Decided() {
+		return children, nil
+	}
+	if err := c.r.store.SeeChildren(ctx, c.step); err != nil {
+		return nil, fmt.Errorf("see the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
+	}
+	return children, nil
+}
+
+// Read implements flow.ChildRuns.
+func (c *childRuns) Read(ctx context.Context, each func(*flow.ChildResult) error) error {
+	children, err := c.r.store.FindChildren(ctx, c.step)
+	if err != nil || children == nil {
+		return err
+	}
+	for from := 0; from < children.Total; from += childPage {
+		page, err := c.r.store.ReadChildren(ctx, c.run.WorkspaceID, c.step, from, min(from+childPage, children.Total))
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := each(&page[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Stop implements flow.ChildRuns.
+func (c *childRuns) Stop(ctx context.Context) error {
+	children, err := c.r.store.FindChildren(ctx, c.step)
+	if err != nil || children == nil || children.Ended() {
+		return err
+	}
+	open, err := c.r.store.StopChildren(ctx, c.step)
+	if err != nil {
+		return fmt.Errorf("stop the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
+	}
+	for _, child := range open {
+		if _, err := c.r.store.RequestCancel(ctx, c.run.WorkspaceID, child.FlowID, child.RunID); err != nil {
+			return err
+		}
+		c.r.signalCancel(child.RunID)
+	}
+	for _, child := range open {
+		if _, err := c.r.AwaitRun(ctx, c.run.WorkspaceID, child.FlowID, child.RunID, childStopWait); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package nodes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// The kinds subflow and map run other flows. What they share is here.
+
+// childWait is when a step looks for the end of its children although nothing woke it.
+const childWait = 24 * time.Hour
+
+// childPrefix is what the names of the other flow's inputs begin with in a node, and
+// outputPrefix those of its outputs whose name the node uses itself.
+const (
+	childPrefix  = "input."
+	outputPrefix = "output."
+)
+
+// childFields choose the flow.
+func childFields(own ...flow.Field) []flow.Field {
+	return append([]flow.Field{
+		{Name: "flow", Title: "Flow", Type: flow.FieldFlow, Typed: true, Required: true, Help: "The flow to run, by slug or ID. It has to be published."},
+		{Name: "version", Title: "Version", Type: flow.FieldInteger, Typed: true, Min: ptr(1),
+			Help: "The version to run. Without one, the version that is live when the step starts."},
+	}, append(own, flow.Field{Name: "contract", Title: "Contract", Type: flow.FieldJSON, Typed: true, More: true,
+		Help: "The inputs and outputs of the flow, from which the ports of this node are made. The editor and an import write it."})...)
+}
+
+// contractPort is an input or output of the other flow, as a node keeps it.
+type contractPort struct {
+	name     string
+	typ      flow.Type
+	required bool
+}
+
+// contractPorts reads the inputs or outputs of a kept contract.
+func contractPorts(config map[string]any, list string) (ports []contractPort) {
+	contract, _ := config["contract"].(map[string]any)
+	items, _ := contract[list].([]any)
+	for _, item := range items {
+		o, _ := item.(map[string]any)
+		name, _ := o["name"].(string)
+		typ, _ := o["type"].(string)
+		if name != "" && !slices.ContainsFunc(ports, func(p contractPort) bool { return p.name == name }) {
+			ports = append(ports, contractPort{name, flow.Type(typ), o["required"] == true})
+		}
+	}
+	return ports
+}
+
+// NewContract returns what a node keeps of the flow that it runs.
+func NewContract(inputs []flow.Input, outputs []flow.Port) map[string]any {
+	in, out := []any{}, []any{}
+	for i := range inputs {
+		if !inputs[i].Secret {
+			in = append(in, map[string]any{"name": inputs[i].Name, "type": string(inputs[i].Type), "required": inputs[i].Required && inputs[i].Default == nil})
+		}
+	}
+	for i := range outputs {
+		out = append(out, map[string]any{"name": outputs[i].Name, "type": string(outputs[i].Type)})
+	}
+	return map[string]any{"inputs": in, "outputs": out}
+}
+
+// childSchema declares a field for each input and a port for each output of the contract.
+// Inputs named in over take a list. Without a contract, any input is taken.
+func childSchema(n *flow.Node, own, over []string) flow.DynamicSchema {
+	var shape flow.DynamicSchema
+	inputs := contractPorts(n.Config, "inputs")
+	for _, p := range inputs {
+		f := childField(p)
+		if slices.Contains(over, p.name) {
+			f.Type, f.Value, f.Template, f.Help = flow.FieldList, flow.TypeList, false, "One value for each item."
+		}
+		shape.Fields = append(shape.Fields, f)
+	}
+	for _, p := range contractPorts(n.Config, "outputs") {
+		shape.Outputs = append(shape.Outputs, flow.Port{Name: childOutput(p.name, own), Title: p.name, Type: portType(p.typ), Help: "The output " + p.name + " of the flow."})
+	}
+	if inputs != nil {
+		return shape
+	}
+	shape.Open = childPrefix
+	for _, name := range slices.Sorted(maps.Keys(n.Config)) {
+		if input, ok := strings.CutPrefix(name, childPrefix); ok && input != "" {
+			shape.Fields = append(shape.Fields, flow.Field{Name: name, Title: input, Type: flow.FieldJSON, Template: true, Help: "An input of the flow."})
+		}
+	}
+	return shape
+}
+
+// childField returns the field for an input of the other flow.
+func childField(p contractPort) flow.Field {
+	f := flow.Field{Name: childPrefix + p.name, Title: p.name, Required: p.required, Value: portType(p.typ), Help: "The input " + p.name + " of the flow."}
+	switch p.typ {
+	case flow.TypeText:
+		f.Type, f.Template = flow.FieldArea, true
+	case flow.TypeNumber:
+		f.Type = flow.FieldNumber
+	case flow.TypeBoolean:
+		f.Type = flow.FieldBoolean
+	case flow.TypeList:
+		f.Type = flow.FieldList
+	case flow.TypeFile:
+		f.Type, f.Value = flow.FieldFile, flow.TypeSource
+	default:
+		f.Type, f.Template = flow.FieldJSON, true
+	}
+	return f
+}
+
+// portType returns a port type for the type in a contract, which may be an old one.
+func portType(t flow.Type) flow.Type {
+	switch t {
+	case flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeList, flow.TypeFile, flow.TypeJSON:
+		return t
+	}
+	return flow.TypeAny
+}
+
+// childOutput returns the port of an output. The ports of the node itself win.
+func childOutput(name string, own []string) string {
+	if name == flow.ErrorPort || slices.Contains(own, name) {
+		return outputPrefix + name
+	}
+	return name
+}
+
+// givenInputs returns the inputs of the other flow that came by edges or are typed.
+func givenInputs(in *flow.In) map[string]any {
+	given := map[string]any{}
+	for _, values := range []map[string]any{in.Ports, in.Config} {
+		for name, value := range values {
+			if input, ok := strings.CutPrefix(name, childPrefix); ok {
+				given[input] = value
+			}
+		}
+	}
+	return given
+}
+
+// childRequest asks for the flow that the node names.
+func childRequest(in *flow.In, items []map[string]any) flow.ChildRequest {
+	return flow.ChildRequest{Flow: strings.TrimSpace(in.Text("flow")), Version: int64(in.Int("version")), Items: items, Concurrency: 1}
+}
+
+// childSuspension lets the step wait until its children wake it, or its time limit ends,
+// which is counted from the first start, waits included.
+func childSuspension(in *flow.In) *flow.Suspension {
+	until, state := in.Now().Add(childWait), ""
+	if deadline, ok := childDeadline(in); ok {
+		until, state = deadline, deadline.UTC().Format(time.RFC3339Nano)
+	}
+	return &flow.Suspension{Until: until, State: map[string]any{"deadline": state}, Event: true}
+}
+
+// childDeadline returns when the time limit of the node ends; false without a limit.
+func childDeadline(in *flow.In) (time.Time, bool) {
+	if state, ok := in.State.(map[string]any); ok {
+		return delayState(state["deadline"])
+	}
+	return in.Now().Add(in.Timeout), in.Timeout > 0
+}
+
+// childError is the failure of a step because of a child.
+func childError(what string, r *flow.ChildResult) error {
+	if r.Error == nil {
+		return flow.Errorf(flow.CodeChildFailed, "%s ended as %s.", what, r.State)
+	}
+	place := ""
+	if r.RunID != "" {
+		place = " See run " + r.RunID + "."
+	}
+	return &flow.Error{
+		Code: flow.CodeChildFailed, Retryable: r.Error.Retryable, After: r.Error.After,
+		Message: fmt.Sprintf("%s failed with %s: %s%s", what, r.Error.Code, r.Error.Message, place),
+	}
+}

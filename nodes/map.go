@@ -1,0 +1,264 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// What a map does with items that fail, and where its results go.
+const (
+	itemFail    = "fail"
+	itemKeep    = "keep"
+	resultsList = "list"
+	resultsFile = "file"
+)
+
+// Limits of a map's results.
+const (
+	maxMapResults = 16 << 20 // bytes of all lists together; more has to be a file
+	maxMapErrors  = 1_000    // entries of errors
+)
+
+// mapPorts are the ports that every map node has.
+var mapPorts = []string{"results", "file", "errors", "succeeded", "failed"}
+
+// mapFields are the fields that every map node has besides those of the other flow.
+var mapFields = []flow.Field{
+	{Name: "over", Title: "Items go to", Type: flow.FieldList, Typed: true, Required: true, Min: ptr(1),
+		Help: "Inputs of the flow that get one item each time. The lists of several inputs must be equally long."},
+	{Name: "concurrency", Title: "At once", Type: flow.FieldInteger, Typed: true, Default: 10, Min: ptr(1), Max: ptr(flow.MaxChildConcurrency), Help: "How many items run at the same time."},
+	{Name: "on_item_error", Title: "If an item fails", Type: flow.FieldSelect, Typed: true, Default: itemFail, Options: []string{itemFail, itemKeep},
+		Help: "Fail starts no more items, cancels the others and fails the step. Keep continues; the place of a failed item in the results is null."},
+	{Name: "results", Title: "Results", Type: flow.FieldSelect, Typed: true, More: true, Default: resultsList, Options: []string{resultsList, resultsFile},
+		Help: "Lists of values, at most 16 MiB, or a file with one JSON object a line."},
+}
+
+// The map kind runs another flow for every item of a list. Every item is a child run;
+// the step waits for them without a worker.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Timeout: flow.ModelTimeout, StartsRuns: true,
+		Summary: "Runs a flow for every item of a list.",
+		Doc: "Runs a published flow of the workspace once for every item of a list, some at the same time, and gives one list for each output of the flow, in the order of the items. " +
+			"Each input of the flow is a field and a port named `input.` and its name; the inputs named in *Items go to* take lists, the others get the same value for every item.\n\n" +
+			"Every item is a child run with its own steps, cost and page. Nothing is lost or done twice when the server stops in between, and with several servers all of them work on the items. " +
+			"The step waits without holding a worker. A list has at most 100,000 items.\n\n" +
+			"`errors` lists the failed items with `index`, `input`, `code` and `message`, the first 1,000 of them. A rerun of the run starts only the items that failed or whose inputs have changed.\n\n" +
+			"All items run the version that is live when the step first starts, even if another is published meanwhile, or the one in `version`.",
+		Fields:        childFields(mapFields...),
+		DynamicSchema: mapSchema,
+		Open:          childPrefix,
+		Outputs: []flow.Port{
+			{Name: "results", Title: "Results", Type: flow.TypeList, Help: "The outputs of each item as an object; null for a failed item."},
+			{Name: "file", Title: "File", Type: flow.TypeFile, Help: "With results: file. A line of JSON for each item: index, status, outputs or error."},
+			{Name: "errors", Title: "Errors", Type: flow.TypeList, Help: "The items that failed."},
+			{Name: "succeeded", Title: "Succeeded", Type: flow.TypeNumber, Help: "How many items succeeded."},
+			{Name: "failed", Title: "Failed", Type: flow.TypeNumber, Help: "How many items failed."},
+		},
+		Example: flow.Example{
+			Config: map[string]any{"flow": "summarize-a-text", "over": []any{"text"}},
+			Ports:  map[string]any{"input.text": []any{"One text.", "Another text."}},
+		},
+		Check:   checkMap,
+		Run:     runMap,
+		Cleanup: stopChildren,
+		Partial: func(outputs map[string]any) bool { f, _ := flow.Float(outputs["failed"]); return f > 0 },
+	}
+})
+
+// mapSchema declares the ports of the other flow; outputs become lists.
+func mapSchema(n *flow.Node) flow.DynamicSchema {
+	over := portNames(n.Config["over"])
+	shape := childSchema(n, mapPorts, over)
+	if shape.Open != "" {
+		for _, name := range over { // typed lists stay lists
+			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == childPrefix+name })
+			list := flow.Field{Name: childPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Help: "One value for each item."}
+			if i < 0 {
+				shape.Fields = append(shape.Fields, list)
+			} else {
+				shape.Fields[i] = list
+			}
+		}
+	}
+	for i := range shape.Outputs {
+		shape.Outputs[i].Type = flow.TypeList
+		shape.Outputs[i].Help = "The output " + shape.Outputs[i].Title + " of each item; null for a failed item."
+	}
+	return shape
+}
+
+// checkMap reports names of inputs that the other flow does not have.
+func checkMap(n *flow.Node) (problems []flow.Problem) {
+	inputs := contractPorts(n.Config, "inputs")
+	for _, name := range portNames(n.Config["over"]) {
+		if inputs != nil && !slices.ContainsFunc(inputs, func(p contractPort) bool { return p.name == name }) {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer("over"), Code: "unknown", Detail: fmt.Sprintf("the flow has no input %q", name)})
+		}
+	}
+	return problems
+}
+
+// runMap starts the child runs, and gives their outputs once all have ended.
+func runMap(ctx context.Context, in *flow.In) (flow.Out, error) {
+	items, err := mapItems(in)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	keep := in.Text("on_item_error") == itemKeep
+	req := childRequest(in, items)
+	req.Concurrency, req.KeepErrors = in.Int("concurrency"), keep
+	children, err := in.Children.Start(ctx, req)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	if done, err := awaitChildren(ctx, in, children); !done || err != nil {
+		return flow.Out{Suspend: childSuspension(in)}, err
+	}
+	if children.Failed > 0 && !keep {
+		return flow.Out{}, failedItem(ctx, in)
+	}
+	if in.Text("results") == resultsFile {
+		return mapFile(ctx, in, children)
+	}
+	return mapLists(ctx, in, children)
+}
+
+// mapItems returns the inputs of each item: lists are zipped, other values repeated.
+func mapItems(in *flow.In) ([]map[string]any, error) {
+	given := givenInputs(in)
+	over := portNames(in.Config["over"])
+	if len(over) == 0 {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Name an input of the flow in \"Items go to\".")
+	}
+	lists := make([][]any, len(over))
+	for i, name := range over {
+		value, err := flow.Coerce(given[name], flow.TypeList)
+		if err != nil {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "input.%s must be a list, because %q is in \"Items go to\": %v.", name, name, err)
+		}
+		lists[i], _ = value.([]any)
+		if len(lists[i]) != len(lists[0]) {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "The lists are not equally long: %s has %d items, %s has %d.", over[0], len(lists[0]), name, len(lists[i]))
+		}
+		delete(given, name)
+	}
+	items := make([]map[string]any, len(lists[0]))
+	for i := range items {
+		item := make(map[string]any, len(given)+len(over))
+		for name, value := range given {
+			item[name] = value
+		}
+		for k, name := range over {
+			item[name] = lists[k][i]
+		}
+		items[i] = item
+	}
+	return items, nil
+}
+
+// failedItem stops the other items and returns the error of the first failed one.
+func failedItem(ctx context.Context, in *flow.In) error {
+	if err := in.Children.Stop(ctx); err != nil {
+		return err
+	}
+	var failed error
+	err := in.Children.Read(ctx, func(r *flow.ChildResult) error {
+		if failed == nil && r.State == flow.RunFailed || failed == nil && r.RunID == "" && r.Error != nil {
+			failed = childError(fmt.Sprintf("Item %d", r.Item), r)
+		}
+		return nil
+	})
+	if err == nil && failed == nil {
+		failed = flow.Errorf(flow.CodeChildFailed, "An item was canceled.")
+	}
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// itemError is an entry of the port errors.
+func itemError(r *flow.ChildResult) map[string]any {
+	e := map[string]any{"index": r.Item, "input": r.Inputs, "code": string(flow.CodeChildFailed), "message": "The item ended as " + string(r.State) + "."}
+	if r.Error != nil {
+		e["code"], e["message"] = string(r.Error.Code), r.Error.Message
+	}
+	if r.RunID != "" {
+		e["run_id"] = r.RunID
+	}
+	return e
+}
+
+// mapLists gives the results as lists.
+func mapLists(ctx context.Context, in *flow.In, children *flow.Children) (flow.Out, error) {
+	results, failures := make([]any, 0, children.Total), []any{}
+	ports := map[string][]any{}
+	for _, p := range contractPorts(in.Config, "outputs") {
+		ports[p.name] = make([]any, children.Total)
+	}
+	size := 0
+	err := in.Children.Read(ctx, func(r *flow.ChildResult) error {
+		for len(results) < r.Item { // cannot be while every item has an end
+			results = append(results, nil)
+		}
+		if r.State != flow.RunSucceeded {
+			results = append(results, nil)
+			if len(failures) < maxMapErrors {
+				failures = append(failures, itemError(r))
+			}
+			return nil
+		}
+		if size += len(flow.EncodeJSON(r.Outputs)); size > maxMapResults {
+			return flow.Errorf(flow.CodeOutputTooLarge, "The results of the items are larger than %s together. Set results to file.", flow.Size(maxMapResults))
+		}
+		results = append(results, r.Outputs)
+		for name, list := range ports {
+			list[r.Item] = r.Outputs[name]
+		}
+		return nil
+	})
+	if err != nil {
+		return flow.Out{}, err
+	}
+	out := map[string]any{"results": results, "errors": failures, "succeeded": children.Succeeded, "failed": children.Failed}
+	for name, list := range ports {
+		out[childOutput(name, mapPorts)] = list
+	}
+	return flow.Out{Outputs: out}, nil
+}
+
+// mapFile gives the results as a file with a line for each item.
+func mapFile(ctx context.Context, in *flow.In, children *flow.Children) (flow.Out, error) {
+	failures := []any{}
+	reader, writer := io.Pipe()
+	defer reader.Close()
+	go func() {
+		encoder := json.NewEncoder(writer)
+		writer.CloseWithError(in.Children.Read(ctx, func(r *flow.ChildResult) error {
+			line := map[string]any{"index": r.Item, "status": r.State}
+			if r.State == flow.RunSucceeded {
+				line["outputs"] = r.Outputs
+			} else {
+				e := itemError(r)
+				line["error"] = map[string]any{"code": e["code"], "message": e["message"]}
+				if len(failures) < maxMapErrors {
+					failures = append(failures, e)
+				}
+			}
+			return encoder.Encode(line)
+		}))
+	}()
+	name := strings.ReplaceAll(in.Node, "/", "-") + ".jsonl"
+	file, err := in.SaveFile(ctx, name, "application/jsonl", reader)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	return flow.Out{Outputs: map[string]any{"file": file, "errors": failures, "succeeded": children.Succeeded, "failed": children.Failed}}, nil
+}

@@ -1,0 +1,73 @@
+package nodes
+
+import (
+	"context"
+
+	"sluice/flow"
+)
+
+// subflowPorts are the ports that every subflow node has.
+var subflowPorts = []string{"outputs"}
+
+// The subflow kind runs another flow as one step. The other run is a child run of its
+// own; the step waits for it without a worker.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, StartsRuns: true,
+		Summary: "Runs another flow as one step.",
+		Doc: "Runs a published flow of the workspace and gives its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of its name.\n\n" +
+			"Without a `version`, the version that is live when the step first starts is used, also for retries and reruns of it. With one, the node stays with it until you change it.\n\n" +
+			"The other flow runs as a child run with its own steps, cost and page. The step waits for it without holding a worker, so the other flow may ask for an approval or wait for days. " +
+			"Canceling this run cancels the child. If the child fails, the step fails with [`child_failed`](errors.md#child_failed).",
+		Fields:        childFields(),
+		DynamicSchema: func(n *flow.Node) flow.DynamicSchema { return childSchema(n, subflowPorts, nil) },
+		Open:          childPrefix,
+		Outputs:       []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Help: "All outputs of the flow in one object."}},
+		Example:       flow.Example{Config: map[string]any{"flow": "summarize-a-text", "input.text": "A long text."}},
+		Run:           runSubflow,
+		Cleanup:       stopChildren,
+	}
+})
+
+// stopChildren cancels the child runs of a step that is not gone on with.
+func stopChildren(ctx context.Context, in *flow.In) error { return in.Children.Stop(ctx) }
+
+// runSubflow starts the child run, and gives its outputs once it has ended.
+func runSubflow(ctx context.Context, in *flow.In) (flow.Out, error) {
+	children, err := in.Children.Start(ctx, childRequest(in, []map[string]any{givenInputs(in)}))
+	if err != nil {
+		return flow.Out{}, err
+	}
+	if done, err := awaitChildren(ctx, in, children); !done {
+		return flow.Out{Suspend: childSuspension(in)}, err
+	}
+	var out flow.Out
+	err = in.Children.Read(ctx, func(r *flow.ChildResult) error {
+		if r.State != flow.RunSucceeded {
+			return childError("The flow", r)
+		}
+		out.Outputs = map[string]any{"outputs": r.Outputs}
+		for _, p := range contractPorts(in.Config, "outputs") {
+			if value, given := r.Outputs[p.name]; given {
+				out.Outputs[childOutput(p.name, subflowPorts)] = value
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// awaitChildren reports whether the step need not wait any longer. Beyond its time limit
+// it stops the children and fails.
+func awaitChildren(ctx context.Context, in *flow.In, children *flow.Children) (done bool, err error) {
+	if children.Decided() {
+		return true, nil
+	}
+	if deadline, limited := childDeadline(in); limited && in.State != nil && !in.Now().Before(deadline) {
+		if err := in.Children.Stop(ctx); err != nil {
+			return true, err
+		}
+		return true, &flow.Error{Code: flow.CodeStepTimeout, Retryable: true, Message: "The step took longer than its time limit of " + in.Timeout.String() + "."}
+	}
+	return false, nil
+}
