@@ -143,6 +143,22 @@ func TestMap(t *testing.T) {
 			t.Errorf("error %d is %v", i, e)
 		}
 	}
+	var failed struct {
+		Steps    []object
+		Children []object
+	}
+	if err := json.Unmarshal(c.want(200, "GET", r.path()+"/children?status=failed", nil).body, &failed); err != nil || len(failed.Children) != 7 || len(failed.Steps) != 1 {
+		t.Fatalf("failed items are %+v, %v", failed, err)
+	}
+	first := failed.Children[0]
+	one := c.want(200, "GET", runPath(child, first["run_id"].(string)), nil).object(t)
+	if caller, _ := one["caller"].(object); caller["run_id"] != r.ID || caller["item"] != 0.0 || one["root_run_id"] != r.ID || one["trigger"] != "flow" {
+		t.Errorf("the child is %v", one)
+	}
+	var runs struct{ Runs []object }
+	if err := json.Unmarshal(c.want(200, "GET", "/v1/flow/"+child+"/runs", nil).body, &runs); err != nil || len(runs.Runs) != 0 {
+		t.Errorf("the list of runs has %d child runs, %v", len(runs.Runs), err)
+	}
 	up.set(func() { up.broken, up.calls = map[string]bool{}, map[string]int{} })
 	again := c.await(c.want(202, "POST", r.path()+"/rerun", nil).run(t))
 	checkDoubles(t, again.Outputs["doubles"], 500, nil)
@@ -227,4 +243,22 @@ func TestSubflow(t *testing.T) {
 	if end := c.await(c.start(top, object{"n": "7"})); end.Status != "failed" || end.Error.Code != "child_failed" || end.Error.Node != "sub" {
 		t.Errorf("a failing child: %s, %+v", end.Status, end.Error)
 	}
+}
+
+// TestMapFleet maps a list on three instances, one of which is killed.
+func TestMapFleet(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t)
+	f := newFleet(t, fleetConfig{})
+	s := f.servers[0]
+	id := s.publish(mapping(s.publish(doubling(up.URL)), nil))
+	c := s.client(s.key())
+	r := c.start(id, object{"list": numbers(300)})
+	s.waitUntil("a third of the items were asked for", func() bool { return up.total() > 100 })
+	f.servers[2].kill()
+	end := c.await(r)
+	if end.Status != "succeeded" || end.Outputs["succeeded"] != 300.0 {
+		t.Fatalf("the run is %s: %+v, %v", end.Status, end.Error, end.Outputs["failed"])
+	}
+	checkDoubles(t, end.Outputs["doubles"], 300, nil)
 }

@@ -162,6 +162,7 @@ func TestOpenAPIContract(t *testing.T) {
 	k.protocol()
 	k.authoring()
 	k.approvals()
+	k.children()
 	k.atRandom(100)
 	k.erasures()
 	k.missing()
@@ -380,6 +381,30 @@ func (k *contract) approvals() {
 	c.want(204, "DELETE", run.path(), nil)
 	k.ask("approve", "GET", run.path()+"/approvals", nil)
 	k.ask("approve", "POST", path, yes)
+}
+
+// children maps a list through another flow.
+func (k *contract) children() {
+	c := k.s.client(k.keys["all"])
+	double := k.s.publish(documentOf("Echo", []object{input("n"), output("double")}, "n.value > out_double.value"))
+	run := c.await(c.start(k.s.publish(mapping(double, nil)), object{"list": []any{"1", "2", "3"}}))
+	path := run.path() + "/children"
+	k.ask("all", "GET", path, nil)
+	k.ask("all", "GET", path+"?limit=2&status=succeeded", nil)
+	k.ask("all", "GET", path+"?limit=0", nil)
+	var page struct {
+		Children []struct {
+			RunID string `json:"run_id"`
+		}
+		NextCursor string `json:"next_cursor"`
+	}
+	if err := json.Unmarshal(c.want(200, "GET", path+"?limit=2", nil).body, &page); err != nil || len(page.Children) != 2 || page.NextCursor == "" {
+		k.t.Fatalf("the page is %+v, %v", page, err)
+	}
+	k.ask("all", "GET", path+"?cursor="+page.NextCursor, nil)
+	k.ask("all", "GET", runPath(double, page.Children[0].RunID), nil)
+	c.want(204, "DELETE", run.path(), nil)
+	k.ask("all", "GET", path, nil)
 }
 
 // atRandom sends requests with values that are almost valid.
