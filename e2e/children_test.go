@@ -245,7 +245,7 @@ func TestSubflow(t *testing.T) {
 	}
 }
 
-// TestMapFleet maps a list on three instances, one of which is killed.
+// TestMapFleet maps a list on three instances, and kills one.
 func TestMapFleet(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t)

@@ -29,7 +29,7 @@ func childFields(own ...flow.Field) []flow.Field {
 		{Name: "version", Title: "Version", Type: flow.FieldInteger, Typed: true, Min: ptr(1),
 			Help: "The version to run. Without one, the version that is live when the step starts."},
 	}, append(own, flow.Field{Name: "contract", Title: "Contract", Type: flow.FieldJSON, Typed: true, More: true,
-		Help: "The inputs and outputs of the flow, from which the ports of this node are made. The editor and an import write it."})...)
+		Help: "The inputs and outputs of the flow, from which the ports of this node are made. The editor writes it when you choose the flow."})...)
 }
 
 // contractPort is an input or output of the other flow, as a node keeps it.
@@ -52,20 +52,6 @@ func contractPorts(config map[string]any, list string) (ports []contractPort) {
 		}
 	}
 	return ports
-}
-
-// NewContract returns what a node keeps of the flow that it runs.
-func NewContract(inputs []flow.Input, outputs []flow.Port) map[string]any {
-	in, out := []any{}, []any{}
-	for i := range inputs {
-		if !inputs[i].Secret {
-			in = append(in, map[string]any{"name": inputs[i].Name, "type": string(inputs[i].Type), "required": inputs[i].Required && inputs[i].Default == nil})
-		}
-	}
-	for i := range outputs {
-		out = append(out, map[string]any{"name": outputs[i].Name, "type": string(outputs[i].Type)})
-	}
-	return map[string]any{"inputs": in, "outputs": out}
 }
 
 // childSchema declares a field for each input and a port for each output of the contract.

@@ -27,6 +27,10 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 			return nil, err
 		}
 		problems = flow.MergeProblems(problems, more)
+		if more, err = l.callProblems(ctx, f, d); err != nil {
+			return nil, err
+		}
+		problems = flow.MergeProblems(problems, more)
 	}
 	if err := documentInvalid(problems); err != nil {
 		return nil, err

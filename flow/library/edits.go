@@ -47,7 +47,7 @@ func (l *Library) editFlow(ctx context.Context, ws flow.WorkspaceID, flowID, use
 			return nil, err
 		}
 	}
-	out, err := l.editDraft(ctx, f, r.Ops)
+	out, err := l.editDraft(ctx, f, r.Ops, r.Undo == "")
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,17 @@ func (l *Library) inverseOf(ctx context.Context, f *flow.Flow, txID string) ([]d
 	return tx.Inverse, nil
 }
 
-// editDraft carries the edits out and moves literal secrets to where they are safe.
-func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Edit) (*document.Edited, error) {
+// editDraft carries the edits out and moves literal secrets to where they are safe. With
+// contracts, it adds what chosen flows take and give.
+func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Edit, contracts bool) (_ *document.Edited, err error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil || d.Schema != flow.Schema {
 		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
+	}
+	if contracts {
+		if ops, err = l.addContracts(ctx, f.WorkspaceID, d, ops); err != nil {
+			return nil, err
+		}
 	}
 	// Always new names: a published version may use the previous ones.
 	names := &secretNamer{library: l, flow: f, title: d.Name}

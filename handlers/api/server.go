@@ -24,8 +24,6 @@ type Runner interface {
 	// AwaitRun returns the run once it has ended, or as it is when the limit has
 	// passed.
 	AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error)
-	// ChildUsage returns what the child runs of a run have used so far.
-	ChildUsage(ctx context.Context, run *flow.Run) (flow.Usage, error)
 	// Draining reports whether this process is shutting down.
 	Draining() bool
 	// Accepts reports whether new runs and files are accepted. A process that

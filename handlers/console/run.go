@@ -124,7 +124,7 @@ func (c *call) followRun(run *flow.Run) error {
 	seen, _ := strconv.ParseInt(c.QueryParam("seen"), 10, 64)
 	watch := c.s.Runner.WatchRun(run.ID) // before the next read, so that no change is missed
 	defer watch.Stop()
-	over := time.NewTimer(maxPoll)
+	over := time.NewTimer(c.pollOf(run))
 	defer over.Stop()
 	for waiting := true; waiting; {
 		now, err := c.findRun()
@@ -180,12 +180,18 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	if r.Facts, err = c.runFacts(run); err != nil {
 		return r, err
 	}
+	if r.Caller, err = c.callerOf(run); err != nil {
+		return r, err
+	}
 	r.Error = v.runError(run.Error)
 	if run.Erased != "" {
 		r.Erased = erasedText(run)
 		return r, nil
 	}
 	if r.Asks, err = c.questions(run); err != nil {
+		return r, err
+	}
+	if r.Children, err = c.runChildren(v); err != nil {
 		return r, err
 	}
 	r.From = v.label(run.RerunFrom)
@@ -273,10 +279,14 @@ func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
 		}
 		took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
 	}
+	below, err := c.s.Runner.ChildUsage(c.Ctx(), run)
+	if err != nil {
+		return nil, err
+	}
 	return []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: "Took", Text: took},
 		{Title: "Tokens", Text: tokensText(run.Usage)},
-		{Title: "Cost", Text: costText(run.Usage)},
+		{Title: "Cost", Text: costText(run.Usage.Add(below))},
 	}, nil
 }
 

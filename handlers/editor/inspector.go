@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,7 +74,25 @@ func (c *call) pane(t *draftNode) (editorview.NodePane, error) {
 	for _, credential := range list {
 		facts.Credentials = append(facts.Credentials, editorview.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
 	}
+	if t.kind.StartsRuns {
+		if facts.Flows, err = c.flowChoices(t.flow.ID); err != nil {
+			return editorview.NodePane{}, err
+		}
+	}
 	return editorview.PaneOf(t.Document, t.node, t.kind, facts), nil
+}
+
+// flowChoices lists the other flows of the workspace, for a node that runs one.
+func (c *call) flowChoices(own string) ([]editorview.FlowChoice, error) {
+	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
+	var list []editorview.FlowChoice
+	for i := range heads {
+		if f := &heads[i]; f.ID != own && f.ArchivedAt.IsZero() {
+			list = append(list, editorview.FlowChoice{ID: f.ID, Slug: f.Slug, Name: f.Name})
+		}
+	}
+	slices.SortFunc(list, func(a, b editorview.FlowChoice) int { return strings.Compare(a.Name, b.Name) })
+	return list, err
 }
 
 // showNode is GET /flows/{id}/node/{node}: the inspector as a fragment, or

@@ -23,6 +23,8 @@ type RunPage struct {
 	// from, as people call it.
 	Parent, From string
 	Facts        []Fact
+	Caller       *CallerView // of a child run
+	Children     []ChildStep
 	Asks         []RunQuestion // that wait for an answer
 	Error        *RunError
 	// Erased says why the content is gone; empty while it is there.

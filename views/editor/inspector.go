@@ -42,6 +42,7 @@ type NodeField struct {
 	Places []Place
 	// Credentials are those of the workspace to choose from; Provider is whom a
 	// new one is for, where that is known.
+	Flows       []FlowChoice
 	Credentials []CredentialChoice
 	Provider    string
 	// Hosts is where a new plain credential would be sent, where that is known.
@@ -118,8 +119,12 @@ type PaneFacts struct {
 	Kinds       *flow.Registry
 	Problems    []flow.Problem
 	Credentials []CredentialChoice
+	Flows       []FlowChoice // to choose from, for a node that runs another flow
 	ReadOnly    bool
 }
+
+// FlowChoice is a flow that a node may run.
+type FlowChoice struct{ ID, Slug, Name string }
 
 // PaneOf makes the inspector of a node; k is the kind as this node has it.
 func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodePane {
@@ -187,7 +192,7 @@ func paneFieldAt(pointer string) string {
 
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
-	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
+	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials, Flows: b.facts.Flows}
 	if f.Name == b.k.OutputsField && field.Form.As == flow.FieldList {
 		field.Outputs = outputChoices(b.d.Outputs(b.facts.Kinds), field.Form.Texts)
 	}

@@ -129,6 +129,15 @@ func (f *NodeField) options() []fieldOption {
 	return list
 }
 
+// flowOptions are the flows to choose from, with one that is gone but still set.
+func (f *NodeField) flowOptions() []FlowChoice {
+	now := f.text(0)
+	if now == "" || slices.ContainsFunc(f.Flows, func(o FlowChoice) bool { return o.ID == now || o.Slug == now }) {
+		return f.Flows
+	}
+	return append(slices.Clip(f.Flows), FlowChoice{ID: now, Name: now})
+}
+
 // fieldOption is a choice with the JSON that it stands for.
 type fieldOption struct{ Text, JSON string }
 

@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestDrawMap draws a map in the builder: choosing a flow makes the ports of the node.
+func TestDrawMap(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t, 2)
+	d := newDashboard(t)
+	child := d.publish(doubling(up.URL))
+	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	e.Click(`#palette button[data-kind="input"]`)
+	e.There("#node-input [data-port]")
+	e.Drag(e.Middle("#node-input header"), fivePlaces["input"])
+	e.saved()
+	e.Click(`#palette button[data-kind="map"]`)
+	e.There(`[data-key="set:flow"] select`)
+	choose := func(field, value string) {
+		t.Helper()
+		e.There(fmt.Sprintf(`[data-key="set:%s"] select`, field))
+		e.Eval(fmt.Sprintf(`{ const s = document.querySelector('[data-key="set:%s"] select'); s.value = %q; s.dispatchEvent(new Event("input", { bubbles: true })); s.dispatchEvent(new Event("change", { bubbles: true })); }`, field, value))
+	}
+	choose("flow", child)
+	e.There(port("map", "input.n", "in"))
+	e.There(port("map", "double", "out"))
+	e.There(`[data-key="set:over"] input:not([type=hidden])`)
+	e.Eval(`document.querySelector('[data-key="set:over"] input:not([type=hidden])').focus()`)
+	e.Keys("n")
+	choose("on_item_error", "keep")
+	e.saved()
+	e.Drag(e.Middle("#node-map header"), fivePlaces["summarize"])
+	e.saved()
+	e.Click(`#palette button[data-kind="output"]`)
+	e.There("#node-output [data-port]")
+	e.Drag(e.Middle("#node-output header"), fivePlaces["output"])
+	e.saved()
+	e.wire("input", "value", "map", "input.n")
+	e.wire("map", "double", "output", "value")
+	e.Shot("journey-map")
+	e.want("input map output | input.value>map.input.n map.double>output.value")
+	if n := e.draft().Node("map"); fmt.Sprint(n.Config["over"]) != "[n]" || n.Config["flow"] != child {
+		t.Errorf("the node is %v", n.Config)
+	}
+}

@@ -1,0 +1,206 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// A node that runs another flow keeps the contract of that flow: the names and types of
+// its inputs and outputs, from which the node's own ports are made. So a document can be
+// checked without the other flow, and an edge does not vanish when that flow changes.
+
+// addContracts adds to edits that choose another flow for a node the edits that store the
+// contract of that flow. A flow that does not exist is reported when the node runs.
+func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
+	var chosen []string // nodes
+	for i := range ops {
+		switch e := &ops[i]; {
+		case e.Op == document.OpSet && (e.Field == "flow" || e.Field == "version"):
+			chosen = append(chosen, e.Node)
+		case e.Op == document.OpAdd && e.New != nil:
+			chosen = append(chosen, e.New.ID)
+		}
+	}
+	if len(chosen) == 0 {
+		return ops, nil
+	}
+	after, err := document.ApplyEdits(d, ops)
+	if err != nil {
+		return ops, nil // refused where they are carried out
+	}
+	for i := range after.Document.Nodes {
+		n := &after.Document.Nodes[i]
+		if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns || !slices.Contains(chosen, n.ID) {
+			continue
+		}
+		contract, err := l.contractOf(ctx, ws, n)
+		if err != nil {
+			return nil, err
+		}
+		if contract != nil && !flow.EqualValues(n.Config["contract"], contract) {
+			ops = append(slices.Clip(ops), document.Edit{Op: document.OpSet, Node: n.ID, Field: "contract", Value: contract})
+		}
+	}
+	return ops, nil
+}
+
+// contractOf returns the contract of the flow that a node names; nil without such a flow.
+func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (map[string]any, error) {
+	called, err := l.calledFlow(ctx, ws, n)
+	if err != nil || called == nil {
+		return nil, err
+	}
+	d, err := l.calledDocument(ctx, called, n)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return newContract(d, l.Kinds), nil
+}
+
+// calledFlow finds the flow that a node runs, by slug or ID; nil if it does not exist.
+func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (*flow.Flow, error) {
+	ref, _ := n.Config["flow"].(string)
+	id := strings.TrimSpace(ref)
+	var err error
+	if flow.ValidSlug(id) {
+		id, err = l.Store.FindFlowID(ctx, ws, id)
+	}
+	var f *flow.Flow
+	if err == nil && id != "" {
+		f, err = l.Store.FindFlow(ctx, ws, id)
+	}
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the flow %s of node %s: %w", ref, n.ID, err)
+	}
+	return f, nil
+}
+
+// calledDocument returns the document that a node runs: the version that it names, or
+// the live one, or the draft of a flow that is not published yet.
+func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node) (*flow.Document, error) {
+	hash, data := f.LiveHash, f.Draft
+	if version, _ := flow.Float(n.Config["version"]); version > 0 {
+		v, err := l.Store.FindVersion(ctx, f.WorkspaceID, f.ID, int64(version))
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		hash = v.DocumentHash
+	}
+	if hash != "" {
+		var err error
+		if data, err = l.Store.FindDocument(ctx, f.WorkspaceID, hash); err != nil {
+			return nil, fmt.Errorf("read the document of %s: %w", f.ID, err)
+		}
+	}
+	d, _ := document.ParseDocument(data)
+	return d, nil
+}
+
+// newContract returns the contract of a document. Secret inputs are left out, because
+// another flow cannot set them.
+func newContract(d *flow.Document, kinds *flow.Registry) map[string]any {
+	in, out := []any{}, []any{}
+	for _, i := range d.Inputs(kinds) {
+		if !i.Secret {
+			in = append(in, map[string]any{"name": i.Name, "type": string(i.Type), "required": i.Required && i.Default == nil})
+		}
+	}
+	for _, o := range d.Outputs(kinds) {
+		out = append(out, map[string]any{"name": o.Name, "type": string(fedType(d, kinds, o.Node))})
+	}
+	return map[string]any{"inputs": in, "outputs": out}
+}
+
+// fedType returns the type of the port that feeds an output; any if several do.
+func fedType(d *flow.Document, kinds *flow.Registry, output string) flow.Type {
+	found := flow.Type("")
+	for _, e := range d.Edges {
+		if e.ToNode() != output {
+			continue
+		}
+		node, port := e.Source()
+		typ := flow.TypeAny
+		if n := d.Node(node); n != nil {
+			if k := kinds.For(n); k != nil {
+				if i := slices.IndexFunc(k.Outputs, func(p flow.Port) bool { return p.Name == port }); i >= 0 {
+					typ = k.Outputs[i].Type
+				}
+			}
+			if k := kinds.Find(n.Kind); k != nil && k.Role == flow.RoleInput {
+				typ = flow.ReadInput(n).Type
+			}
+		}
+		if found != "" && found != typ {
+			return flow.TypeAny
+		}
+		found = typ
+	}
+	if found == "" {
+		return flow.TypeAny
+	}
+	return found
+}
+
+// maxCallDepth bounds the search for flows that call themselves.
+const maxCallDepth = flow.MaxChildDepth + 1
+
+// callProblems finds nodes by which a flow would run itself, through other flows too.
+func (l *Library) callProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
+	var problems []flow.Problem
+	for i := range d.Nodes {
+		cycle, err := l.findCycle(ctx, &d.Nodes[i], []*flow.Flow{f})
+		if err != nil {
+			return nil, err
+		}
+		if cycle != "" {
+			problems = append(problems, flow.Problem{
+				Pointer: flow.Pointer("nodes", strconv.Itoa(i), "config", "flow"), Code: "cycle", Node: d.Nodes[i].ID,
+				Detail: "the flow would run itself: " + cycle + "; choose another flow",
+			})
+		}
+	}
+	return problems, nil
+}
+
+// findCycle follows the flow that a node runs, and returns the names of a chain of flows
+// that ends where it began; "" without one.
+func (l *Library) findCycle(ctx context.Context, n *flow.Node, chain []*flow.Flow) (string, error) {
+	if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns || n.Disabled {
+		return "", nil
+	}
+	called, err := l.calledFlow(ctx, chain[0].WorkspaceID, n)
+	if err != nil || called == nil {
+		return "", err
+	}
+	chain = append(slices.Clip(chain), called)
+	if called.ID == chain[0].ID || len(chain) > maxCallDepth {
+		names := make([]string, len(chain))
+		for i, f := range chain {
+			names[i] = f.Name
+		}
+		return strings.Join(names, " → "), nil
+	}
+	below, err := l.calledDocument(ctx, called, n)
+	if err != nil || below == nil {
+		return "", err
+	}
+	for i := range below.Nodes {
+		if cycle, err := l.findCycle(ctx, &below.Nodes[i], chain); cycle != "" || err != nil {
+			return cycle, err
+		}
+	}
+	return "", nil
+}
