@@ -268,7 +268,7 @@ func (k *contract) starts() {
 // reads sends every kind of read request.
 func (k *contract) reads() {
 	run := runPath(k.ids["flow_id"], k.ids["run_id"])
-	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/runs", "/v1/runs?limit=0", "/v1/kinds", "/v1/usage", "/v1/usage?by=flow", "/v1/usage?by=x", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
+	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/runs", "/v1/runs?limit=0", "/v1/kinds", "/v1/usage", "/v1/usage?by=flow", "/v1/usage?by=x", "/v1/schema/flow.json", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
 		"/v1/flow/" + k.ids["flow_id"] + "/runs?status=succeeded,failed&limit=1", "/v1/flow/" + k.ids["flow_id"] + "/runs?status=eaten", run + "?wait=1", run + "?wait=x", run + "/result", run + "/steps",
 		"/v1/flow/" + k.ids["flow_id"] + "/deliveries", "/v1/flow/" + k.ids["flow_id"] + "/deliveries?limit=x"} {
 		k.ask("all", "GET", path, nil)

@@ -43,6 +43,7 @@ type Config struct {
 	Kinds  *flow.Registry
 	// DescribeKinds is for the API.
 	DescribeKinds func() any
+	FlowSchema    any // the JSON Schema of flow documents; default accepts everything
 	Library       *library.Library
 	Models        web.Models
 	Providers     console.Providers
@@ -96,6 +97,9 @@ func New(cfg Config) *Server {
 	if cfg.Prices == nil {
 		cfg.Prices = cfg.Store
 	}
+	if cfg.FlowSchema == nil {
+		cfg.FlowSchema = map[string]any{}
+	}
 	s.Site = web.New(web.Config{
 		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Log: cfg.Log, Now: cfg.Now,
@@ -111,7 +115,7 @@ func New(cfg Config) *Server {
 	s.API = api.New(apiConfig)
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
-	admin.New(s.API, cfg.Store)
+	admin.New(s.API, cfg.Store, cfg.FlowSchema)
 	s.Console = console.New(s.Site, console.Config{
 		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
 		Starters: cfg.Starters, API: s.API.ServeAs, Prices: cfg.Prices,

@@ -47,6 +47,7 @@ type cli struct {
 	Model      modelCmd          `cmd:"" help:"Hosted models: list, show, compare versions."`
 	Price      priceCmd          `cmd:"" help:"Prices of models: set, list, remove."`
 	Kinds      kindsCmd          `cmd:"" help:"List the node kinds with their fields and ports."`
+	Schema     schemaCmd         `cmd:"" help:"Print the JSON Schema of flow documents, for editors."`
 	Migrate    migrateCmd        `cmd:"" help:"Migrate the database to this version, without starting the server."`
 	Backup     backupCmd         `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
 	Restore    restoreCmd        `cmd:"" help:"Restore a backup into the data directory."`

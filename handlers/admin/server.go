@@ -20,14 +20,15 @@ type Store interface {
 
 // Server serves the routes for an API server.
 type Server struct {
-	store Store
-	now   func() time.Time
+	store  Store
+	now    func() time.Time
+	schema []byte // JSON Schema of documents
 }
 
-// New adds the routes to the API.
-func New(a *api.Server, store Store) *Server {
-	s := &Server{store: store, now: a.Now}
-	e := api.Extension{Routes: s.usageRoutes(), Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
+// New adds the routes to the API. schema is the JSON Schema of flow documents.
+func New(a *api.Server, store Store, schema any) *Server {
+	s := &Server{store: store, now: a.Now, schema: flow.EncodeJSON(schema)}
+	e := api.Extension{Routes: append(s.usageRoutes(), s.schemaRoutes()...), Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
 	maps.Copy(e.Params, usageParams)
 	maps.Copy(e.Names, usageNames)
 	a.Extend(e)
