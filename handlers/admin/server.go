@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"sluice/flow"
@@ -16,6 +17,7 @@ type Store interface {
 	Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error)
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
 	ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error)
+	CredentialStore
 }
 
 // Server serves the routes for an API server.
@@ -23,14 +25,18 @@ type Server struct {
 	store  Store
 	now    func() time.Time
 	schema []byte // JSON Schema of documents
+
+	providers Providers
 }
 
 // New adds the routes to the API. schema is the JSON Schema of flow documents.
-func New(a *api.Server, store Store, schema any) *Server {
-	s := &Server{store: store, now: a.Now, schema: flow.EncodeJSON(schema)}
-	e := api.Extension{Routes: append(s.usageRoutes(), s.schemaRoutes()...), Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
+func New(a *api.Server, store Store, providers Providers, schema any) *Server {
+	s := &Server{store: store, now: a.Now, schema: flow.EncodeJSON(schema), providers: providers}
+	e := api.Extension{Routes: slices.Concat(s.usageRoutes(), s.schemaRoutes(), s.credentialRoutes()), Schemas: credentialSchemas, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
 	maps.Copy(e.Params, usageParams)
+	maps.Copy(e.Params, credentialParams)
 	maps.Copy(e.Names, usageNames)
+	maps.Copy(e.Names, credentialNames)
 	a.Extend(e)
 	return s
 }

@@ -33,7 +33,7 @@ type Route struct {
 }
 
 // scopeAccess are the classes of the scopes that a Route can have.
-var scopeAccess = map[flow.Scope]access{"": accessOpen, flow.ScopeRead: accessRead}
+var scopeAccess = map[flow.Scope]access{"": accessOpen, flow.ScopeRead: accessRead, flow.ScopeAdmin: accessAdmin}
 
 // Extend adds routes and describes the API again. It is for the time before the server
 // serves.
