@@ -11,7 +11,7 @@ import (
 // second, in which every number comes from the code: `bytes`, `span` and
 // `number` format a constant of a package, `found` a match in a file.
 var limits = map[string]string{
-	"Body of a JSON request":          `{{bytes "handlers/api" "MaxBody"}}`,
+	"Body of a JSON request":          "{{bytes `handlers/api` `MaxBody`}} (`/v1/chat/completions`: {{bytes `handlers/openai` `maxBody`}})",
 	"Nesting of JSON":                 `{{number "flow" "MaxJSONDepth"}} levels`,
 	"Headers":                         `{{bytes "handlers/web" "maxHeader"}}`,
 	"`Prefer: wait=N` and `?wait=N`":  `{{span "handlers/api" "maxWait"}}`,
@@ -22,12 +22,16 @@ var limits = map[string]string{
 	"Concurrent requests, per server": "{{found `handlers/api/server.go` `c.MaxInFlight = (\\d+)`}}; beyond that 503 [`overloaded`](errors.md#overloaded)",
 	"Concurrent requests that wait, stream or transfer files, per server": "{{found `handlers/api/server.go` `c.MaxHeld = (\\d+)`}}",
 
-	"Time limit of a run":         "{{span `flow` `RunTimeout`}}; `run_options.timeout_s` up to {{span `handlers/api` `maxRunTimeout`}}",
-	"Time limit of a step":        "{{span `flow` `StepTimeout`}}, {{span `flow` `ModelTimeout`}} for a model; `timeout_s` of a node up to {{span `flow` `nodeTimeout`}}",
-	"Attempts of a step":          "1; `retry` of a node up to {{number `flow` `MaxRetryAttempts`}}, with a back-off up to {{span `flow` `nodeBackoff`}}",
-	"Parallel steps of a run":     `{{number "flow" "StepParallel"}}`,
-	"Concurrent runs, per server": "{{found `cmd/sluice/config.go` `SLUICE_WORKERS\" default:\"(\\d+)`}} (`SLUICE_WORKERS`)",
-	"Queued runs":                 `{{number "flow/fairness" "DefaultMaxQueued"}} in a workspace`,
+	"Time limit of a run":              "{{span `flow` `RunTimeout`}}; `run_options.timeout_s` up to {{span `handlers/api` `maxRunTimeout`}}",
+	"Time limit of a step":             "{{span `flow` `StepTimeout`}}, {{span `flow` `ModelTimeout`}} for a model; `timeout_s` of a node up to {{span `flow` `nodeTimeout`}}",
+	"Attempts of a step":               "1; `retry` of a node up to {{number `flow` `MaxRetryAttempts`}}, with a back-off up to {{span `flow` `nodeBackoff`}}",
+	"Items of a `map` node":            `{{number "flow" "MaxChildItems"}}`,
+	"Items of a `map` node at once":    `{{number "flow" "MaxChildConcurrency"}}`,
+	"Results of a `map` node in lists": `{{bytes "nodes" "maxMapResults"}}`,
+	"Flows that run each other":        `{{number "flow" "MaxChildDepth"}} levels`,
+	"Parallel steps of a run":          `{{number "flow" "StepParallel"}}`,
+	"Concurrent runs, per server":      "{{found `cmd/sluice/config.go` `SLUICE_WORKERS\" default:\"(\\d+)`}} (`SLUICE_WORKERS`)",
+	"Queued runs":                      `{{number "flow/fairness" "DefaultMaxQueued"}} in a workspace`,
 	"Time to test runs suspected of crashing the server, per start": `{{span "jobs" "suspectTimeout"}}, in parallel with normal work`,
 	"Attempts before a permanent database error ends a run":         `{{number "flow" "PermanentTries"}}`,
 	"Wait for a database lock held by another program (SQLite)":     "{{span `db/core` `defaultBusyTimeout`}}; then 503 [`overloaded`](errors.md#overloaded)",

@@ -88,7 +88,7 @@ func APIPage(document []byte) (string, error) {
 }
 
 // tagOrder is the order of tags; other tags follow by name.
-var tagOrder = []string{"Runs", "Flows", "Files", "Webhooks"}
+var tagOrder = []string{"Runs", "Flows", "Files", "Webhooks", "Usage", "Credentials"}
 
 func (d *openAPI) tags() []string {
 	seen := map[string]bool{}

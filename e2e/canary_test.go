@@ -111,6 +111,15 @@ func TestCanary(t *testing.T) {
 	for _, p := range []string{path, path + "/result", path + "/steps", path + "/events", "/v1/flow/" + id, "/v1/flow/" + id + "/openapi.json", "/v1/flow/" + id + "/runs", "/v1/flow/" + id + "/deliveries", "/v1/flow"} {
 		seen.Write(c.want(200, "GET", p, nil).body)
 	}
+	admin := s.client(s.key("--scope", "admin,read"))
+	seen.Write(admin.want(200, "PUT", "/v1/credentials/header", object{"secret": canaries["credential in a header"], "hosts": []string{"127.0.0.1"}}).body)
+	seen.Write(admin.rejected(422, "input_invalid", "PUT", "/v1/credentials/header", object{"secret": canaries["credential in a header"], "hosts": 1}).body)
+	for _, p := range []string{"/v1/credentials/header", "/v1/credentials/good", "/v1/usage?by=key", "/v1/usage?by=model"} {
+		seen.Write(admin.want(200, "GET", p, nil).body)
+	}
+	for _, name := range []string{"good", "bad"} {
+		seen.Write(admin.want(200, "POST", "/v1/credentials/"+name+"/test", nil).body)
+	}
 	for _, args := range [][]string{
 		{"flow", "export", id}, {"flow", "list", "--json"}, {"credential", "list"}, {"credential", "list", "--json"},
 		{"credential", "test", "bad"}, {"key", "list", "--json"}, {"flow", "run", id, "--input", "n=1", "--input", "key=" + canaries["secret input"]},

@@ -44,4 +44,13 @@ func TestDrawMap(t *testing.T) {
 	if n := e.draft().Node("map"); fmt.Sprint(n.Config["over"]) != "[n]" || n.Config["flow"] != child {
 		t.Errorf("the node is %v", n.Config)
 	}
+
+	c := d.client(d.key())
+	r := c.await(c.start(d.publish(mapping(child, nil)), object{"list": numbers(30)}))
+	e.Go(d.base() + "/runs/" + r.ID)
+	e.Until(`document.querySelector(".children")?.innerText.includes("29 of 30 succeeded · 1 failed")`)
+	e.Shot("journey-map-run")
+	e.Click(".child-items li:first-child a")
+	e.Until(`document.querySelector(".lineage")?.innerText.includes("Item 2 of “each” in a run of Map")`)
+	e.Shot("journey-map-item")
 }

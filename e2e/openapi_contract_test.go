@@ -29,7 +29,7 @@ type contract struct {
 
 // contractKeys are the keys of the test: one with all scopes, and others that lack some.
 var contractKeys = map[string][]string{
-	"all": {"--scope", "run,read,manage,edit,approve"}, "approve": {"--scope", "approve"}, "manage": {"--scope", "manage"}, "read": {"--scope", "read"}, "run": {"--scope", "run"},
+	"all": {"--scope", "run,read,manage,edit,approve,admin"}, "approve": {"--scope", "approve"}, "manage": {"--scope", "manage"}, "read": {"--scope", "read"}, "run": {"--scope", "run"},
 }
 
 func newContract(t *testing.T) *contract {
@@ -163,6 +163,7 @@ func TestOpenAPIContract(t *testing.T) {
 	k.authoring()
 	k.approvals()
 	k.children()
+	k.credentials()
 	k.atRandom(100)
 	k.erasures()
 	k.missing()
@@ -181,7 +182,7 @@ func (k *contract) seed() {
 	log := c.want(200, "GET", "/v1/flow/"+k.ids["flow_id"]+"/deliveries", nil).object(k.t)
 	k.ids["delivery_id"] = log["deliveries"].([]any)[0].(object)["delivery_id"].(string)
 	k.ids["file_id"] = k.upload("hello")
-	k.ids["path"] = "ask"
+	k.ids["path"], k.ids["name"] = "ask", "hook"
 	k.ids["failing"] = k.s.publish(calling("http://127.0.0.1:1"))
 }
 
@@ -269,7 +270,7 @@ func (k *contract) starts() {
 // reads sends every kind of read request.
 func (k *contract) reads() {
 	run := runPath(k.ids["flow_id"], k.ids["run_id"])
-	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/runs", "/v1/runs?limit=0", "/v1/kinds", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
+	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/runs", "/v1/runs?limit=0", "/v1/kinds", "/v1/usage", "/v1/usage?by=flow", "/v1/usage?by=x", "/v1/schema/flow.json", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
 		"/v1/flow/" + k.ids["flow_id"] + "/runs?status=succeeded,failed&limit=1", "/v1/flow/" + k.ids["flow_id"] + "/runs?status=eaten", run + "?wait=1", run + "?wait=x", run + "/result", run + "/steps",
 		"/v1/flow/" + k.ids["flow_id"] + "/deliveries", "/v1/flow/" + k.ids["flow_id"] + "/deliveries?limit=x"} {
 		k.ask("all", "GET", path, nil)
@@ -407,6 +408,18 @@ func (k *contract) children() {
 	k.ask("all", "GET", path, nil)
 }
 
+// credentials sets, tests and removes a credential.
+func (k *contract) credentials() {
+	path, hook := "/v1/credentials/hook", object{"secret": "a secret of the test", "hosts": []string{"api.example.com"}}
+	k.ask("all", "PUT", path, hook)
+	k.ask("all", "PUT", path, object{})
+	k.ask("all", "PUT", path, hook, "Content-Type: text/plain")
+	k.ask("all", "PUT", path, []any{})
+	k.ask("all", "GET", path, nil)
+	k.ask("all", "POST", path+"/test", nil)
+	k.ask("all", "DELETE", path, nil)
+}
+
 // atRandom sends requests with values that are almost valid.
 func (k *contract) atRandom(n int) {
 	r := rand.New(rand.NewPCG(20260131, 8))
@@ -457,7 +470,7 @@ func (k *contract) erasures() {
 // unprovoked are the responses that a client cannot provoke, with the reasons.
 var unprovoked = map[string]string{
 	"500": "an internal error", "503": "a full disk, an overload or a shutdown",
-	"GET /v1/webhook-secret 403": "any scope will do, and every key has one", "GET /v1/kinds 403": "likewise",
+	"PUT /v1/credentials/{name} 404": "it creates what is missing", "GET /v1/webhook-secret 403": "any scope will do, and every key has one", "GET /v1/kinds 403": "likewise",
 	"402": "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of handlers/api hold these answers against the document",
 }
 

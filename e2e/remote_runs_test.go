@@ -47,6 +47,13 @@ func TestRemoteRuns(t *testing.T) {
 		t.Errorf("canceling again printed %q", out)
 	}
 
+	if out := r.must("usage", "--by", "flow"); !strings.Contains(out, "Greet") || !strings.Contains(out, "Total") {
+		t.Errorf("usage printed\n%s", out)
+	}
+	if got := r.run("usage", "--by", "hour"); got.code != 1 || !strings.Contains(got.errs, "day, flow, key, model") {
+		t.Errorf("usage by an unknown group: exit code %d: %s", got.code, got.errs)
+	}
+
 	hook.await(t, "/done", 1)
 	out := r.must("delivery", "list", "greet")
 	if !strings.Contains(out, hook.URL+"/done") {

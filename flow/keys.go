@@ -19,6 +19,8 @@ const (
 	ScopeEdit   Scope = "edit"   // create, replace, publish, archive and apply flows
 	// ScopeApprove reads and answers the questions that runs ask people.
 	ScopeApprove Scope = "approve"
+	// ScopeAdmin sets, tests and removes credentials. No other scope includes it.
+	ScopeAdmin Scope = "admin"
 )
 
 // Key lets a program call /v1. The key text itself is kept nowhere.

@@ -13,7 +13,7 @@ const (
 )
 
 // Scopes are all scopes, from the least to the most.
-var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove}
+var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove, ScopeAdmin}
 
 func CheckKeyName(name string) string {
 	switch {
@@ -36,7 +36,7 @@ func CheckScopes(list []Scope) string {
 	}
 	for _, s := range list {
 		if !slices.Contains(Scopes, s) {
-			return fmt.Sprintf("There is no scope %.20q; there are run, read, manage and edit.", string(s))
+			return fmt.Sprintf("There is no scope %.20q; there are run, read, manage, edit, approve and admin.", string(s))
 		}
 	}
 	return ""

@@ -1,5 +1,5 @@
 // Package handlers assembles the packages beneath it into one HTTP server: the
-// API for programs (api, mcp) and the dashboard for people (account, console,
+// API for programs (api, admin, mcp, openai) and the dashboard for people (account, console,
 // editor, forms). The API accepts keys and no cookies; the dashboard accepts
 // session cookies and no keys, so that a stolen one is useless for the other.
 //
@@ -18,6 +18,7 @@ import (
 	"sluice/flow/filelinks"
 	"sluice/flow/library"
 	"sluice/handlers/account"
+	"sluice/handlers/admin"
 	"sluice/handlers/api"
 	"sluice/handlers/console"
 	"sluice/handlers/editor"
@@ -42,6 +43,7 @@ type Config struct {
 	Kinds  *flow.Registry
 	// DescribeKinds is for the API.
 	DescribeKinds func() any
+	FlowSchema    any // the JSON Schema of flow documents; default accepts everything
 	Library       *library.Library
 	Models        web.Models
 	Providers     console.Providers
@@ -95,6 +97,9 @@ func New(cfg Config) *Server {
 	if cfg.Prices == nil {
 		cfg.Prices = cfg.Store
 	}
+	if cfg.FlowSchema == nil {
+		cfg.FlowSchema = map[string]any{}
+	}
 	s.Site = web.New(web.Config{
 		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Log: cfg.Log, Now: cfg.Now,
@@ -110,6 +115,7 @@ func New(cfg Config) *Server {
 	s.API = api.New(apiConfig)
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
+	admin.New(s.API, cfg.Store, cfg.Providers, cfg.FlowSchema)
 	s.Console = console.New(s.Site, console.Config{
 		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
 		Starters: cfg.Starters, API: s.API.ServeAs, Prices: cfg.Prices,

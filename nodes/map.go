@@ -62,8 +62,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "failed", Title: "Failed", Type: flow.TypeNumber, Help: "How many items failed."},
 		},
 		Example: flow.Example{
-			Config: map[string]any{"flow": "summarize-a-text", "over": []any{"text"}},
-			Ports:  map[string]any{"input.text": []any{"One text.", "Another text."}},
+			Config: map[string]any{"flow": "summarize-a-text", "over": []any{"text"}, "input.text": []any{"One text.", "Another text."}},
 		},
 		Check:   checkMap,
 		Run:     runMap,

@@ -28,7 +28,7 @@ type keyCmd struct {
 type keyCreateCmd struct {
 	Name          string   `required:"" help:"Name of the key: what it is for."`
 	Flow          []string `help:"A flow the key may call; repeat for several. Default: all flows." placeholder:"ID"`
-	Scope         []string `default:"run,read" help:"Permissions of the key: run, read, manage, edit." placeholder:"SCOPE"`
+	Scope         []string `default:"run,read" help:"Permissions of the key: run, read, manage, edit, approve, admin." placeholder:"SCOPE"`
 	Expires       days     `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
 	RPM           int64    `help:"Maximum requests per minute." placeholder:"N"`
 	Concurrency   int64    `help:"Maximum concurrent runs." placeholder:"N"`

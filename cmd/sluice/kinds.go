@@ -22,3 +22,13 @@ func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	}
 	return table(s.out, "", list, func(k *reference.KindDescription) string { return k.Kind + "\t" + k.Group + "\t" + k.Summary })
 }
+
+// schemaCmd prints the JSON Schema of flow documents, which editors complete and check
+// files with.
+type schemaCmd struct{}
+
+// Run prints the schema. It follows from the declarations of the node kinds, so this needs
+// no database.
+func (schemaCmd) Run(_ context.Context, _ *Config, s *streams) error {
+	return printJSON(s.out, reference.Schema(nodes.New(nodes.Deps{}), ""))
+}

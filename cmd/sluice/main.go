@@ -40,12 +40,14 @@ type cli struct {
 	Dev        remote.Dev        `cmd:"" help:"Keep flow files and drafts equal while both are edited. Publishes nothing."`
 	Run        remote.Runs       `cmd:"" help:"Runs of a server: list, show, watch, cancel, rerun."`
 	Delivery   remote.Deliveries `cmd:"" help:"Webhook deliveries of a server: list, resend."`
+	Usage      remote.Usage      `cmd:"" help:"What the flows of a server used: runs, tokens and cost by day, flow, key or model."`
 	Key        keyCmd            `cmd:"" help:"API keys: create, list, rotate, revoke."`
 	Credential credentialCmd     `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
 	Provider   providerCmd       `cmd:"" help:"Model providers: list them and their models."`
 	Model      modelCmd          `cmd:"" help:"Hosted models: list, show, compare versions."`
 	Price      priceCmd          `cmd:"" help:"Prices of models: set, list, remove."`
 	Kinds      kindsCmd          `cmd:"" help:"List the node kinds with their fields and ports."`
+	Schema     schemaCmd         `cmd:"" help:"Print the JSON Schema of flow documents, for editors."`
 	Migrate    migrateCmd        `cmd:"" help:"Migrate the database to this version, without starting the server."`
 	Backup     backupCmd         `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
 	Restore    restoreCmd        `cmd:"" help:"Restore a backup into the data directory."`

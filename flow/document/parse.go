@@ -33,6 +33,7 @@ func ParseDocumentValue(v any) (*flow.Document, []flow.Problem) {
 	if o == nil {
 		return nil, r.problems
 	}
+	o.text("$schema", false) // a hint for editors, which is not part of the flow
 	d := &flow.Document{
 		Schema:      o.text("schema", true),
 		Slug:        o.slug(),

@@ -61,7 +61,7 @@ func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 	if err != nil || d == nil {
 		return nil, err
 	}
-	return newContract(d, l.Kinds), nil
+	return newContract(called.Name, d, l.Kinds), nil
 }
 
 // calledFlow finds the flow that a node runs, by slug or ID; nil if it does not exist.
@@ -110,8 +110,8 @@ func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node
 }
 
 // newContract returns the contract of a document. Secret inputs are left out, because
-// another flow cannot set them.
-func newContract(d *flow.Document, kinds *flow.Registry) map[string]any {
+// another flow cannot set them. The name is for people.
+func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string]any {
 	in, out := []any{}, []any{}
 	for _, i := range d.Inputs(kinds) {
 		if !i.Secret {
@@ -121,7 +121,7 @@ func newContract(d *flow.Document, kinds *flow.Registry) map[string]any {
 	for _, o := range d.Outputs(kinds) {
 		out = append(out, map[string]any{"name": o.Name, "type": string(fedType(d, kinds, o.Node))})
 	}
-	return map[string]any{"inputs": in, "outputs": out}
+	return map[string]any{"name": name, "inputs": in, "outputs": out}
 }
 
 // fedType returns the type of the port that feeds an output; any if several do.

@@ -121,7 +121,7 @@ func (s *Server) decideApproval(c *Call) error {
 		WorkspaceID: run.WorkspaceID, RunID: run.ID, Path: c.Param("path"), IP: web.RemoteIP(c.Request()),
 		Decision: flow.Decision{
 			Outcome: flow.Outcome(flow.Text(values["decision"])), Values: edited, Comment: flow.Text(values["comment"]),
-			By: flow.Answerer{Kind: flow.ByKey, ID: c.actor().ID, Name: c.Key.Name},
+			By: flow.Answerer{Kind: flow.ByKey, ID: c.Actor().ID, Name: c.Key.Name},
 		},
 	})
 	if err != nil {

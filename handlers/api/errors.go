@@ -94,7 +94,7 @@ func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
 }
 
 // idNames maps a path segment to the name of the ID that follows it.
-var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "files": "file ID", "deliveries": "delivery ID"}
+var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "files": "file ID", "deliveries": "delivery ID", "credentials": "credential name"}
 
 // notFound returns errNotFound, or a specific error if the path lacks an ID, as
 // when a script's variable is not set.

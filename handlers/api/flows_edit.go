@@ -27,8 +27,8 @@ type validationObject struct {
 	Errors []problemField `json:"errors" doc:"Every problem with its location; empty for a valid document."`
 }
 
-// actor returns who acts, for the audit log: the key, or the command line.
-func (c *Call) actor() flow.Actor {
+// Actor returns who acts, for the audit log: the key, or the command line.
+func (c *Call) Actor() flow.Actor {
 	id := c.Key.ID
 	if id == "" {
 		id = "cli"
@@ -82,7 +82,7 @@ func (s *Server) createFlow(c *Call) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.Library.CreateSent(c.Request().Context(), c.Key.WorkspaceID, c.actor(), d)
+	f, err := s.Library.CreateSent(c.Request().Context(), c.Key.WorkspaceID, c.Actor(), d)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *Server) replaceDraft(c *Call) error {
 		return flow.Errorf(flow.CodePreconditionFailed, "The draft has changed since you read it. Read the document again, merge your changes, and send it with the new ETag.")
 	}
 	takeAlias := c.QueryParam("take_alias") == "true"
-	if err := s.Library.ReplaceDraft(c.Request().Context(), f, c.actor(), f.Rev, d, takeAlias); err != nil {
+	if err := s.Library.ReplaceDraft(c.Request().Context(), f, c.Actor(), f.Rev, d, takeAlias); err != nil {
 		return err
 	}
 	return c.writeDraft(http.StatusOK, f.ID)

@@ -74,7 +74,7 @@ func (c *Call) changeFlow(change func(ctx context.Context, f *flow.Flow, by flow
 	if err != nil {
 		return err
 	}
-	if err := change(ctx, f, c.actor()); err != nil {
+	if err := change(ctx, f, c.Actor()); err != nil {
 		return err
 	}
 	return c.writeDraft(http.StatusOK, f.ID)
@@ -167,7 +167,7 @@ func (s *Server) publishFlow(c *Call) error {
 		return err
 	}
 	o := newOptions(object)
-	r := library.PublishRequest{By: c.actor(), At: s.Now(), Version: o.number("version"), Notes: o.text("notes"), AllowBreaking: o.flag("allow_breaking")}
+	r := library.PublishRequest{By: c.Actor(), At: s.Now(), Version: o.number("version"), Notes: o.text("notes"), AllowBreaking: o.flag("allow_breaking")}
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s *Server) apply(c *Call) error {
 	o := newOptions(object)
 	r := library.ApplyRequest{
 		Source: o.text("source"), Publish: o.flag("publish"), AllowBreaking: o.flag("allow_breaking"), Prune: o.flag("prune"), Force: o.flag("force"), DryRun: o.flag("dry_run"),
-		By: c.actor(), At: s.Now(), Allow: func(f *flow.Flow) error {
+		By: c.Actor(), At: s.Now(), Allow: func(f *flow.Flow) error {
 			if f == nil {
 				return c.allowAll()
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,14 @@ func (s *Server) showAPI(c *Call) error { return c.writeBody(http.StatusOK, s.ap
 // apiDocument describes the whole API.
 func (s *Server) apiDocument() []byte {
 	d := newAPI(s, "Sluice", "Draw a flow of AI models. Call it as an API.", s.Version)
+	d.names = map[reflect.Type]string{}
+	for _, e := range s.extensions {
+		maps.Copy(d.known, e.Params)
+		maps.Copy(d.names, e.Names)
+		for name, body := range e.Schemas {
+			d.components[name] = body
+		}
+	}
 	for i := range s.routes {
 		d.add(&s.routes[i], pathOf(s.routes[i].path))
 	}
@@ -31,6 +40,7 @@ type api struct {
 	paths, hooks schema
 	params       schema
 	headers      schema
+	known        map[string]schema // parameters that routes may name
 }
 
 // newAPI returns a document without paths.
@@ -42,7 +52,7 @@ func newAPI(s *Server, title, text, version string) *api {
 		schemas: schemas{components: bodySchemas()},
 		info:    schema{"title": title, "version": version},
 		server:  schema{"url": s.PublicURL},
-		paths:   schema{}, hooks: schema{}, params: schema{}, headers: schema{},
+		paths:   schema{}, hooks: schema{}, params: schema{}, headers: schema{}, known: maps.Clone(apiParams),
 	}
 	if text != "" {
 		d.info["description"] = text
@@ -101,7 +111,7 @@ func scopeNames(a access) string {
 func (d *api) parameters(r *route, path string) []schema {
 	var list []schema
 	use := func(name string) {
-		d.params[name] = apiParams[name]
+		d.params[name] = d.known[name]
 		list = append(list, schema{"$ref": "#/components/parameters/" + name})
 	}
 	for part := range strings.SplitSeq(path, "/") {

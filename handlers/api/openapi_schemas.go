@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -14,7 +15,10 @@ type schema = map[string]any
 
 // schemas derives component schemas from Go types: names from json tags, descriptions
 // from doc tags, and null for pointers.
-type schemas struct{ components schema }
+type schemas struct {
+	components schema
+	names      map[reflect.Type]string // of types of extensions
+}
 
 // componentNames are the types with a component of their own; others are inlined.
 var componentNames = map[reflect.Type]string{
@@ -101,7 +105,7 @@ func (s *schemas) of(t reflect.Type) schema {
 // named returns a reference to the component of a type, or its schema if the type has no
 // name in the document.
 func (s *schemas) named(t reflect.Type) schema {
-	name := componentNames[t]
+	name := cmp.Or(componentNames[t], s.names[t])
 	if name == "" {
 		return s.object(t)
 	}

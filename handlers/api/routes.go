@@ -29,6 +29,7 @@ const (
 	accessDraft             // scope edit or manage
 	accessAsked             // scope read or approve, or run for runs that the key started
 	accessApprove           // scope approve
+	accessAdmin             // scope admin
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -43,6 +44,7 @@ var accessScopes = map[access][]flow.Scope{
 	accessKey:    flow.Scopes,
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 	accessEdit:   {flow.ScopeEdit},
+	accessAdmin:  {flow.ScopeAdmin},
 
 	accessAsked:   {flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove},
 	accessApprove: {flow.ScopeApprove},

@@ -123,7 +123,8 @@ type Server struct {
 	keyMaxAge    time.Duration     // age up to which a look at a key is good enough for sending text
 	MCP          func(*Call) error // handles POST /mcp; package mcp sets it
 
-	foreign map[string]ErrorFormat // by path, see HandleForeign
+	foreign    map[string]ErrorFormat // by path, see HandleForeign
+	extensions []Extension            // see Extend
 
 	leaving atomic.Bool
 	drained chan struct{}

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -226,6 +227,10 @@ func lineText(n *flow.Node, f *flow.Field, text string) string {
 			text = method + " " + text
 		}
 		return clip(text, lineRunes)
+	}
+	if f.Type == flow.FieldFlow {
+		contract, _ := n.Config["contract"].(map[string]any)
+		return clip(cmp.Or(flow.Text(contract["name"]), text), lineRunes)
 	}
 	if f.Name == "model" || f.Name == "expression" {
 		return clip(text, lineRunes)

@@ -270,6 +270,7 @@ func (w *watcher) pull(ctx context.Context, p *watched, draft []byte, tag string
 	if now, err := os.ReadFile(p.path); err != nil || !bytes.Equal(now, p.file) {
 		return err
 	}
+	draft = keepSchema(draft, p.file)
 	if err := replaceFile(p.path, draft, 0o644); err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Package remote has the commands that work through the API of a server, wherever it
-// runs: flows as files, runs and deliveries. It owns how a server is chosen, how
+// runs: flows as files, runs, deliveries and usage. It owns how a server is chosen, how
 // flow files are found and read, and what the commands print. It knows nothing of databases: a
 // command that also works on the local one is declared in package main.
 package remote

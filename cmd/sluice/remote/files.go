@@ -2,10 +2,12 @@ package remote
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -183,7 +185,20 @@ func canonical(data []byte) ([]byte, []flow.Problem) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	return d.Encode(), nil
+	return keepSchema(d.Encode(), data), nil
+}
+
+// keepSchema adds the $schema of a file to a document in the form of exports. Only files
+// have one: it tells editors how to complete and check them, and is not part of the flow.
+func keepSchema(exported, file []byte) []byte {
+	var was struct {
+		Schema string `json:"$schema"`
+	}
+	rest, isObject := bytes.CutPrefix(exported, []byte("{\n"))
+	if json.Unmarshal(file, &was) != nil || was.Schema == "" || !isObject {
+		return exported
+	}
+	return slices.Concat([]byte("{\n  \"$schema\": "), flow.EncodeJSON(was.Schema), []byte(",\n"), rest)
 }
 
 // replaceFile writes a file so that readers see the old content or the new one, never

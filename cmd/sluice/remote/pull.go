@@ -61,8 +61,10 @@ func (c Pull) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 		if path == "" {
 			path = filepath.Join(c.Dir, f.Slug+fileSuffix)
 		}
-		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
-			continue
+		if was, err := os.ReadFile(path); err == nil {
+			if data = keepSchema(data, was); bytes.Equal(was, data) {
+				continue
+			}
 		}
 		if err := replaceFile(path, data, 0o644); err != nil {
 			return err

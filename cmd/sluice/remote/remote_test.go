@@ -80,3 +80,24 @@ func TestSameFlow(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepSchema checks that the hint for editors survives formatting and pulls, which
+// write what the server has.
+func TestKeepSchema(t *testing.T) {
+	t.Parallel()
+	file := `{"name": "A", "$schema": "https://sluice.example/v1/schema/flow.json", "schema": "sluice.flow/v1", "nodes": []}`
+	data, problems := canonical([]byte(file))
+	want := "{\n  \"$schema\": \"https://sluice.example/v1/schema/flow.json\",\n  \"schema\": \"sluice.flow/v1\",\n  \"name\": \"A\",\n  \"nodes\": [],\n  \"edges\": []\n}\n"
+	if len(problems) > 0 || string(data) != want {
+		t.Errorf("formatted to %s, %v", data, problems)
+	}
+	if again, _ := canonical(data); string(again) != want {
+		t.Errorf("formatted again to %s", again)
+	}
+	if !sameFlow(data, []byte(strings.Replace(want, "  \"$schema\": \"https://sluice.example/v1/schema/flow.json\",\n", "", 1))) {
+		t.Error("the hint counts as a difference")
+	}
+	if _, problems := canonical([]byte(`{"$schema": 1, "schema": "sluice.flow/v1", "name": "A", "nodes": []}`)); len(problems) != 1 {
+		t.Errorf("a hint that is no text has the problems %v", problems)
+	}
+}

@@ -1,0 +1,86 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/cmd/sluice/client"
+)
+
+// Usage sums up what the flows of a server used.
+type Usage struct {
+	By   string `default:"day" help:"Group by day, flow, key or model." placeholder:"GROUP"`
+	From string `help:"First day, in UTC, such as 2026-01-31. Default: 29 days before the last." placeholder:"DAY"`
+	To   string `help:"Last day, in UTC. Default: today." placeholder:"DAY"`
+	JSON bool   `help:"Print the response of the API as JSON."`
+}
+
+// usageGroup are the fields of a sum that are shown.
+type usageGroup struct {
+	Day    string `json:"day"`
+	FlowID string `json:"flow_id"`
+	KeyID  string `json:"key_id"`
+	Name   string `json:"name"`
+	Model  string `json:"model"`
+	Runs   *struct {
+		Total  int64 `json:"total"`
+		Failed int64 `json:"failed"`
+	} `json:"runs"`
+	Usage struct {
+		InputTokens  int64 `json:"input_tokens"`
+		OutputTokens int64 `json:"output_tokens"`
+	} `json:"usage"`
+	Cost struct {
+		USD string `json:"usd"`
+	} `json:"cost"`
+}
+
+// RunRemote prints a line for each group and one for the total. Days on which nothing
+// happened are left out.
+func (c Usage) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	query := url.Values{"by": {c.By}}
+	if c.From != "" {
+		query.Set("from", c.From)
+	}
+	if c.To != "" {
+		query.Set("to", c.To)
+	}
+	raw, err := api.Call(ctx, "GET", "/v1/usage?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printRaw(s.Out, raw)
+	}
+	var report struct {
+		Usage []usageGroup `json:"usage"`
+		Total usageGroup   `json:"total"`
+	}
+	if err := json.Unmarshal(raw, &report); err != nil {
+		return err
+	}
+	columns := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(columns, "%s\tRUNS\tFAILED\tINPUT TOKENS\tOUTPUT TOKENS\tUSD\n", strings.ToUpper(c.By))
+	for i := range report.Usage {
+		g := &report.Usage[i]
+		if g.Runs == nil || g.Runs.Total > 0 || g.Usage.InputTokens+g.Usage.OutputTokens > 0 || g.Cost.USD != "0.00" {
+			g.print(columns, cmp.Or(g.Name, g.Day, g.FlowID, g.KeyID, g.Model, "(no key)"))
+		}
+	}
+	report.Total.print(columns, "Total")
+	return columns.Flush()
+}
+
+// print writes one line. A sum by model has no runs.
+func (g *usageGroup) print(columns *tabwriter.Writer, name string) {
+	runs, failed := "", ""
+	if g.Runs != nil {
+		runs, failed = fmt.Sprint(g.Runs.Total), fmt.Sprint(g.Runs.Failed)
+	}
+	fmt.Fprintf(columns, "%s\t%s\t%s\t%d\t%d\t%s\n", name, runs, failed, g.Usage.InputTokens, g.Usage.OutputTokens, g.Cost.USD)
+}

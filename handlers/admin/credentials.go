@@ -1,0 +1,246 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"sluice/flow"
+	"sluice/handlers/api"
+)
+
+// CredentialStore keeps credentials and the audit log.
+type CredentialStore interface {
+	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
+	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
+	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error
+	AddAudit(ctx context.Context, e flow.AuditEntry) error
+	// Together runs the writes that fn makes with its context in one transaction.
+	Together(ctx context.Context, fn func(ctx context.Context) error) error
+}
+
+// Providers checks credentials with the rules of the dashboard.
+type Providers interface {
+	// Credential validates a credential and returns it with the hosts that its secret
+	// may be sent to. Fields of its flow.Error name what is wrong.
+	Credential(c flow.Credential, secret string) (flow.Credential, error)
+	// Test asks the provider, at the address that the credential is bound to, whether it
+	// accepts the secret.
+	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
+}
+
+var credentialNames = map[reflect.Type]string{
+	reflect.TypeFor[credentialObject](): "Credential",
+	reflect.TypeFor[credentialTest]():   "CredentialTest",
+}
+
+var credentialParams = map[string]map[string]any{
+	"name": {"name": "name", "in": "path", "required": true, "description": "Name of the credential.", "schema": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}},
+}
+
+var credentialSchemas = map[string]map[string]any{
+	"SetCredential": {
+		"type": "object", "additionalProperties": false, "required": []string{"secret"},
+		"properties": map[string]any{
+			"secret":   map[string]any{"type": "string", "maxLength": flow.MaxSecretBytes, "description": "No response contains it."},
+			"provider": map[string]any{"type": []string{"string", "null"}, "description": "Model provider that the secret is for, such as openai. Default: none; then hosts are required."},
+			"base_url": map[string]any{"type": []string{"string", "null"}, "description": "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody."},
+			"hosts":    map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "Hosts that the secret may be sent to. A provider has its own."},
+		},
+		"examples": []any{map[string]any{"secret": "sk-EXAMPLE", "provider": "openai"}},
+	},
+}
+
+func (s *Server) credentialRoutes() []api.Route {
+	const path, tag = "/v1/credentials/:name", "Credentials"
+	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}
+	return []api.Route{{
+		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.showCredential,
+		ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
+		Status: http.StatusOK, Answer: "The credential.", JSON: credentialObject{},
+	}, {
+		Method: http.MethodPut, Path: path, Scope: flow.ScopeAdmin, Handle: s.setCredential,
+		ID: "setCredential", Tag: tag, Summary: "Set a credential",
+		Text: "Creates it or replaces all of it. The secret is always part of the request, so that a stored one cannot be sent to another address. Flows use the new secret immediately; a plain secret that is replaced continues to sign webhooks beside the new one for a day.",
+		Body: "SetCredential", Problems: invalid, Status: http.StatusOK, Answer: "The credential, without its secret.", JSON: credentialObject{},
+	}, {
+		Method: http.MethodDelete, Path: path, Scope: flow.ScopeAdmin, Handle: s.removeCredential,
+		ID: "removeCredential", Tag: tag, Summary: "Remove a credential", Text: "Flows that use it fail.",
+		Status: http.StatusNoContent, Answer: "Removed.",
+	}, {
+		Method: http.MethodPost, Path: path + "/test", Scope: flow.ScopeAdmin, Handle: s.testCredential,
+		ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
+		Text:   "Calls only the address that the credential is bound to.",
+		Status: http.StatusOK, Answer: "What the provider says.", JSON: credentialTest{},
+	}}
+}
+
+// credentialObject is the JSON of a credential. It has no secret.
+type credentialObject struct {
+	Name      string   `json:"name"`
+	Provider  string   `json:"provider" doc:"Empty for a secret that is not for a model provider."`
+	BaseURL   string   `json:"base_url" doc:"Empty for the provider's own address."`
+	Hosts     []string `json:"hosts" doc:"Hosts that the secret may be sent to."`
+	CreatedAt api.Time `json:"created_at"`
+	UpdatedAt api.Time `json:"updated_at"`
+}
+
+// credentialTest is the JSON of the result of a test.
+type credentialTest struct {
+	Accepted bool   `json:"accepted" doc:"Whether the provider accepts the secret."`
+	Message  string `json:"message" doc:"Explanation for people."`
+}
+
+// allowCredentials refuses keys with a list of flows: credentials are the workspace's,
+// so changing one would change other flows.
+func allowCredentials(c *api.Call) error {
+	if len(c.Key.Flows) > 0 {
+		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is for some flows only, and credentials are for all. Use a key without a list of flows.")
+	}
+	return nil
+}
+
+// findCredential finds the credential of the path.
+func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
+	if err := allowCredentials(c); err != nil {
+		return flow.Credential{}, err
+	}
+	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
+}
+
+func writeCredential(c *api.Call, k *flow.Credential) error {
+	return c.WriteJSON(http.StatusOK, credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)})
+}
+
+// showCredential is GET credentials/name.
+func (s *Server) showCredential(c *api.Call) error {
+	k, err := s.findCredential(c)
+	if err != nil {
+		return err
+	}
+	return writeCredential(c, &k)
+}
+
+// setCredential is PUT credentials/name. The base URL is never trusted: only an owner who
+// operates the server may let requests reach private addresses.
+func (s *Server) setCredential(c *api.Call) error {
+	if err := allowCredentials(c); err != nil {
+		return err
+	}
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return err
+	}
+	wanted, secret, err := readCredential(body)
+	if err != nil {
+		return err
+	}
+	wanted.WorkspaceID, wanted.Name = c.Key.WorkspaceID, c.Param("name")
+	k, err := s.providers.Credential(wanted, secret)
+	if err != nil {
+		return err
+	}
+	k.Trusted, k.Overlap = false, flow.SigningOverlap
+	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+		if err := s.store.SaveCredential(ctx, k, secret); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "credential.save", &k)
+	})
+	if err != nil {
+		return err
+	}
+	return s.showCredential(c)
+}
+
+// audit records who changed a credential: the acting key.
+func (s *Server) audit(ctx context.Context, c *api.Call, action string, k *flow.Credential) error {
+	by := c.Actor()
+	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: k.WorkspaceID, Actor: by.ID, Action: action, Target: k.Name, Detail: k.Provider, IP: by.IP})
+}
+
+// readCredential reads the body of a request and reports everything that is wrong with it.
+// Values of secrets are never repeated.
+func readCredential(body map[string]any) (k flow.Credential, secret string, err error) {
+	var wrong []flow.Problem
+	text := func(name string) string {
+		s, isText := body[name].(string)
+		if !isText && body[name] != nil {
+			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "wrong_type", Detail: "wanted text"})
+		}
+		return s
+	}
+	secret, k.Provider, k.BaseURL = text("secret"), text("provider"), text("base_url")
+	list, isList := body["hosts"].([]any)
+	for _, item := range list {
+		host, isText := item.(string)
+		isList = isList && isText
+		k.Hosts = append(k.Hosts, host)
+	}
+	if !isList && body["hosts"] != nil {
+		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "wrong_type", Detail: "wanted a list of texts"})
+	}
+	for _, name := range flow.SortedNames(body) {
+		if !slices.Contains([]string{"secret", "provider", "base_url", "hosts"}, name) {
+			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a credential"})
+		}
+	}
+	if secret == "" && body["secret"] == nil {
+		wrong = append(wrong, flow.Problem{Pointer: "/secret", Code: "required", Detail: "send the secret with every change"})
+	}
+	switch {
+	case k.Provider == "" && len(k.Hosts) == 0 && len(wrong) == 0:
+		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "required", Detail: "enter the hosts that the secret may be sent to, such as api.example.com"})
+	case k.Provider == "" && k.BaseURL != "":
+		wrong = append(wrong, flow.Problem{Pointer: "/base_url", Code: "invalid", Detail: "only a provider has a base URL"})
+	case k.Provider != "" && len(k.Hosts) > 0:
+		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "invalid", Detail: "a provider has hosts of its own"})
+	}
+	if len(wrong) > 0 {
+		return k, "", &flow.Error{Code: flow.CodeInputInvalid, Message: "The credential was not saved.", Fields: wrong}
+	}
+	return k, secret, nil
+}
+
+// removeCredential is DELETE credentials/name.
+func (s *Server) removeCredential(c *api.Call) error {
+	k, err := s.findCredential(c)
+	if err != nil {
+		return err
+	}
+	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+		if err := s.store.RemoveCredential(ctx, k.WorkspaceID, k.Name); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "credential.remove", &k)
+	})
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// testCredential is POST credentials/name/test. That the provider refuses the secret is a
+// result and no error of the request.
+func (s *Server) testCredential(c *api.Call) error {
+	k, err := s.findCredential(c)
+	if err != nil {
+		return err
+	}
+	if k.Plain() {
+		return c.WriteJSON(http.StatusOK, credentialTest{Message: "This secret is for no provider, so nobody can be asked about it."})
+	}
+	release, err := c.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	told, err := s.providers.Test(c.Request().Context(), k.WorkspaceID, k.Name)
+	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInternal {
+		return err
+	} else if err != nil {
+		told = e.Message
+	}
+	return c.WriteJSON(http.StatusOK, credentialTest{Accepted: err == nil, Message: told})
+}

@@ -1,0 +1,234 @@
+package admin
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/histogram"
+	"sluice/handlers/api"
+)
+
+// Bounds of the days that are reported.
+const (
+	usageDays    = 30  // without parameters, today included
+	maxUsageDays = 366 // as on the dashboard
+)
+
+// The groups of a report.
+const (
+	byDay   = "day"
+	byFlow  = "flow"
+	byKey   = "key"
+	byModel = "model"
+)
+
+var usageGroups = []string{byDay, byFlow, byKey, byModel}
+
+var usageParams = map[string]map[string]any{
+	"by":         queryParam("by", "What to group by.", map[string]any{"type": "string", "enum": usageGroups, "default": byDay}),
+	"usage_from": queryParam("from", "The first day, in UTC. Default: 29 days before the last.", map[string]any{"type": "string", "format": "date"}),
+	"usage_to":   queryParam("to", "The last day, in UTC; at most 366 days are reported. Default: today.", map[string]any{"type": "string", "format": "date"}),
+}
+
+var usageNames = map[reflect.Type]string{
+	reflect.TypeFor[usageReport](): "UsageReport",
+	reflect.TypeFor[usageGroup]():  "UsageGroup",
+	reflect.TypeFor[runCounts]():   "RunCounts",
+}
+
+func (s *Server) usageRoutes() []api.Route {
+	return []api.Route{{
+		Method: get, Path: "/v1/usage", Scope: flow.ScopeRead, Handle: s.showUsage,
+		ID: "showUsage", Tag: "Usage", Summary: "Sum up runs, tokens and cost",
+		Text:   "Of the flows that the key may call, also by runs of other keys. Runs count on the day on which they ended, tokens and cost on the day on which they were used. Groups with the highest cost come first, days in their order.",
+		Params: []string{"by", "usage_from", "usage_to"}, Problems: []flow.Code{flow.CodeInputInvalid},
+		Status: http.StatusOK, Answer: "The sums.", JSON: usageReport{},
+	}}
+}
+
+// usageReport is the JSON of a report.
+type usageReport struct {
+	By    string       `json:"by"`
+	From  string       `json:"from" doc:"The first day."`
+	To    string       `json:"to" doc:"The last day."`
+	Usage []usageGroup `json:"usage"`
+	Total usageGroup   `json:"total"`
+}
+
+// usageGroup is the sum of one day, flow, key or model.
+type usageGroup struct {
+	Day    string     `json:"day,omitempty" doc:"With by=day."`
+	FlowID string     `json:"flow_id,omitempty" doc:"With by=flow."`
+	KeyID  *string    `json:"key_id,omitempty" doc:"With by=key; empty for runs without a key, such as those of forms."`
+	Name   string     `json:"name,omitempty" doc:"Of the flow or key."`
+	Model  string     `json:"model,omitempty" doc:"With by=model."`
+	Runs   *runCounts `json:"runs,omitempty" doc:"Runs that ended. Absent with by=model, since a run may use several models."`
+	Usage  flow.Usage `json:"usage"`
+	Cost   api.Cost   `json:"cost"`
+}
+
+// runCounts are the runs of a group and how long they took.
+type runCounts struct {
+	Total     int64 `json:"total"`
+	Succeeded int64 `json:"succeeded"`
+	Failed    int64 `json:"failed"`
+	Canceled  int64 `json:"canceled"`
+	MedianMS  int64 `json:"median_ms" doc:"Median duration in milliseconds, within 9 %."`
+	P95MS     int64 `json:"p95_ms" doc:"95 % of the runs took no longer, within 9 %."`
+}
+
+// usageSum adds up rows of usage.
+type usageSum struct {
+	flow.UsageDay
+	took histogram.Histogram
+}
+
+func (u *usageSum) add(d *flow.UsageDay) {
+	if u.took == nil {
+		u.took = histogram.Histogram{}
+	}
+	u.Add(d)
+	u.took[d.Bucket] += d.Succeeded + d.Failed
+}
+
+// group returns the sum as JSON has it, without what it is the sum of.
+func (u *usageSum) group(by string) usageGroup {
+	g := usageGroup{Usage: u.Usage, Cost: api.CostOf(u.Usage)}
+	if by != byModel {
+		g.Runs = &runCounts{u.Runs, u.Succeeded, u.Failed, u.Canceled, u.took.Quantile(0.5).Milliseconds(), u.took.Quantile(0.95).Milliseconds()}
+	}
+	return g
+}
+
+// showUsage is GET usage.
+func (s *Server) showUsage(c *api.Call) error {
+	q, err := c.QueryTexts("by", "from", "to")
+	if err != nil {
+		return err
+	}
+	by := cmp.Or(q["by"], byDay)
+	first, last, err := usageSpan(by, q["from"], q["to"], s.now())
+	if err != nil {
+		return err
+	}
+	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
+	rows, err := s.store.Usage(ctx, ws, first, last)
+	if err != nil {
+		return err
+	}
+	sums, total := map[string]*usageSum{}, &usageSum{}
+	if by == byDay {
+		for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+			sums[day.Format(time.DateOnly)] = &usageSum{} // days without runs too
+		}
+	}
+	for i := range rows {
+		d := &rows[i]
+		if !c.Key.Allows(d.FlowID) {
+			continue
+		}
+		total.add(d)
+		name := map[string]string{byDay: d.Day, byFlow: d.FlowID, byKey: d.KeyID, byModel: d.Model}[by]
+		if by == byModel && name == "" {
+			continue
+		}
+		if sums[name] == nil {
+			sums[name] = &usageSum{}
+		}
+		sums[name].add(d)
+	}
+	report := usageReport{By: by, From: first.Format(time.DateOnly), To: last.Format(time.DateOnly), Total: total.group(byDay)}
+	report.Usage, err = s.usageGroups(c, by, sums)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, report)
+}
+
+// usageSpan returns the days of a report, both included.
+func usageSpan(by, from, to string, now time.Time) (first, last time.Time, err error) {
+	var wrong []flow.Problem
+	read := func(name, text string) time.Time {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "invalid", Detail: "wanted a day such as 2026-01-31"})
+		}
+		return day
+	}
+	if !slices.Contains(usageGroups, by) {
+		wrong = append(wrong, flow.Problem{Pointer: "/by", Code: "not_allowed", Detail: "wanted one of day, flow, key, model"})
+	}
+	last = now.UTC().Truncate(24 * time.Hour)
+	if to != "" {
+		last = read("to", to)
+	}
+	first = last.AddDate(0, 0, 1-usageDays)
+	if from != "" {
+		first = read("from", from)
+	}
+	if len(wrong) == 0 && (last.Before(first) || last.Sub(first) >= maxUsageDays*24*time.Hour) {
+		wrong = append(wrong, flow.Problem{Pointer: "/from", Code: "out_of_range", Detail: "wanted a day that is not after to, and at most 366 days"})
+	}
+	if len(wrong) > 0 {
+		return first, last, &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + wrong[0].Detail + ".", Fields: wrong}
+	}
+	return first, last, nil
+}
+
+// usageGroups returns the sums in their order, with names of flows and keys.
+func (s *Server) usageGroups(c *api.Call, by string, sums map[string]*usageSum) ([]usageGroup, error) {
+	names, err := s.usageLabels(c, by)
+	if err != nil {
+		return nil, err
+	}
+	order := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
+		if by == byDay {
+			return cmp.Compare(a, b)
+		}
+		x, y := sums[a], sums[b]
+		return cmp.Or(cmp.Compare(y.Usage.CostNanoUSD, x.Usage.CostNanoUSD), cmp.Compare(y.Runs, x.Runs), cmp.Compare(a, b))
+	})
+	list := []usageGroup{}
+	for _, name := range order {
+		g := sums[name].group(by)
+		switch by {
+		case byDay:
+			g.Day = name
+		case byFlow:
+			g.FlowID = name
+		case byKey:
+			g.KeyID = &name
+		case byModel:
+			g.Model = name
+		}
+		g.Name = names[name]
+		list = append(list, g)
+	}
+	return list, nil
+}
+
+// usageLabels returns the names of flows or keys by ID.
+func (s *Server) usageLabels(c *api.Call, by string) (map[string]string, error) {
+	names, ctx, ws := map[string]string{}, c.Request().Context(), c.Key.WorkspaceID
+	var err error
+	switch by {
+	case byFlow:
+		var heads []flow.Flow
+		heads, err = s.store.ListFlowHeads(ctx, ws)
+		for i := range heads {
+			names[heads[i].ID] = heads[i].Name
+		}
+	case byKey:
+		var keys []flow.Key
+		keys, err = s.store.ListKeys(ctx, ws)
+		for i := range keys {
+			names[keys[i].ID] = keys[i].Name
+		}
+	}
+	return names, err
+}

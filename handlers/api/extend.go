@@ -1,0 +1,79 @@
+package api
+
+import (
+	"reflect"
+
+	"sluice/flow"
+)
+
+// Extension is what a package beside this one adds to the API: routes, and what their
+// descriptions refer to by name.
+type Extension struct {
+	Routes  []Route
+	Params  map[string]map[string]any // OpenAPI parameters: those in paths, and those that routes list
+	Schemas map[string]map[string]any // of request bodies
+	Names   map[reflect.Type]string   // Go types of answers that get a named schema
+}
+
+// Route is one route of an Extension. Its errors are problems like those of all others.
+type Route struct {
+	Method, Path           string
+	Scope                  flow.Scope // that the key needs; "" for a route that needs no key
+	ID, Tag, Summary, Text string     // of the operation in the OpenAPI document
+	Params                 []string   // query and header parameters
+	Body                   string     // name of the schema of the body; "" for none
+	OptionalBody           bool
+	Status                 int    // of success
+	Answer                 string // what success means
+	JSON                   any    // a value of the type of the answer; nil for none
+	Schema                 string // or the name of its schema
+	Headers                []string
+	Problems               []flow.Code // in addition to those of keys and paths
+	Handle                 func(*Call) error
+}
+
+// scopeAccess are the classes of the scopes that a Route can have.
+var scopeAccess = map[flow.Scope]access{"": accessOpen, flow.ScopeRead: accessRead, flow.ScopeAdmin: accessAdmin}
+
+// Extend adds routes and describes the API again. It is for the time before the server
+// serves.
+func (s *Server) Extend(e Extension) {
+	s.extensions = append(s.extensions, e)
+	for i := range e.Routes {
+		r := e.Routes[i].route()
+		s.routes = append(s.routes, *r)
+		s.echo.Add(r.method, r.path, s.serve(r))
+	}
+	s.api = s.apiDocument()
+}
+
+// route returns the route in the form of the table.
+func (r *Route) route() *route {
+	success := answer{status: r.Status, text: r.Answer, schema: r.Schema, headers: r.Headers}
+	if r.JSON != nil {
+		success.json = reflect.TypeOf(r.JSON)
+	}
+	return &route{method: r.Method, path: r.Path, access: scopeAccess[r.Scope], handle: r.Handle, doc: operation{
+		id: r.ID, tag: r.Tag, summary: r.Summary, text: r.Text, params: r.Params, body: r.Body, optionalBody: r.OptionalBody,
+		answers: []answer{success}, problems: r.Problems,
+	}}
+}
+
+// QueryTexts returns query parameters. Each may occur once; "" stands for one
+// that is missing. Others are ignored.
+func (c *Call) QueryTexts(names ...string) (map[string]string, error) {
+	q, texts := newQuery(c.Request().URL), map[string]string{}
+	for _, name := range names {
+		texts[name], _ = q.one(name)
+	}
+	return texts, q.err()
+}
+
+// Time is written in RFC 3339, UTC, with milliseconds; its zero value is null.
+type Time = stampOrNull
+
+// Cost is the cost of runs.
+type Cost = costObject
+
+// CostOf returns the cost in a usage.
+func CostOf(u flow.Usage) Cost { return costOf(u) }
