@@ -211,7 +211,7 @@ func TestCanvas_collected(t *testing.T) {
 		{"id": "hook", "kind": "webhook", "position": {"x": 620, "y": 60}, "config": {"url": "https://example.com/hook", "outputs": ["two", "gone"]}}
 	], "edges": [{"from": "word.value", "to": "one.value"}, {"from": "word.value", "to": "two.value"}]}`)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
-	const curves = `(document.querySelector(".canvas-collected").getAttribute("d").match(/M/g) ?? []).length`
+	const curves = `(document.querySelector(".canvas-collected")?.getAttribute("d")?.match(/M/g) ?? []).length`
 	p.Until(curves + ` === 1`)
 	webtest.Value[bool](p, `(canvas.selection.set(["hook"]), true)`)
 	p.Until(`document.querySelectorAll("#inspector [data-set=outputs] [type=checkbox]").length === 3`)
