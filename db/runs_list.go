@@ -101,7 +101,7 @@ func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 	}
 	failure, err := dbconn.Decode[*flow.Error](r.Error)
 	if failure != nil {
-		row.ErrorCode = failure.Code
+		row.ErrorCode, row.ErrorMessage = failure.Code, failure.Message
 	}
 	return row, err
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -240,6 +241,21 @@ func TestSubflow(t *testing.T) {
 	if end := c.succeed(top, object{"n": "21"}); fmt.Sprint(end.Outputs["double"]) != "42" {
 		t.Errorf("got %v", end.Outputs)
 	}
+	// A chat client waits for the flows below, although the run is waiting meanwhile.
+	up.set(func() { up.hold = make(chan struct{}) })
+	answered := make(chan *response, 1)
+	go func() {
+		answer, _ := c.try("POST", "/v1/chat/completions", object{"model": "top", "messages": []object{{"role": "user", "content": "4"}}})
+		answered <- answer
+	}()
+	s.waitUntil("the run waits", func() bool {
+		return strings.Contains(string(c.do("GET", "/v1/flow/"+top+"/runs?status=waiting", nil).body), "run_id")
+	})
+	s.waitUntil("the item is asked for", func() bool { return up.total() == 2 })
+	close(up.hold)
+	if answer := <-answered; answer == nil || answer.status != 200 || !strings.Contains(string(answer.body), `"content":"8"`) {
+		t.Errorf("a chat client got %+v", answer)
+	}
 	if end := c.await(c.start(top, object{"n": "7"})); end.Status != "failed" || end.Error.Code != "child_failed" || end.Error.Node != "sub" {
 		t.Errorf("a failing child: %s, %+v", end.Status, end.Error)
 	}
@@ -261,4 +277,49 @@ func TestMapFleet(t *testing.T) {
 		t.Fatalf("the run is %s: %+v, %v", end.Status, end.Error, end.Outputs["failed"])
 	}
 	checkDoubles(t, end.Outputs["doubles"], 300, nil)
+}
+
+// TestMapApprovals asks a person for every item at once. The items wait over a kill.
+func TestMapApprovals(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "SLUICE_WORKERS=2")
+	ask := s.publish(approving("", nil))
+	id := s.publish(documentOf("Ask for each", []object{
+		node("list", "input", object{"name": "list", "type": "list"}),
+		node("each", "map", object{"flow": ask, "over": []string{"draft"}, "concurrency": 20, "contract": object{
+			"inputs": []object{{"name": "draft", "type": "text", "required": true}}, "outputs": []object{{"name": "sent", "type": "any"}},
+		}}),
+		output("sent"),
+	}, "list.value > each.input.draft", "each.sent > out_sent.value"))
+	c, approver := s.client(s.key()), s.client(s.key("--scope", "approve"))
+	r := c.start(id, object{"list": numbers(20)})
+	waiting := func() (runs []string) {
+		var page struct {
+			Children []struct {
+				RunID string `json:"run_id"`
+			}
+		}
+		if err := json.Unmarshal(c.want(200, "GET", r.path()+"/children?limit=100&status=waiting", nil).body, &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, child := range page.Children {
+			runs = append(runs, child.RunID)
+		}
+		return runs
+	}
+	s.waitUntil("all items wait", func() bool { return len(waiting()) == 20 })
+	if now := c.want(200, "GET", r.path(), nil).object(t); now["waiting_for"] != "children" {
+		t.Errorf("the run waits for %v", now["waiting_for"])
+	}
+	if child := c.want(200, "GET", runPath(ask, waiting()[0]), nil).object(t); child["waiting_for"] != "approval" {
+		t.Errorf("an item waits for %v", child["waiting_for"])
+	}
+	s.kill()
+	s.start()
+	for _, run := range waiting() {
+		approver.want(200, "POST", runPath(ask, run)+"/approvals/ask", object{"decision": "approved"})
+	}
+	if end := c.await(r); end.Status != "succeeded" || fmt.Sprint(end.Outputs["sent"]) != fmt.Sprint(numbers(20)) {
+		t.Errorf("the run is %s with %v", end.Status, end.Outputs["sent"])
+	}
 }

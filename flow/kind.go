@@ -71,6 +71,8 @@ type Kind struct {
 	// Run does the node's job. It must obey ctx, and returns an *Error for
 	// everything a person can act on.
 	Run func(ctx context.Context, in *In) (Out, error)
+	// WaitsFor is what a run is said to wait for while it waits for a step of the kind.
+	WaitsFor WaitsFor
 	// StartsRuns says that steps of the kind start child runs.
 	StartsRuns bool
 	// Partial reports that the outputs of a step that succeeded are incomplete, so

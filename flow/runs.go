@@ -72,6 +72,18 @@ func (s StepState) Ended() bool {
 	return false
 }
 
+// WaitsFor is what a waiting run waits for.
+type WaitsFor string
+
+// What runs wait for. A step of a kind without one waits to be retried.
+const (
+	WaitsForApproval   WaitsFor = "approval"
+	WaitsForChildren   WaitsFor = "children"
+	WaitsForPrediction WaitsFor = "prediction"
+	WaitsForDelay      WaitsFor = "delay"
+	WaitsForRetry      WaitsFor = "retry"
+)
+
 // Trigger is what started a run.
 type Trigger string
 

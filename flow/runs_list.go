@@ -36,6 +36,7 @@ type RunRow struct {
 	StartedAt     time.Time // zero until then, as is the next
 	EndedAt       time.Time
 	ErrorCode     Code
+	ErrorMessage  string
 	InputSummary  string // what its inputs begin with
 	Erased        Code   // why its content is gone; empty while it is there
 }

@@ -23,7 +23,7 @@ var audiences = map[string]flow.Audience{askLink: flow.AudienceLink, askMembers:
 // answer wakes the run.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "approval", Title: "Approval", Group: groupControl, Icon: "user-check", Class: flow.Outside,
+		Name: "approval", Title: "Approval", Group: groupControl, Icon: "user-check", Class: flow.Outside, WaitsFor: flow.WaitsForApproval,
 		Summary: "Waits until a person approves or rejects.",
 		Doc: "Shows a message and values to people and waits for their decision: by a link, in the dashboard under *Waiting for you*, or over the API " +
 			"with a key that has the scope `approve`. The first answer counts.\n\n" +

@@ -27,7 +27,7 @@ const maxDelay = 366 * 24 * time.Hour
 // survives restarts.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "delay", Title: "Delay", Group: groupControl, Icon: "timer",
+		Name: "delay", Title: "Delay", Group: groupControl, Icon: "timer", WaitsFor: flow.WaitsForDelay,
 		Summary: "Waits, then passes its value on.",
 		Doc: "Waits for a duration (`90s`, `15m`, `1d 12h`), until a time (`2026-12-24T18:00:00+01:00`), or until the next time of day in a time " +
 			"zone (`09:00` in `Europe/Zurich`), then passes `value` on. A time that is past is not waited for.\n\n" +

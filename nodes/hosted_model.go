@@ -26,7 +26,7 @@ var taskHosted = task{name: "hosted", what: "host models", example: "black-fores
 func hostedKind(d Deps, pace timing) flow.Kind {
 	h := &hostedModels{deps: d, pace: pace}
 	return flow.Kind{
-		Name: "hosted_model", Title: "Hosted model", Group: groupModels, Icon: "boxes", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Name: "hosted_model", Title: "Hosted model", Group: groupModels, Icon: "boxes", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForPrediction,
 		Summary: "Runs a Replicate model: images, video, audio, text and more.",
 		Doc: "Runs any model of Replicate, chosen from the list of featured models, found by searching, or written `owner/name` or `owner/name:version`. " +
 			"It needs a credential: \"sluice credential add --name replicate --provider replicate\", or REPLICATE_API_TOKEN.\n\n" +

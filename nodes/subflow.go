@@ -13,7 +13,7 @@ var subflowPorts = []string{"outputs"}
 // own; the step waits for it without a worker.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, StartsRuns: true,
+		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, StartsRuns: true, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs another flow as one step.",
 		Doc: "Runs a published flow of the workspace and gives its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of its name.\n\n" +
 			"Without a `version`, the version that is live when the step first starts is used, also for retries and reruns of it. With one, the node stays with it until you change it.\n\n" +

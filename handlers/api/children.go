@@ -122,6 +122,11 @@ func (c *Call) encodeRun(run *flow.Run) ([]byte, error) {
 		return nil, err
 	}
 	o.Cost = costOf(run.Usage.Add(below))
+	if run.State == flow.RunWaiting {
+		if o.WaitingFor, err = c.waitsFor(run); err != nil {
+			return nil, err
+		}
+	}
 	if run.Caller != nil {
 		step, err := c.s.Store.FindChildren(ctx, *run.Caller)
 		if err != nil {
@@ -141,4 +146,30 @@ func (c *Call) writeRun(status int, run *flow.Run) error {
 		return err
 	}
 	return c.writeBody(status, body)
+}
+
+// waitsFor returns what a waiting run waits for. Of several things, that is what takes
+// somebody or something else.
+func (c *Call) waitsFor(run *flow.Run) (*flow.WaitsFor, error) {
+	steps, err := c.s.Store.FindSteps(c.Request().Context(), run.WorkspaceID, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	waits := map[flow.WaitsFor]bool{}
+	for i := range steps {
+		if steps[i].State != flow.StepWaiting {
+			continue
+		}
+		reason := flow.WaitsForRetry
+		if k := c.s.Kinds.Find(steps[i].Kind); k != nil && k.WaitsFor != "" && steps[i].Saved != nil {
+			reason = k.WaitsFor
+		}
+		waits[reason] = true
+	}
+	for _, reason := range []flow.WaitsFor{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry} {
+		if waits[reason] {
+			return &reason, nil
+		}
+	}
+	return nil, nil
 }

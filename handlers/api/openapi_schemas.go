@@ -75,6 +75,7 @@ var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[flow.AnswererKind]():  {"type": "string", "enum": []flow.AnswererKind{flow.ByMember, flow.ByKey, flow.ByLink, ""}},
 	reflect.TypeFor[approvalStatus]():     {"type": "string", "enum": append([]flow.Outcome{"open", "closed"}, outcomes...)},
 	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun, flow.TriggerFlow}},
+	reflect.TypeFor[*flow.WaitsFor]():     {"type": []string{"string", "null"}, "enum": []any{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry, nil}},
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
 }
 

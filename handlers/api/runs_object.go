@@ -46,6 +46,7 @@ type runObject struct {
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
 	ParentRunID *string         `json:"parent_run_id" doc:"The run that this run repeats."`
+	WaitingFor  *flow.WaitsFor  `json:"waiting_for" doc:"What a waiting run waits for; null otherwise, and in lists, events and webhooks."`
 	Caller      *callerObject   `json:"caller" doc:"The step of another run that started this one; null for a run that was started otherwise."`
 	RootRunID   *string         `json:"root_run_id" doc:"The run without a caller at the top; null without a caller, and in lists, events and webhooks."`
 	Metadata    map[string]any  `json:"metadata"`

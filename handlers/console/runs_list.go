@@ -157,7 +157,7 @@ func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 	line := consoleview.RunLine{
 		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
 		Took: r.Took(now), Started: !r.StartedAt.IsZero(), Micros: r.Usage.CostNanoUSD.Micros(),
-		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Failure: string(r.ErrorCode), Erased: r.Erased != "",
+		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, InputSummary: r.InputSummary, Failure: string(r.ErrorCode), FailureText: r.ErrorMessage, Erased: r.Erased != "",
 	}
 	if line.By == "" || r.Trigger == flow.TriggerRerun {
 		line.By = consoleview.TriggerName(string(r.Trigger))

@@ -117,10 +117,20 @@ func (a *answer) whole() error {
 	if err != nil {
 		return err
 	}
+	used, err := a.used()
+	if err != nil {
+		return err
+	}
 	return a.WriteJSON(http.StatusOK, completion{
-		ID: a.id(), Object: "chat.completion", Created: a.run.CreatedAt.Unix(), Model: a.model, Usage: newUsage(a.run.Usage),
+		ID: a.id(), Object: "chat.completion", Created: a.run.CreatedAt.Unix(), Model: a.model, Usage: used,
 		Choices: []choice{{Message: &message{"assistant", text}, Finish: &finished}},
 	})
+}
+
+// used is the usage of the run with its child runs.
+func (a *answer) used() (*usage, error) {
+	below, err := a.api.Runner.ChildUsage(a.Request().Context(), a.run)
+	return newUsage(a.run.Usage.Add(below)), err
 }
 
 // cancel cancels the run of a client that has disconnected, unless the server closed the
@@ -164,6 +174,10 @@ func (a *answer) mayWait() error {
 	}
 	end := a.begun.Add(maxHold)
 	for i := range steps {
+		k := a.api.Kinds.Find(steps[i].Kind)
+		if k != nil && k.StartsRuns { // other flows wake it, usually soon
+			continue
+		}
 		if steps[i].State == flow.StepWaiting && steps[i].WaitUntil.After(end) {
 			return flow.Errorf(flow.CodeRunNotEnded, "The run waits at %q for longer than an answer is held. "+goesOn, steps[i].Node, a.run.ID)
 		}

@@ -119,7 +119,11 @@ func (p *pieces) end(err error) error {
 	p.say(text, true)
 	p.add(&message{}, &finished, nil)
 	if p.usage {
-		p.add(nil, nil, newUsage(p.run.Usage))
+		used, err := p.used()
+		if err != nil {
+			return err
+		}
+		p.add(nil, nil, used)
 	}
 	p.out.AddData([]byte("[DONE]"))
 	return ended(p.out.Flush())

@@ -52,6 +52,7 @@ type RunLine struct {
 	Micros                int64 // cost in millionths of a US dollar
 	Tokens                int64
 	InputSummary, Failure string
+	FailureText           string
 	Erased                bool
 }
 

@@ -40,7 +40,7 @@ func sampleRuns() []RunLine {
 		}
 	}
 	failed := line("c", "failed", 4*time.Minute, 6420*time.Millisecond)
-	failed.Failure = "provider_rate_limited"
+	failed.Failure, failed.FailureText = "provider_rate_limited", "openai limits the rate of requests. Try again later, or raise the limit of the account."
 	queued := line("a", "queued", 0, 0)
 	queued.Started, queued.Tokens, queued.Micros = false, 0, 0
 	draft := line("e", "succeeded", 3*time.Hour, 14*time.Millisecond)
