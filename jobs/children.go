@@ -73,6 +73,11 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 		return nil, err
 	}
 	if children != nil && children.Total >= 0 {
+		if !children.Decided() { // woken by its timer
+			if children, err = c.r.store.RecountChildren(ctx, c.step); err != nil {
+				return nil, err
+			}
+		}
 		return c.see(ctx, children)
 	}
 	old, err := c.earlier(ctx)

@@ -66,6 +66,7 @@ type runStore interface {
 	BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error
 	AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error
 	StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (*flow.Children, error)
+	RecountChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
 	SeeChildren(ctx context.Context, step flow.CallingStep) error
 	StopChildren(ctx context.Context, step flow.CallingStep) ([]flow.OpenChild, error)
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)

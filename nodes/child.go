@@ -13,7 +13,7 @@ import (
 // The kinds subflow and map run other flows. What they share is here.
 
 // childWait is when a step looks for the end of its children although nothing woke it.
-const childWait = 24 * time.Hour
+const childWait = time.Hour
 
 // childPrefix is what the names of the other flow's inputs begin with in a node, and
 // outputPrefix those of its outputs whose name the node uses itself.

@@ -88,6 +88,23 @@ func (s Children) StartChildren(ctx context.Context, step flow.CallingStep, tota
 	return c, err
 }
 
+// RecountChildren counts the children of a step again, in case the end of one was not
+// counted: an instance of an older release, which does not know children, may have ended
+// it. Ends wait for the lock meanwhile, so that none is counted twice.
+func (s Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c *flow.Children, err error) {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := lock(tx, step); err != nil {
+			return err
+		}
+		if err := tx.RecountChildren(tx.Ctx, gen.RecountChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}); err != nil {
+			return fmt.Errorf("count the children of %s:%s again: %w", step.RunID, step.Path, err)
+		}
+		c, err = goOn(tx, step)
+		return err
+	})
+	return c, err
+}
+
 // SeeChildren records that a step knows that its children are decided.
 func (s Children) SeeChildren(ctx context.Context, step flow.CallingStep) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {

@@ -546,6 +546,28 @@ func (q *Queries) LockChildren(ctx context.Context, arg LockChildrenParams) (Chi
 	return i, err
 }
 
+const recountChildren = `-- name: RecountChildren :exec
+UPDATE children SET
+    running = (SELECT count(*) FROM runs r WHERE r.caller_run_id = $1 AND r.caller_run_id <> '' AND r.caller_path = $2 AND r.caller_round = $3 AND r.place > 0),
+    succeeded = reused + (SELECT count(*) FROM runs r WHERE r.caller_run_id = $1 AND r.caller_run_id <> '' AND r.caller_path = $2 AND r.caller_round = $3
+        AND r.place = 0 AND r.state = 'succeeded'),
+    failed = (SELECT count(*) FROM child_items i WHERE i.run_id = $1 AND i.path = $2 AND i.round = $3 AND i.error <> '')
+        + (SELECT count(*) FROM runs r WHERE r.caller_run_id = $1 AND r.caller_run_id <> '' AND r.caller_path = $2 AND r.caller_round = $3
+        AND r.place = 0 AND r.state <> 'succeeded')
+WHERE children.run_id = $1 AND children.path = $2 AND children.round = $3 AND total >= 0
+`
+
+type RecountChildrenParams struct {
+	RunID string
+	Path  string
+	Round int64
+}
+
+func (q *Queries) RecountChildren(ctx context.Context, arg RecountChildrenParams) error {
+	_, err := q.db.ExecContext(ctx, recountChildren, arg.RunID, arg.Path, arg.Round)
+	return err
+}
+
 const seeChildren = `-- name: SeeChildren :exec
 UPDATE children SET seen = 1 WHERE run_id = $1 AND path = $2 AND round = $3 AND seen = 0
 `

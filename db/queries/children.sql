@@ -31,6 +31,16 @@ UPDATE children SET running = running - @ended, succeeded = succeeded + @succeed
     reasoning_tokens = reasoning_tokens + @reasoning_tokens, unpriced_steps = unpriced_steps + @unpriced_steps, cost_nano_usd = cost_nano_usd + @cost_nano_usd
 WHERE run_id = @run_id AND path = @path AND round = @round;
 
+-- name: RecountChildren :exec
+UPDATE children SET
+    running = (SELECT count(*) FROM runs r WHERE r.caller_run_id = @run_id AND r.caller_run_id <> '' AND r.caller_path = @path AND r.caller_round = @round AND r.place > 0),
+    succeeded = reused + (SELECT count(*) FROM runs r WHERE r.caller_run_id = @run_id AND r.caller_run_id <> '' AND r.caller_path = @path AND r.caller_round = @round
+        AND r.place = 0 AND r.state = 'succeeded'),
+    failed = (SELECT count(*) FROM child_items i WHERE i.run_id = @run_id AND i.path = @path AND i.round = @round AND i.error <> '')
+        + (SELECT count(*) FROM runs r WHERE r.caller_run_id = @run_id AND r.caller_run_id <> '' AND r.caller_path = @path AND r.caller_round = @round
+        AND r.place = 0 AND r.state <> 'succeeded')
+WHERE children.run_id = @run_id AND children.path = @path AND children.round = @round AND total >= 0;
+
 -- name: TakeChildItems :many
 SELECT item, inputs FROM child_items
 WHERE run_id = @run_id AND path = @path AND round = @round AND error = '' AND reused = ''
