@@ -11,6 +11,10 @@ import (
 // A child answers with frames: a line of JSON, and then as many bytes as it says.
 // Images come first, one by one, so that neither side holds all of them; the
 // document is the last frame.
+//
+// Texts and images travel behind the line rather than in it: JSON would need
+// base64 for an image, which adds a third, and escapes for a text, and both sides
+// would hold the encoded and the decoded form at once.
 
 const (
 	// maxHead bounds a line of JSON in bytes; the tables of a workbook are in it.
@@ -32,8 +36,11 @@ type frame struct {
 // says more.
 var errNoAnswer = errors.New("the document reader gave no answer")
 
+// errAnswer is returned for an answer that no child of this program gives, so
+// the child is broken or compromised. The message is internal.
 var errAnswer = errors.New("the document reader gave an answer that is not allowed")
 
+// writeFrame writes f with the size of data, and data behind it.
 func writeFrame(w io.Writer, f frame, data string) error {
 	f.Size = len(data)
 	line, err := json.Marshal(f)
@@ -47,8 +54,12 @@ func writeFrame(w io.Writer, f frame, data string) error {
 	return err
 }
 
-// readFrame reads a frame with at most max bytes of data. A child may be
-// compromised, so nothing of it is believed.
+// readFrame reads one frame. A child may be compromised, so nothing of it is
+// believed: the line and the data are bounded before they are allocated. A frame
+// that breaks a bound is errAnswer, one that ends early is errNoAnswer.
+//
+// The line is read slice by slice, because bufio.Reader.ReadBytes would collect
+// an endless line in memory before it could be measured.
 func readFrame(r *bufio.Reader) (f frame, data []byte, err error) {
 	var line []byte
 	for {

@@ -23,9 +23,12 @@ const (
 	// engineMark in the environment names the directory of the compiled PDF
 	// engine, for children that read a PDF.
 	engineMark = "SLUICE_PDF_ENGINE"
-	// childMemory is how much memory a child may take, in bytes.
+	// childMemory is how much memory a child may take, in bytes. The PDF engine
+	// may use 384 MiB of it; the rest is for the document and Go's runtime.
 	childMemory = 512 << 20
-	// childStack is the deepest recursion, in bytes. Go's own limit is 1 GB.
+	// childStack is the deepest recursion, in bytes. Go's own limit is 1 GB. To
+	// exceed it is a fatal error rather than a panic, so no recover catches it:
+	// only a process of its own contains a parser that recurses forever.
 	childStack = 64 << 20
 	// childCPU is how long a child may compute, in seconds of one processor.
 	childCPU = 30
@@ -54,7 +57,15 @@ func init() {
 	}
 }
 
-// runJob is the life of a child.
+// runJob is the life of a child. Its order is what makes it safe: memory is limited
+// first, then the PDF engine is loaded, which needs files, then the process is
+// confined. Only then the request is read, which says how long the child may
+// compute, and the document last. It returns the exit code: 0 with an answer,
+// exitNoEngine, or 1.
+//
+// SetMemoryLimit is a soft limit: near it the garbage collector works harder. It
+// lies below the hard limit of limitMemory, so that garbage is collected before
+// an allocation fails and ends the process.
 func runJob(in io.Reader, out io.Writer) int {
 	limitMemory(childMemory * memoryFactor)
 	debug.SetMemoryLimit(childMemory * 3 / 4)
@@ -96,7 +107,9 @@ func runJob(in io.Reader, out io.Writer) int {
 	return exitCode(writeFrame(out, frame{Document: doc}, doc.Text))
 }
 
-// readRest reads the content into memory of just its size, where in is a file.
+// readRest reads the content into memory of just its size, where in is a file. A
+// buffer that doubles as it grows would hold up to three times the content for a
+// moment, much of what a child may take.
 func readRest(content io.Reader, in io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	if f, ok := in.(*os.File); ok {

@@ -51,7 +51,8 @@ func (r *reading) readCSV() *Document {
 }
 
 // separator guesses what stands between the columns of a file: the candidate that
-// is most frequent in the first line, outside of quotes.
+// is most frequent in the first line, outside of quotes. The first line is the
+// header, in which decimal commas and sentences are rare.
 func separator(text string) rune {
 	counts := map[rune]int{}
 	quoted := false

@@ -13,7 +13,16 @@ import (
 
 // DecodeText converts bytes to valid UTF-8, by their byte order mark, the
 // declared charset, or else as UTF-8. If they are not valid UTF-8, the charset
-// is the one declared in the HTML, for an HTML content type, or Windows-1252.
+// is the one declared in the HTML, if fallback is "text/html", or Windows-1252.
+//
+// The order follows the WHATWG Encoding Standard (https://encoding.spec.whatwg.org),
+// in which a byte order mark wins over a declaration. There are two deviations,
+// both for files whose label is wrong. A label of UTF-8 is verified rather than
+// believed. And a label that the standard maps to "replacement", which would turn
+// the whole text into one U+FFFD, is ignored.
+//
+// Windows-1252 is the last resort because it is what most unlabeled Western files
+// use, and what browsers take for ISO 8859-1 and US-ASCII as well.
 func DecodeText(data []byte, contentType, fallback string) string {
 	_, params, _ := mime.ParseMediaType(contentType)
 	declared := params["charset"]
@@ -37,7 +46,9 @@ func DecodeText(data []byte, contentType, fallback string) string {
 }
 
 // mostlyUTF8 reports whether at least as many characters beyond ASCII are well
-// formed as bytes are not: in other encodings that happens by chance only.
+// formed as bytes are not: in other encodings that happens by chance only, since
+// a multi-byte sequence of UTF-8 needs a lead byte (C2–F4) followed by one to
+// three continuation bytes (80–BF).
 func mostlyUTF8(data []byte) bool {
 	good, bad := 0, 0
 	for len(data) > 0 {
@@ -52,6 +63,8 @@ func mostlyUTF8(data []byte) bool {
 	return good >= bad
 }
 
+// hasMark reports whether data begins with a byte order mark of UTF-8, UTF-16LE
+// or UTF-16BE.
 func hasMark(data []byte) bool {
 	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(data, []byte(mark)) {
@@ -61,6 +74,8 @@ func hasMark(data []byte) bool {
 	return false
 }
 
+// decodeWith returns data in UTF-8 without a byte order mark. Bytes that e does
+// not have become U+FFFD.
 func decodeWith(e encoding.Encoding, data []byte) string {
 	out, err := e.NewDecoder().Bytes(data)
 	if err != nil {

@@ -26,6 +26,15 @@ const (
 // engineCache keeps the compiled PDF engine in a directory. The engine is compiled
 // when the first PDF is read, in a process of its own, so that a server that
 // reads no PDF pays nothing and one that does keeps none of the memory.
+//
+// Documents that arrive while it compiles wait for the same compilation, as with
+// singleflight. A failure is returned to all that waited and is not cached: the
+// next document tries again, since a full disk may have space by then.
+//
+// The directory is named by the hash of the module, so versions of Sluice with
+// different modules never load each other's engine from a cache that they share.
+// Each deletes the engines of the others; a process of another version that still
+// runs then finds its engine gone and compiles it again (see discard).
 type engineCache struct {
 	dir string
 
@@ -59,6 +68,7 @@ func (c *engineCache) prepare(ctx context.Context) (string, error) {
 	return c.ready, c.err
 }
 
+// compile publishes the result of compileNow to all that wait on done.
 func (c *engineCache) compile(ctx context.Context, done chan struct{}) {
 	dir, err := c.compileNow(ctx)
 	c.mu.Lock()
@@ -133,7 +143,10 @@ func removeOthers(base, dir string) {
 	}
 }
 
-// discard forgets an engine that a child found damaged and deletes it.
+// discard forgets an engine that a child found damaged and deletes it. When two
+// children find the same damage, the first call discards it; the second one does
+// nothing unless the engine was compiled again in the meantime, which then costs
+// one more compilation.
 func (c *engineCache) discard(dir string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,9 @@ import (
 	"sluice/documents/confine"
 )
 
-// Guard is one restriction of the document reader.
+// Guard is one restriction of the document reader. Which ones hold depends on the
+// kernel, its boot parameters and the container: Docker's default seccomp profile,
+// for example, forbids the user namespace that takes the network away.
 type Guard struct {
 	Name   string // such as "files"
 	On     bool
@@ -37,7 +39,9 @@ type attempted struct {
 	TCP, UDP     string
 }
 
-// Guards starts a child and returns which guards hold on this machine.
+// Guards starts a child and returns which guards hold on this machine. The child
+// attempts what a guard must prevent, and the result is what counts: a version
+// number of the kernel says what it could do, not what this process may do.
 func Guards(ctx context.Context) ([]Guard, error) {
 	ports, err := openPorts()
 	if err != nil {

@@ -34,6 +34,8 @@ func (what *attempts) try(held confine.State) *attempted {
 	return a
 }
 
+// reach opens a socket of a kind and uses it on a port of 127.0.0.1. It returns
+// the error of the system call that the kernel refused, or nil.
 func reach(kind, port int, how func(int, unix.Sockaddr) error) error {
 	socket, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 )
 
+// TestRefusals proves that each file that cannot be read is refused with the reason,
+// because people see the message and must know what to do about their file.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
@@ -130,7 +132,8 @@ func manyForms(depth int) string {
 	return pdfOf(append(objects, pdfStream("/Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << /Font << /F 4 0 R >> >>", "BT /F 12 Tf (text) Tj ET"))...)
 }
 
-// TestLarge reads a PDF of nearly the maximum size.
+// TestLarge reads a PDF of nearly the maximum size, which proves that the content
+// and its copy in the engine fit into the memory of a child.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
@@ -182,7 +185,9 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-// TestDamaged turns bytes of good files over, always the same ones.
+// TestDamaged turns bytes of good files over, always the same ones. It is a small
+// fuzz test with a fixed seed: whatever the bytes, reading ends with a document or an
+// error for people, never with an internal one, and within 20 seconds.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	files := []string{testFile(t, "chromium.pdf"), testFile(t, "ghostscript.pdf"), minimalPDF("BT /F 12 Tf 72 700 Td (text) Tj ET"), wordDocument(t), workbook(t, nil)}

@@ -11,7 +11,9 @@ import (
 )
 
 // TestLimits starts a reader, which waits for its content, and looks at
-// it from outside.
+// it from outside. Limits that a process reports about itself prove nothing; what
+// /proc shows is what the kernel enforces. The open standard input proves that the
+// limits take effect before the document is parsed.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), ownBinary())

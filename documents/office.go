@@ -20,7 +20,13 @@ const (
 	maxXMLDepth = 1000
 )
 
-// officeFile is a DOCX, XLSX, PPTX or ODT: XML files in a ZIP.
+// officeFile is a DOCX, XLSX, PPTX or ODT: XML files in a ZIP. The first three are
+// Office Open XML (ECMA-376), in which relationships connect the parts of a
+// package; ODT is OpenDocument (ISO/IEC 26300), which has fixed names.
+//
+// The budget of left is shared by all parts and counts each time that a part is
+// read. A ZIP bomb packs gigabytes into kilobytes, and bounding each part would
+// not help against one of many parts.
 type officeFile struct {
 	parts map[string]*zip.File
 	left  int64 // bytes that may still be unpacked
@@ -31,6 +37,8 @@ var (
 	damagedOffice = refuse("The document is damaged and could not be read. Save it again with another program.")
 )
 
+// openOffice reads the directory of a ZIP; it unpacks nothing. Of several parts
+// with one name, the last counts.
 func openOffice(data []byte) (*officeFile, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -63,7 +71,8 @@ func officeFormat(data []byte) string {
 	return ""
 }
 
-// mediaType is what an OpenDocument file says that it is.
+// mediaType is what an OpenDocument file says that it is, in its part "mimetype"
+// (ODF 1.2, part 3, section 3.3). It is "" for other files.
 func (f *officeFile) mediaType() string {
 	content, err := f.open("mimetype")
 	if err != nil {
@@ -107,6 +116,12 @@ func (p officePart) Read(b []byte) (int, error) {
 // walk reads a part element by element. visit is given the local name and the
 // attributes when an element begins, the name alone when it ends, and the text
 // between.
+//
+// Tokens are raw: namespaces are not resolved and an end need not match its start.
+// That is faster, and it reads files whose XML is not quite well formed. A visitor
+// must therefore not rely on balanced elements. Entities that a document type
+// declares are never expanded (encoding/xml does not support them), so a "billion
+// laughs" file stays small.
 func (f *officeFile) walk(name string, visit xmlVisitor) error {
 	content, err := f.open(name)
 	if err != nil {
@@ -149,6 +164,9 @@ type xmlVisitor struct {
 	enough func() bool // tells when nothing more is wanted; may be nil
 }
 
+// attributes returns the attributes of an element by their local names. The prefix
+// r is kept, because the entry of a slide has both an id and
+// an r:id.
 func attributes(t xml.StartElement) map[string]string {
 	named := make(map[string]string, len(t.Attr))
 	for _, a := range t.Attr {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// paragraphNames are the elements of a format that make up text.
+// paragraphNames are the elements of a format that make up text. The three formats
+// differ in names more than in structure, so one writer serves all of them.
 type paragraphNames struct {
 	paragraph, text []string // those that are a line, those that hold characters
 	row, cell       string
@@ -25,6 +26,12 @@ const (
 	aComment = "comment"
 )
 
+// What is skipped has reasons that the names do not tell. In Word, pPr and rPr are
+// properties, whose tab elements define tab stops rather than being characters; del
+// and moveFrom are tracked changes that removed text; Fallback repeats a text box
+// for programs that do not know the newer form (ECMA-376, part 3). In OpenDocument,
+// tracked-changes holds deleted text. On slides, fld is a computed field, such as
+// the slide number.
 var (
 	docxNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc",
 		tab: []string{"tab"}, lineBreak: []string{"br", "cr"}, skip: []string{"pPr", "rPr", "Fallback", "del", "moveFrom"},
@@ -141,6 +148,7 @@ func (w *paragraphWriter) addNote(n note) {
 	w.block.line.WriteString(mark(n.kind, w.marks[n.kind]))
 }
 
+// lineBreak writes a manual line break: a space in a table, where a line is a row.
 func (w *paragraphWriter) lineBreak() {
 	if w.block.rows > 0 {
 		w.block.line.WriteByte(' ')
@@ -149,6 +157,8 @@ func (w *paragraphWriter) lineBreak() {
 	w.block.line.WriteByte('\n')
 }
 
+// end handles the end of an element. Of nested tables, only the outermost makes
+// rows and cells; those within it are text of the cell that holds them.
 func (w *paragraphWriter) end(name string) {
 	if n := len(w.open); n > 0 {
 		w.open = w.open[:n-1]
@@ -199,6 +209,9 @@ func (w *paragraphWriter) closeAside() {
 	}
 }
 
+// text adds characters if the innermost element is one that holds text, since XML
+// is full of white space between elements. The creator of an OpenDocument comment
+// is its author.
 func (w *paragraphWriter) text(s string) {
 	n := len(w.open)
 	if n == 0 || w.skipped > 0 {

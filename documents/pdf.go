@@ -15,7 +15,8 @@ const (
 	// MaxImages is the maximum number of pages that are drawn.
 	MaxImages = 100
 	// ImageSize is the longer side of an image in pixels: models with vision
-	// reduce larger ones to about this size.
+	// reduce larger ones to about this size. 1568 is the limit that Anthropic's
+	// vision guide gives; an A4 page gets about 134 dots per inch.
 	ImageSize = 1568
 )
 
@@ -54,7 +55,9 @@ func (r *reading) readPDF() (*Document, error) {
 
 var damagedPDF = refuse("The PDF is damaged and could not be read. Save it again with another program.")
 
-// readPages reads the chosen pages. One that is damaged is left out.
+// readPages reads the chosen pages. One that is damaged is left out. When the
+// engine gives up, which it does for good, the pages read so far are the result:
+// most of a document is worth more to a flow than an error.
 func (p *pdfReading) readPages(ctx context.Context) error {
 	count, err := p.file.Pages(ctx)
 	if err != nil || count < 1 {
@@ -104,6 +107,9 @@ func (p *pdfReading) readPages(ctx context.Context) error {
 // errDraw is returned when the parent takes no more images.
 var errDraw = errors.New("send an image")
 
+// readPage adds the text of page n, counted from 1, and sends its image. The image
+// comes first, because Page.Text changes the page. A page without text but with a
+// picture is named in the text, so that a model does not take it for blank.
 func (p *pdfReading) readPage(ctx context.Context, n int) error {
 	page, err := p.file.Page(ctx, n-1)
 	if err != nil {

@@ -39,6 +39,8 @@ func encryptedPDF(t *testing.T, password, content string) string {
 		id, id, owner, crypt(key, passwordPadding), permissions), 1)
 }
 
+// TestProtected proves that a PDF that is only restricted, as many statements and
+// forms are, is read, while one that needs a password says so.
 func TestProtected(t *testing.T) {
 	t.Parallel()
 	const content = "BT /F 12 Tf 72 700 Td (not secret) Tj ET"

@@ -10,6 +10,14 @@ import (
 // documents to read holds up others by one document, not by all of them: a place
 // that becomes free goes to a group that holds the fewest, and among those to
 // the one that was not served for the longest time.
+//
+// This is round-robin among the groups with the fewest slots. A document that is
+// being read is never interrupted, so fairness counts slots, not time. That is
+// good enough because the computing for one document is bounded (Request.CPU).
+//
+// Two invariants hold between calls: free plus all of held is the number of slots,
+// and a slot is free only while no one waits. Even a caller who finds a slot free
+// goes through a line, so there is only one way to get one.
 type queue struct {
 	mu    sync.Mutex
 	free  int
@@ -27,7 +35,8 @@ func newQueue(places int) *queue {
 	return &queue{free: places, held: map[string]int{}}
 }
 
-// take waits for a place, which is to be given back.
+// take waits for a place, which the caller must hand back with give. After an
+// error, which is that of ctx, there is nothing to hand back.
 func (q *queue) take(ctx context.Context, group string) error {
 	turn := q.join(group)
 	select {
@@ -39,6 +48,8 @@ func (q *queue) take(ctx context.Context, group string) error {
 	}
 }
 
+// join puts the caller at the end of its group's line and returns a channel that
+// is closed when it gets a place, which may be before join returns.
 func (q *queue) join(group string) (turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +63,9 @@ func (q *queue) join(group string) (turn chan struct{}) {
 	return turn
 }
 
-// leave takes somebody out who does not want to wait any longer.
+// leave removes a caller whose context ended from its line. If the caller is in
+// no line, serve gave it a place between the end of its context and this call;
+// that place would be lost if it were not released here.
 func (q *queue) leave(group string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,6 +88,7 @@ func (q *queue) give(group string) {
 	q.release(group)
 }
 
+// release returns a place of a group to the pool. q.mu must be held.
 func (q *queue) release(group string) {
 	q.free++
 	if q.held[group]--; q.held[group] == 0 {
@@ -83,7 +97,9 @@ func (q *queue) release(group string) {
 	q.serve()
 }
 
-// serve gives free places to those whose turn it is.
+// serve gives free places to those whose turn it is. q.mu must be held. A group
+// that still waits after it was served moves to the end, so that groups with
+// equally many places alternate. Groups are few, so a scan is fast enough.
 func (q *queue) serve() {
 	for q.free > 0 && len(q.lines) > 0 {
 		next := 0

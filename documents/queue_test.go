@@ -26,6 +26,10 @@ func (s *slowContent) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
+// TestQueue proves that one workspace cannot hold up another: neither with content
+// that arrives slowly nor with many documents. It also proves that a caller who
+// gives up takes no slot along: with both of them lost, a server would read no
+// document until it is restarted.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	t.Run("wait for no slow server", func(t *testing.T) {
@@ -96,6 +100,8 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// TestSpool proves that content is cut at MaxSize however much is sent, that no file
+// stays behind, and that an error of the sender arrives unchanged.
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	s, err := spool(t.Context(), []byte("head\n"), io.LimitReader(endless{}, MaxSize+1))

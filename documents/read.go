@@ -10,7 +10,10 @@ import (
 	"sluice/documents/pdfium"
 )
 
-// maxMark is how far into a file the mark of its format may be, in bytes.
+// maxMark is how far into a file the mark of its format may be, in bytes. Adobe's
+// readers accept the header of a PDF anywhere in the first 1024 bytes (PDF
+// Reference 1.7, appendix H.3), and some programs put lines before it, such as the
+// PJL commands of printer drivers.
 const maxMark = 1024
 
 // documentFormats are the formats by the ending of a name.
@@ -70,6 +73,11 @@ func (r *reading) readDocument() (*Document, error) {
 
 // format tells what the content is: by its first bytes where these tell, or
 // else by its name and media type. It is empty for what is no document.
+//
+// Content comes first because names and media types come from the sender and are
+// often wrong: a browser labels a CSV as an Excel file, a server sends everything
+// as application/octet-stream. Only among the text formats, which look alike, does
+// the name decide, and then the media type.
 func (r *reading) format() string {
 	data := r.data
 	head := data[:min(len(data), maxMark)]
@@ -96,13 +104,17 @@ func isOffice(format string) bool {
 	return format == "docx" || format == "xlsx" || format == "pptx" || format == "odt"
 }
 
+// looksLikeHTML reports whether a text begins with a doctype or an html element.
+// Fragments of HTML count as text, since Markdown and logs hold them, too.
 func looksLikeHTML(head []byte) bool {
 	start := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(string(head), "\uFEFF")))
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 }
 
 // isText reports whether content can be text at all: it has no zero bytes, unless
-// it begins as UTF-16 does.
+// it begins as UTF-16 does, and at most one byte in twenty is a control character
+// other than white space and ESC, which colors the output of terminals in logs.
+// Only the first 64 KiB are looked at.
 func isText(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return true
@@ -120,6 +132,9 @@ func isText(data []byte) bool {
 	return odd*20 <= len(head)
 }
 
+// unsupported explains why no format was found. D0 CF 11 E0 is the signature of a
+// Compound File ([MS-CFB]): the container of DOC, XLS and PPT, and also of an
+// encrypted DOCX, XLSX or PPTX ([MS-OFFCRYPTO]), which is no ZIP for this reason.
 func (r *reading) unsupported() *Error {
 	what := "This kind of file"
 	switch {

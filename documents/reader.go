@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// maxChildren bounds what all children take together.
+// maxChildren bounds what all children take together: at most childMemory each, so
+// 1 GiB of memory.
 const maxChildren = 2
 
 // Config configures a Reader.
@@ -69,7 +70,9 @@ func (r *Reader) Read(ctx context.Context, group string, req Request, content io
 }
 
 // readSpooled starts a child. If it finds the compiled engine damaged, the engine
-// is compiled again, once.
+// is compiled again, once. The input is rewound before each child, because parent
+// and child share one file offset: what the first child read, the second one would
+// miss.
 func (r *Reader) readSpooled(ctx context.Context, req Request, input *spooled, content int, keep func(Image) error) (*Document, error) {
 	isPDF, err := input.isPDF(content)
 	if err != nil {
@@ -95,7 +98,12 @@ func (r *Reader) readSpooled(ctx context.Context, req Request, input *spooled, c
 }
 
 // runChild runs a child on input, with the compiled PDF engine in a directory if
-// it needs that.
+// it needs that. The input is a file rather than a pipe, so the child gets the
+// descriptor itself and no goroutine copies; a confined child can read it because
+// Landlock checks when a file is opened, not when it is read.
+//
+// The error is why the answer could not be read. If the answer is complete, or
+// ended early, a child that failed counts instead: its *exec.ExitError says more.
 func runChild(ctx context.Context, engineDir string, input *os.File, keep func(Image) error) (*Document, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -47,11 +47,14 @@ type Image struct {
 	PNG  []byte // only valid until the function that was given it returns
 }
 
-// Error is why a document cannot be read, as sentences for people.
+// Error is why a document cannot be read, as sentences for people. It is about the
+// document rather than the machine, so callers need not retry.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
 
+// refuse returns an Error with a formatted message: what is wrong with the
+// document, and what its owner can do.
 func refuse(format string, args ...any) *Error { return &Error{fmt.Sprintf(format, args...)} }
 
 // pageRange is pages from first to last, both counted from 1.

@@ -22,7 +22,9 @@ const (
 )
 
 // readSheets reads the cells of each sheet as a person sees them: dates, percent
-// and currencies in the format of the cell, formulas as their last result.
+// and currencies in the format of the cell, formulas as their last result. Dates
+// are ISO 8601 where Excel would use the reader's locale: a server has none, and
+// 03/04 means different days in different countries.
 func (r *reading) readSheets() (*Document, error) {
 	book, err := excelize.OpenReader(bytes.NewReader(r.data), excelize.Options{
 		UnzipSizeLimit: maxOfficeBytes, UnzipXMLSizeLimit: maxOfficeBytes, // equal, so that nothing is unpacked to files
@@ -126,6 +128,9 @@ type tableWriter struct {
 	full   bool // rows or columns were left out
 }
 
+// add adds a row, or makes it the header if it is the first one. The budget counts
+// a row as JSON, names of columns included, because that is how tables travel to
+// the parent: long names in a header cost their length in every row.
 func (t *tableWriter) add(cells []string) {
 	if len(cells) > maxColumns {
 		cells, t.full = cells[:maxColumns], true

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// readSlides reads the text of each slide and its speaker notes.
+// readSlides reads the text of each slide and its speaker notes. The order is that
+// of the list in presentation.xml, which names such as slide3.xml need not follow.
 func (r *reading) readSlides(f *officeFile, out *Document) error {
 	slides, err := f.related("ppt/presentation.xml", "sldId")
 	if err != nil {
@@ -31,6 +32,7 @@ func (r *reading) readSlides(f *officeFile, out *Document) error {
 	return nil
 }
 
+// slideText returns the text of a slide, with its speaker notes under "Notes:".
 func (f *officeFile) slideText(part string) (text string, truncated bool, err error) {
 	w := &paragraphWriter{names: slideNames}
 	if err := f.write(part, w); err != nil {
@@ -79,7 +81,9 @@ func (f *officeFile) related(part, element string) ([]relatedPart, error) {
 // target is a part that a relation of another part leads to.
 type target struct{ kind, part string }
 
-// targets returns the relations of a part by their IDs.
+// targets returns the relations of a part by their IDs. Those of a/b.xml are in
+// a/_rels/b.xml.rels, with targets relative to a, or absolute if they begin with a
+// slash (ECMA-376, part 2, Open Packaging Conventions).
 func (f *officeFile) targets(part string) (map[string]target, error) {
 	targets := map[string]target{}
 	nothing := func(string) {}

@@ -17,7 +17,11 @@ type spooled struct {
 
 // spool keeps content on disk behind a head, so that memory stays flat however
 // large and slow it is. The file has no name, where the system allows that, and
-// is at its beginning.
+// is at its beginning. Unix keeps a removed file until its last descriptor is
+// closed, so even a server that is killed leaves no document behind.
+//
+// Content beyond MaxSize is not read. Errors of content are returned as they are,
+// so that callers recognize their own.
 func spool(ctx context.Context, head []byte, content io.Reader) (*spooled, error) {
 	f, err := os.CreateTemp("", "sluice-document-*")
 	if err != nil {

@@ -73,6 +73,10 @@ func nestedHTML(what string) string {
 
 // findArticle finds the main part of a page. A panic of the parser counts as
 // not found: pages can be malformed in ways that the library does not expect.
+//
+// The library is a port of Readability, which is behind the reader view of
+// Firefox: it scores elements by the text, commas and links in them and keeps the
+// best subtree. It is a heuristic for articles; Request.Full turns it off.
 func findArticle(doc *html.Node, at *url.URL) (article readability.Article, found bool) {
 	defer func() {
 		if recover() != nil {
@@ -158,7 +162,8 @@ func markdownOf(n *html.Node, at *url.URL) string {
 }
 
 // absolute resolves a link. Other schemes, such as javascript: and data:, are
-// removed.
+// removed: the Markdown may be shown in a browser later, where the first would run
+// code of a stranger, and the second puts a whole image into the text.
 func absolute(link string, at *url.URL) string {
 	u, err := url.Parse(strings.TrimSpace(link))
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"regexp"
 )
 
-// Reasons why a document cannot be opened, by FPDF_GetLastError.
+// Reasons why a document cannot be opened, by FPDF_GetLastError. After one of them,
+// the engine can open other documents.
 var (
 	ErrPassword = errors.New("pdfium: the document is protected by a password")
 	ErrSecurity = errors.New("pdfium: the document uses an encryption that is not supported")
@@ -26,6 +27,10 @@ type Document struct {
 
 // Open opens a document that needs no password to be read. One that was cut off
 // is repaired as far as that is possible.
+//
+// A PDF has two passwords (ISO 32000-1, 7.6.3): the user password opens it, the
+// owner password lifts restrictions, such as on printing. With only the latter, the
+// user password is empty, which is what Open tries, so such a file is read.
 func (e *Engine) Open(ctx context.Context, data []byte) (*Document, error) {
 	d, err := e.open(ctx, data)
 	if errors.Is(err, ErrDamaged) {
@@ -40,6 +45,9 @@ func (e *Engine) Open(ctx context.Context, data []byte) (*Document, error) {
 // objects of a damaged file itself, but needs a trailer.
 var rootObject = regexp.MustCompile(`(?:^|\s)(\d{1,9}) (\d{1,5}) obj\s*<<[^<>]*/Type\s*/Catalog\b`)
 
+// open opens a document as it is. PDFium does not copy data, so its copy in the
+// module's memory is kept until Close. The functions that read form fields take
+// the form environment rather than the document.
 func (e *Engine) open(ctx context.Context, data []byte) (*Document, error) {
 	at, err := e.put(ctx, data)
 	if err != nil {

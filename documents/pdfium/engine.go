@@ -22,6 +22,8 @@ import (
 //go:embed pdfium.wasm.gz
 var compressed []byte
 
+// errAborted is why a call failed when the module called abort, failed an
+// assertion or named memory that it does not have. The engine is unusable then.
 var errAborted = errors.New("pdfium: the module gave up")
 
 // maxMemory is how much memory a module may take, in pages of 64 KiB: 384 MiB.
@@ -33,7 +35,9 @@ func Version() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Engine is PDFium, ready to open documents. It is not safe for concurrent use.
+// Engine is PDFium, ready to open documents. It is not safe for concurrent use:
+// the module has one memory and one stack. After a call that failed with anything
+// but one of this package's exported errors, it may only be closed.
 type Engine struct {
 	runtime wazero.Runtime
 	module  api.Module
@@ -101,6 +105,10 @@ func New(ctx context.Context, cacheDir string) (*Engine, error) {
 	return e, nil
 }
 
+// compile returns the module as machine code, from the cache if it is there. The
+// cache belongs to one version of wazero, CPU and operating system; wazero checks
+// that. Contexts do not stop a call: the checks would slow every loop down, and
+// callers end the process instead.
 func compile(ctx context.Context, wasm []byte, cacheDir string) (wazero.Runtime, wazero.CompiledModule, error) {
 	cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
 	if err != nil {
@@ -115,6 +123,7 @@ func compile(ctx context.Context, wasm []byte, cacheDir string) (wazero.Runtime,
 	return rt, module, nil
 }
 
+// unpack returns the module that is embedded in the binary.
 func unpack() ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {

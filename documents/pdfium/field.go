@@ -33,7 +33,8 @@ const (
 	fieldText     = 6
 )
 
-// maskedField is the flag of a text field for a password.
+// maskedField is the flag of a text field for a password: bit 14, counted from 1
+// (ISO 32000-1, table 228).
 const maskedField = 1 << 13
 
 // fieldText returns "name: value" of a form field, or "" for a field that is
@@ -56,6 +57,9 @@ func (p *Page) fieldText(ctx context.Context, annotation uint64) (string, error)
 	return value, nil
 }
 
+// fieldValue returns what a person entered into a form field: "checked" for a check
+// box, the name of the chosen button for radio buttons. Push buttons, signatures
+// and fields for passwords have no value.
 func (p *Page) fieldValue(ctx context.Context, annotation uint64) (string, error) {
 	e := p.d.e
 	fieldType, err := e.call(ctx, "FPDFAnnot_GetFormFieldType", p.d.form, annotation)

@@ -19,7 +19,9 @@ const wasmPage = 64 << 10
 const noSystemCall = -52
 
 // host gives a module what it imports. Emscripten, its compiler, expects these
-// functions of JavaScript; wazero has those for exceptions.
+// functions of JavaScript; wazero has those for exceptions. An import that is not
+// known here is answered with ENOSYS rather than left out: a module with a missing
+// import does not start, and PDFium copes with system calls that fail.
 func host(ctx context.Context, rt wazero.Runtime, module wazero.CompiledModule) error {
 	exceptions, err := emscripten.NewFunctionExporterForModule(module)
 	if err != nil {
@@ -50,6 +52,9 @@ func host(ctx context.Context, rt wazero.Runtime, module wazero.CompiledModule) 
 	return nil
 }
 
+// isException reports whether an import emulates setjmp and longjmp, which
+// WebAssembly does not have: invoke_… calls a function and catches a longjmp out
+// of it.
 func isException(name string) bool {
 	return len(name) > 7 && name[:7] == "invoke_" || name == "_emscripten_throw_longjmp"
 }
@@ -74,13 +79,15 @@ var calls = map[string]api.GoModuleFunc{
 	},
 }
 
-// refuse answers a system call.
+// refuse answers a system call. Arguments and results share the stack, so a call
+// with neither has nowhere to put the answer.
 func refuse(_ context.Context, _ api.Module, stack []uint64) {
 	if len(stack) > 0 {
 		stack[0] = api.EncodeI32(noSystemCall)
 	}
 }
 
+// copyMemory is memcpy(to, from, n) within the memory of the module.
 func copyMemory(_ context.Context, m api.Module, stack []uint64) {
 	to, from, n := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
 	data, ok := m.Memory().Read(from, n)
@@ -107,7 +114,10 @@ func growMemory(_ context.Context, m api.Module, stack []uint64) {
 	stack[0] = 0
 }
 
-// calendar writes the time of stack[0] as C's struct tm to stack[1].
+// calendar writes the time of stack[0] as C's struct tm to stack[1]: ten 32-bit
+// integers, in which months and days of the year count from 0 and years from 1900.
+// Emscripten passes a 64-bit time as one number or as two halves, low one first,
+// depending on how the module was built.
 func calendar(_ context.Context, m api.Module, stack []uint64) {
 	t := time.Unix(int64(stack[0]), 0).UTC()
 	at := uint32(stack[1])

@@ -55,7 +55,11 @@ func (e *Engine) layOut(ctx context.Context, text uint64, units []uint16) ([]uin
 
 func isSpace(u uint16) bool { return u == ' ' || u == '\r' || u == '\n' }
 
-// layout reads the places of characters.
+// layout reads the places of characters. A PDF has no words, lines or cells: it
+// places glyphs at coordinates (ISO 32000-1, 9.4), and every reader guesses the
+// rest from gaps. All distances are compared with the size of the font or the
+// height of the line, never with points, so that small print and headings are
+// judged alike.
 type layout struct {
 	e       *Engine
 	text    uint64
@@ -112,16 +116,20 @@ func (l *layout) adjoin(ctx context.Context, left, right int) (bool, error) {
 	return sameLine(a, b) && between > -maxLetterGap && between < maxLetterGap, nil
 }
 
-// box is the place of a character in points, from the lower left corner.
+// box is the place of a character in points (1/72 inch), from the lower left
+// corner, so top is the larger one.
 type box struct{ left, right, bottom, top float64 }
 
 // gap returns the distance of two boxes, whichever is at the left: some scripts
 // run from right to left.
 func gap(a, b box) float64 { return max(b.left-a.right, a.left-b.right) }
 
+// sameLine reports whether two boxes overlap vertically.
 func sameLine(a, b box) bool { return min(a.top, b.top) > max(a.bottom, b.bottom) }
 
-// charBox returns the place of the ink of a character.
+// charBox returns the place of the ink of a character: of "a" without the space
+// that the line has for "b" and "g". PDFium writes four float64 in the order left,
+// right, bottom, top.
 func (l *layout) charBox(ctx context.Context, i int) (b box, err error) {
 	at := l.scratch
 	ok, err := l.e.call(ctx, "FPDFText_GetCharBox", l.text, uint64(i), uint64(at), uint64(at+8), uint64(at+16), uint64(at+24))
@@ -135,7 +143,8 @@ func (l *layout) charBox(ctx context.Context, i int) (b box, err error) {
 }
 
 // lineBox returns the place of a character with the space that its font gives to
-// each one, so that characters of a line have the same height.
+// each one, so that characters of a line have the same height. PDFium writes an
+// FS_RECTF: four float32 in the order left, top, right, bottom.
 func (l *layout) lineBox(ctx context.Context, i int) (b box, err error) {
 	ok, err := l.e.call(ctx, "FPDFText_GetLooseCharBox", l.text, uint64(i), uint64(l.scratch))
 	if err != nil || ok == 0 {

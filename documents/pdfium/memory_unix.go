@@ -11,6 +11,10 @@ import (
 
 // withMemory makes the memory of modules grow in place. Otherwise, it is copied
 // as it grows, which takes twice the memory for a moment.
+//
+// The full range of addresses is reserved first without access (PROT_NONE), which
+// takes no memory and does not count toward RLIMIT_DATA. To grow is to make more of
+// the range accessible; the kernel provides pages as they are touched.
 func withMemory(ctx context.Context) context.Context {
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, most uint64) experimental.LinearMemory {
 		reserved, err := unix.Mmap(-1, 0, int(most), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)

@@ -27,6 +27,7 @@ func (d *Document) Page(ctx context.Context, number int) (*Page, error) {
 	return p, p.readAnnotations(ctx)
 }
 
+// load opens the page in PDFium; a page that PDFium cannot read is ErrDamaged.
 func (p *Page) load(ctx context.Context) (err error) {
 	p.handle, err = p.d.e.call(ctx, "FPDF_LoadPage", p.d.handle, uint64(p.number))
 	if err == nil && p.handle == 0 {
@@ -120,6 +121,9 @@ func (p *Page) readAnnotations(ctx context.Context) error {
 	return nil
 }
 
+// readAnnotation keeps the text of one annotation. An annotation is drawn from its
+// appearance stream (ISO 32000-1, 12.5.5). Some programs leave that out and expect
+// the viewer to draw the value, so it is generated where it is missing.
 func (p *Page) readAnnotation(ctx context.Context, index, annotation uint64) error {
 	e := p.d.e
 	subtype, err := e.call(ctx, "FPDFAnnot_GetSubtype", annotation)

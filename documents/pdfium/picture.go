@@ -14,8 +14,9 @@ const (
 	reverseByteOrder = 0x10 // red first
 )
 
-// Picture draws the page on white, with annotations and form fields, so that its longer side has
-// so many pixels.
+// Picture draws the page on white, with annotations and form fields, so that its
+// longer side has so many pixels. A page without an area is ErrDamaged. The bitmap
+// takes four bytes for each pixel in the memory of the module.
 func (p *Page) Picture(ctx context.Context, longer int) (*image.RGBA, error) {
 	e := p.d.e
 	width, err := p.size(ctx, "FPDF_GetPageWidthF")
@@ -53,6 +54,9 @@ func (p *Page) Picture(ctx context.Context, longer int) (*image.RGBA, error) {
 	return picture, err
 }
 
+// pixels copies a bitmap out of the module. A row takes stride bytes, which may be
+// more than its pixels. The bitmap was created without an alpha channel, so its
+// fourth byte is undefined, while image.RGBA takes it for the opacity.
 func (e *Engine) pixels(ctx context.Context, bitmap uint64, w, h int) (*image.RGBA, error) {
 	at, err := e.call(ctx, "FPDFBitmap_GetBuffer", bitmap)
 	if err != nil {

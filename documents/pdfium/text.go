@@ -47,6 +47,7 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 // U+0002 are hyphens at the end of a line.
 var markers = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "", "\uFFFE", "-", "\u0002", "-")
 
+// decode converts the UTF-16 of PDFium to text and resolves its markers.
 func decode(units []uint16) string { return markers.Replace(string(utf16.Decode(units))) }
 
 // sizedText returns the text of a function that writes UTF-16 into a buffer and
