@@ -43,7 +43,7 @@ type Config struct {
 	Kinds  *flow.Registry
 	// DescribeKinds is for the API.
 	DescribeKinds func() any
-	FlowSchema    any // the JSON Schema of flow documents; default accepts everything
+	FlowSchema    func() any // returns the JSON Schema of flow documents; default accepts everything
 	Library       *library.Library
 	Models        web.Models
 	Providers     console.Providers
@@ -98,7 +98,7 @@ func New(cfg Config) *Server {
 		cfg.Prices = cfg.Store
 	}
 	if cfg.FlowSchema == nil {
-		cfg.FlowSchema = map[string]any{}
+		cfg.FlowSchema = func() any { return map[string]any{} }
 	}
 	s.Site = web.New(web.Config{
 		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,

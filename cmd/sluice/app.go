@@ -209,7 +209,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.exposed = exposed(bound)
 	a.web = handlers.New(handlers.Config{
 		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library, DescribeKinds: sync.OnceValue(func() any { return reference.Describe(kinds) }),
-		FlowSchema: reference.Schema(kinds, a.url+"/v1/schema/flow.json"),
+		FlowSchema: func() any { return reference.Schema(kinds, a.url+"/v1/schema/flow.json") },
 		Models:     newPageModels(a.models, a.servers, a.store, directory), Providers: &pageProviders{a.models, a.store}, Starters: first, Prices: book,
 		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,

@@ -20,5 +20,5 @@ func (s *Server) schemaRoutes() []api.Route {
 // with an upgrade.
 func (s *Server) showSchema(c *api.Call) error {
 	c.Response().Header().Set("Cache-Control", "public, max-age=3600")
-	return c.WriteJSON(http.StatusOK, json.RawMessage(s.schema))
+	return c.WriteJSON(http.StatusOK, json.RawMessage(s.schema()))
 }

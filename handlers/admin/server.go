@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"sluice/flow"
@@ -24,14 +25,15 @@ type Store interface {
 type Server struct {
 	store  Store
 	now    func() time.Time
-	schema []byte // JSON Schema of documents
+	schema func() []byte // JSON Schema of documents
 
 	providers Providers
 }
 
-// New adds the routes to the API. schema is the JSON Schema of flow documents.
-func New(a *api.Server, store Store, providers Providers, schema any) *Server {
-	s := &Server{store: store, now: a.Now, schema: flow.EncodeJSON(schema), providers: providers}
+// New adds the routes to the API. schema returns the JSON Schema of flow documents; it is
+// called once, at the first request for it.
+func New(a *api.Server, store Store, providers Providers, schema func() any) *Server {
+	s := &Server{store: store, now: a.Now, providers: providers, schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(schema()) })}
 	e := api.Extension{Routes: slices.Concat(s.usageRoutes(), s.schemaRoutes(), s.credentialRoutes()), Schemas: credentialSchemas, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
 	maps.Copy(e.Params, usageParams)
 	maps.Copy(e.Params, credentialParams)

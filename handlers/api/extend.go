@@ -35,8 +35,7 @@ type Route struct {
 // scopeAccess are the classes of the scopes that a Route can have.
 var scopeAccess = map[flow.Scope]access{"": accessOpen, flow.ScopeRead: accessRead, flow.ScopeAdmin: accessAdmin}
 
-// Extend adds routes and describes the API again. It is for the time before the server
-// serves.
+// Extend adds routes. It is for the time before the server serves.
 func (s *Server) Extend(e Extension) {
 	s.extensions = append(s.extensions, e)
 	for i := range e.Routes {
@@ -44,7 +43,6 @@ func (s *Server) Extend(e Extension) {
 		s.routes = append(s.routes, *r)
 		s.echo.Add(r.method, r.path, s.serve(r))
 	}
-	s.api = s.apiDocument()
 }
 
 // route returns the route in the form of the table.

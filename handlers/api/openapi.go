@@ -13,7 +13,7 @@ import (
 )
 
 // showAPI is GET openapi.json: the whole API.
-func (s *Server) showAPI(c *Call) error { return c.writeBody(http.StatusOK, s.api) }
+func (s *Server) showAPI(c *Call) error { return c.writeBody(http.StatusOK, s.api()) }
 
 // apiDocument describes the whole API.
 func (s *Server) apiDocument() []byte {

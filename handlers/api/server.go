@@ -24,6 +24,8 @@ type Runner interface {
 	// AwaitRun returns the run once it has ended, or as it is when the limit has
 	// passed.
 	AwaitRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, limit time.Duration) (*flow.Run, error)
+	// ChildUsage returns what the child runs of a run have used so far.
+	ChildUsage(ctx context.Context, run *flow.Run) (flow.Usage, error)
 	// Draining reports whether this process is shutting down.
 	Draining() bool
 	// Accepts reports whether new runs and files are accepted. A process that
@@ -110,7 +112,7 @@ type Server struct {
 	refusals *rates // of requests with invalid keys, by address
 	uses     *uses
 	Outlines *Outlines
-	api      []byte // OpenAPI document of the whole API
+	api      func() []byte // OpenAPI document of the whole API
 
 	streamKeys streamKeys
 
@@ -143,7 +145,7 @@ func New(cfg Config) *Server {
 	s.streamKeys.read = s.Store.FindKeyByHash
 	s.Outlines = newOutlines(s.Store, s.Kinds)
 	s.routes = s.table()
-	s.api = s.apiDocument()
+	s.api = sync.OnceValue(s.apiDocument) // at the first request, with all extensions
 	s.echo = echo.New()
 	s.echo.HTTPErrorHandler = s.fail
 	for i := range s.routes {
