@@ -168,7 +168,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestMapFails starts no more items after one has failed, and cancels the others.
+// TestMapFails cancels the other items after one has failed.
 func TestMapFails(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t, 3)

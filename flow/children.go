@@ -29,7 +29,7 @@ type Children struct {
 	RootRunID    string      // the run without a caller at the top
 	Depth        int         // 1 for the children of a root run
 	FlowID       string      // that the children run
-	Version      int64       // 0 for a draft
+	Version      int64
 	DocumentHash string
 	Concurrency  int  // how many run at once
 	KeepErrors   bool // a failed item does not stop the others
@@ -39,12 +39,20 @@ type Children struct {
 	Succeeded    int // reused results included
 	Failed       int // canceled items included
 	Reused       int
-	Stopped      bool  // no more items start
+	Stopped      bool  // the pending items never start
 	Usage        Usage // of the children that have ended, and of their children
 }
 
 // Ended reports whether no child runs any more and none will start.
 func (c *Children) Ended() bool { return c.Total >= 0 && c.Pending == 0 && c.Running == 0 }
+
+// ChildUsage returns the sum of what the children of several steps have used.
+func ChildUsage(steps []Children) (sum Usage) {
+	for i := range steps {
+		sum = sum.Add(steps[i].Usage)
+	}
+	return sum
+}
 
 // Decided reports whether the step need not wait any longer: all children have ended,
 // or one has failed and the step fails with it.
@@ -53,7 +61,6 @@ func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed
 // ChildTemplate is what all child runs of a step have in common, besides the flow.
 type ChildTemplate struct {
 	Version       int64          `json:"version,omitempty"`
-	Draft         bool           `json:"draft,omitempty"`
 	KeyID         string         `json:"key_id,omitempty"`
 	UserID        string         `json:"user_id,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
@@ -97,10 +104,9 @@ type ChildRuns interface {
 	// Start starts a child for each item, or returns the children that an earlier
 	// attempt has started.
 	Start(ctx context.Context, r ChildRequest) (*Children, error)
-	// Find returns the children of the step.
-	Find(ctx context.Context) (*Children, error)
 	// Read calls each with all results, in the order of items.
 	Read(ctx context.Context, each func(*ChildResult) error) error
-	// Stop starts no more children, cancels those that run and waits for their end.
+	// Stop keeps pending items from starting, cancels the children that run and waits
+	// for their end.
 	Stop(ctx context.Context) error
 }

@@ -73,8 +73,6 @@ type Kind struct {
 	Run func(ctx context.Context, in *In) (Out, error)
 	// WaitsFor is what a run is said to wait for while it waits for a step of the kind.
 	WaitsFor WaitsFor
-	// StartsRuns says that steps of the kind start child runs.
-	StartsRuns bool
 	// Partial reports that the outputs of a step that succeeded are incomplete, so
 	// that a rerun carries the step out again. Nil means that they never are.
 	Partial func(outputs map[string]any) bool
@@ -328,6 +326,9 @@ func (r *Registry) For(n *Node) *Kind {
 	}
 	return &own
 }
+
+// StartsRuns reports whether steps of the kind start child runs.
+func (k *Kind) StartsRuns() bool { return k.WaitsFor == WaitsForChildren }
 
 // TakesAny reports whether the kind accepts input ports that it does not declare.
 func (k *Kind) TakesAny(port string) bool {

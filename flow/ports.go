@@ -57,6 +57,29 @@ func OutputPorts(n *Node, k *Kind) []Port {
 	return k.Outputs
 }
 
+// EdgeType returns the type of the value that an edge carries, as far as the node that it
+// leaves from declares it; otherwise any.
+func (d *Document) EdgeType(e Edge, kinds *Registry) Type {
+	node, port := e.Source()
+	from := d.Node(node)
+	if from == nil {
+		return TypeAny
+	}
+	k := kinds.For(from)
+	switch {
+	case k == nil:
+		return TypeAny
+	case k.Role == RoleInput:
+		return ReadInput(from).Type
+	}
+	for _, p := range OutputPorts(from, k) {
+		if p.Name == port && p.ShownType() != "" {
+			return p.ShownType()
+		}
+	}
+	return TypeAny
+}
+
 // ErrorPort carries what went wrong on a node that routes its errors.
 const ErrorPort = "error"
 

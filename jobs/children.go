@@ -30,15 +30,12 @@ func (r *Runner) childRunsOf(run *flow.Run, in *flow.In) flow.ChildRuns {
 }
 
 // ChildUsage returns what the child runs of a run have used so far.
-func (r *Runner) ChildUsage(ctx context.Context, run *flow.Run) (sum flow.Usage, err error) {
+func (r *Runner) ChildUsage(ctx context.Context, run *flow.Run) (flow.Usage, error) {
 	if d, err := r.documents.find(ctx, run.WorkspaceID, run.DocumentHash); err != nil || !d.starts {
-		return sum, nil // what cannot be compiled has not run either
+		return flow.Usage{}, nil // what cannot be compiled has not run either
 	}
 	list, err := r.store.ListChildren(ctx, run.WorkspaceID, run.ID)
-	for i := range list {
-		sum = sum.Add(list[i].Usage)
-	}
-	return sum, err
+	return flow.ChildUsage(list), err
 }
 
 // wakeCaller tells the worker of a caller in this process that its children are decided.
@@ -103,8 +100,11 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 			return nil, err
 		}
 		for i := range items {
-			failed += asInt(items[i].Error != nil)
-			reused += asInt(items[i].Reused != "")
+			if items[i].Error != nil {
+				failed++
+			} else if items[i].Reused != "" {
+				reused++
+			}
 		}
 		if err := c.r.store.AddChildItems(ctx, c.step, items); err != nil {
 			return nil, fmt.Errorf("store the items of %s:%s: %w", c.step.RunID, c.step.Path, err)
@@ -114,13 +114,6 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 		return nil, fmt.Errorf("start the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
 	}
 	return c.see(ctx, children)
-}
-
-func asInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // earlier returns the children of the step in the run that this one repeats, or those of
@@ -269,15 +262,6 @@ func (c *childRuns) checkInputs(ctx context.Context, inputs []flow.Input, given 
 		return given, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems)}, nil
 	}
 	return values, nil, nil
-}
-
-// Find implements flow.ChildRuns.
-func (c *childRuns) Find(ctx context.Context) (*flow.Children, error) {
-	children, err := c.r.store.FindChildren(ctx, c.step)
-	if err != nil || children == nil {
-		return children, err
-	}
-	return c.see(ctx, children)
 }
 
 // see records that the step knows of the end of its children, so that it is not woken

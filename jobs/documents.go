@@ -66,6 +66,6 @@ func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	starts := slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { k := c.kinds.Find(n.Kind); return k != nil && k.StartsRuns })
+	starts := slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { k := c.kinds.Find(n.Kind); return k != nil && k.StartsRuns() })
 	return &compiledDocument{graph: graph, inputs: d.Inputs(c.kinds), starts: starts}, nil
 }

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +14,9 @@ import (
 // childWait is when a step looks for the end of its children although nothing woke it.
 const childWait = time.Hour
 
-// childPrefix is what the names of the other flow's inputs begin with in a node, and
-// outputPrefix those of its outputs whose name the node uses itself.
-const (
-	childPrefix  = "input."
-	outputPrefix = "output."
-)
+// outputPrefix is what the ports of those outputs of the other flow begin with whose name
+// the node uses itself. Inputs have inputPrefix, as in hosted models.
+const outputPrefix = "output."
 
 // childFields choose the flow.
 func childFields(own ...flow.Field) []flow.Field {
@@ -72,18 +68,16 @@ func childSchema(n *flow.Node, own, over []string) flow.DynamicSchema {
 	if inputs != nil {
 		return shape
 	}
-	shape.Open = childPrefix
-	for _, name := range slices.Sorted(maps.Keys(n.Config)) {
-		if input, ok := strings.CutPrefix(name, childPrefix); ok && input != "" {
-			shape.Fields = append(shape.Fields, flow.Field{Name: name, Title: input, Type: flow.FieldJSON, Template: true, Help: "An input of the flow."})
-		}
+	shape.Open = inputPrefix
+	for _, input := range typedInputs(n) {
+		shape.Fields = append(shape.Fields, flow.Field{Name: inputPrefix + input, Title: input, Type: flow.FieldJSON, Template: true, Help: "An input of the flow."})
 	}
 	return shape
 }
 
 // childField returns the field for an input of the other flow.
 func childField(p contractPort) flow.Field {
-	f := flow.Field{Name: childPrefix + p.name, Title: p.name, Required: p.required, Value: portType(p.typ), Help: "The input " + p.name + " of the flow."}
+	f := flow.Field{Name: inputPrefix + p.name, Title: p.name, Required: p.required, Value: portType(p.typ), Help: "The input " + p.name + " of the flow."}
 	switch p.typ {
 	case flow.TypeText:
 		f.Type, f.Template = flow.FieldArea, true
@@ -121,13 +115,7 @@ func childOutput(name string, own []string) string {
 // givenInputs returns the inputs of the other flow that came by edges or are typed.
 func givenInputs(in *flow.In) map[string]any {
 	given := map[string]any{}
-	for _, values := range []map[string]any{in.Ports, in.Config} {
-		for name, value := range values {
-			if input, ok := strings.CutPrefix(name, childPrefix); ok {
-				given[input] = value
-			}
-		}
-	}
+	addInputs(in, given)
 	return given
 }
 

@@ -16,10 +16,6 @@ func (e *echoes) Start(_ context.Context, r flow.ChildRequest) (*flow.Children, 
 	return &flow.Children{Total: len(r.Items), Succeeded: len(r.Items)}, nil
 }
 
-func (e *echoes) Find(context.Context) (*flow.Children, error) {
-	return &flow.Children{Total: len(e.items), Succeeded: len(e.items)}, nil
-}
-
 func (e *echoes) Read(_ context.Context, each func(*flow.ChildResult) error) error {
 	for i, item := range e.items {
 		if err := each(&flow.ChildResult{Item: i, State: flow.RunSucceeded, Inputs: item, Outputs: item}); err != nil {

@@ -107,6 +107,13 @@ func collectInput(in *flow.In) (map[string]any, error) {
 	if !ok {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%s must be a JSON object with the model's inputs by name.", allInputs)
 	}
+	addInputs(in, given)
+	return given, nil
+}
+
+// addInputs adds the single inputs of a node, by name without inputPrefix. Edges take
+// precedence over typed fields.
+func addInputs(in *flow.In, given map[string]any) {
 	for _, from := range []map[string]any{in.Config, in.Ports} {
 		for name, value := range from {
 			if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
@@ -114,7 +121,6 @@ func collectInput(in *flow.In) (map[string]any, error) {
 			}
 		}
 	}
-	return given, nil
 }
 
 func firstSet(a, b any) any { // cmp.Or cannot compare objects

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// inputPrefix is what the names of a model's inputs begin with in a node.
+	// inputPrefix is what the names of the inputs of a model, or of another flow, begin
+	// with in a node.
 	inputPrefix = "input."
 	// allInputs is the name of the field and port for all inputs of a model in
 	// one object.
@@ -104,12 +105,21 @@ func hostedSchema(n *flow.Node) flow.DynamicSchema {
 		return p.shape
 	}
 	shape := flow.DynamicSchema{Open: inputPrefix}
-	for _, name := range slices.Sorted(maps.Keys(n.Config)) {
-		if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
-			shape.Fields = append(shape.Fields, unknownField(input))
-		}
+	for _, input := range typedInputs(n) {
+		shape.Fields = append(shape.Fields, unknownField(input))
 	}
 	return shape
+}
+
+// typedInputs returns the names of the inputs that have a value in the config of a node,
+// sorted.
+func typedInputs(n *flow.Node) (inputs []string) {
+	for _, name := range slices.Sorted(maps.Keys(n.Config)) {
+		if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
+			inputs = append(inputs, input)
+		}
+	}
+	return inputs
 }
 
 // unknownField returns a field for an input whose schema is not known, only its

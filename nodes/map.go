@@ -34,7 +34,7 @@ var mapFields = []flow.Field{
 		Help: "Inputs of the flow that get one item each time. The lists of several inputs must be equally long."},
 	{Name: "concurrency", Title: "At once", Type: flow.FieldInteger, Typed: true, Default: 10, Min: ptr(1), Max: ptr(flow.MaxChildConcurrency), Help: "How many items run at the same time."},
 	{Name: "on_item_error", Title: "If an item fails", Type: flow.FieldSelect, Typed: true, Default: itemFail, Options: []string{itemFail, itemKeep},
-		Help: "Fail starts no more items, cancels the others and fails the step. Keep continues; the place of a failed item in the results is null."},
+		Help: "Fail cancels the other items and fails the step. Keep continues; the place of a failed item in the results is null."},
 	{Name: "results", Title: "Results", Type: flow.FieldSelect, Typed: true, More: true, Default: resultsList, Options: []string{resultsList, resultsFile},
 		Help: "Lists of values, at most 16 MiB, or a file with one JSON object a line."},
 }
@@ -43,7 +43,7 @@ var mapFields = []flow.Field{
 // the step waits for them without a worker.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Timeout: flow.ModelTimeout, StartsRuns: true, WaitsFor: flow.WaitsForChildren,
+		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs a flow for every item of a list.",
 		Doc: "Runs a published flow of the workspace once for every item of a list, some at the same time, and gives one list for each output of the flow, in the order of the items. " +
 			"Each input of the flow is a field and a port named `input.` and its name; the inputs named in *Items go to* take lists, the others get the same value for every item.\n\n" +
@@ -53,7 +53,7 @@ var _ = register(func(Deps) flow.Kind {
 			"All items run the version that is live when the step first starts, even if another is published meanwhile, or the one in `version`.",
 		Fields:        childFields(mapFields...),
 		DynamicSchema: mapSchema,
-		Open:          childPrefix,
+		Open:          inputPrefix,
 		Outputs: []flow.Port{
 			{Name: "results", Title: "Results", Type: flow.TypeList, Help: "The outputs of each item as an object; null for a failed item."},
 			{Name: "file", Title: "File", Type: flow.TypeFile, Help: "With results: file. A line of JSON for each item: index, status, outputs or error."},
@@ -77,8 +77,8 @@ func mapSchema(n *flow.Node) flow.DynamicSchema {
 	shape := childSchema(n, mapPorts, over)
 	if shape.Open != "" {
 		for _, name := range over { // typed lists stay lists
-			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == childPrefix+name })
-			list := flow.Field{Name: childPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Help: "One value for each item."}
+			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == inputPrefix+name })
+			list := flow.Field{Name: inputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Help: "One value for each item."}
 			if i < 0 {
 				shape.Fields = append(shape.Fields, list)
 			} else {

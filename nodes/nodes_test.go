@@ -230,7 +230,6 @@ type stuckChildren struct{ stuck }
 func (s stuckChildren) Start(ctx context.Context, _ flow.ChildRequest) (*flow.Children, error) {
 	return nil, s.wait(ctx)
 }
-func (s stuckChildren) Find(ctx context.Context) (*flow.Children, error) { return nil, s.wait(ctx) }
 func (s stuckChildren) Read(ctx context.Context, _ func(*flow.ChildResult) error) error {
 	return s.wait(ctx)
 }

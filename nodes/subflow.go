@@ -13,7 +13,7 @@ var subflowPorts = []string{"outputs"}
 // own; the step waits for it without a worker.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
-		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, StartsRuns: true, WaitsFor: flow.WaitsForChildren,
+		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs another flow as one step.",
 		Doc: "Runs a published flow of the workspace and gives its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of its name.\n\n" +
 			"Without a `version`, the version that is live when the step first starts is used, also for retries and reruns of it. With one, the node stays with it until you change it.\n\n" +
@@ -21,7 +21,7 @@ var _ = register(func(Deps) flow.Kind {
 			"Canceling this run cancels the child. If the child fails, the step fails with [`child_failed`](errors.md#child_failed).",
 		Fields:        childFields(),
 		DynamicSchema: func(n *flow.Node) flow.DynamicSchema { return childSchema(n, subflowPorts, nil) },
-		Open:          childPrefix,
+		Open:          inputPrefix,
 		Outputs:       []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Help: "All outputs of the flow in one object."}},
 		Example:       flow.Example{Config: map[string]any{"flow": "summarize-a-text", "input.text": "A long text."}},
 		Run:           runSubflow,

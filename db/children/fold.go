@@ -26,10 +26,11 @@ func Fold(tx *core.Tx, ends []core.ChildEnd) error {
 		if n < 0 {
 			n = len(ends)
 		}
-		if err := count(tx, step, ends[:n]); err != nil {
+		row, err := count(tx, step, ends[:n])
+		if err != nil {
 			return err
 		}
-		c, err := goOn(tx, step)
+		c, err := advance(tx, row)
 		if err != nil {
 			return err
 		}
@@ -49,8 +50,9 @@ func sameStep(s flow.CallingStep) flow.CallingStep {
 	return s
 }
 
-// count adds the ends of children to the row of their step.
-func count(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
+// count adds the ends of children to the row of their step, and returns the row, which
+// no other transaction can change now.
+func count(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (*gen.Child, error) {
 	p := gen.CountChildParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Ended: int64(len(ends))}
 	var used flow.Usage
 	for _, e := range ends {
@@ -61,13 +63,17 @@ func count(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
 		}
 		below, err := tx.SumChildren(tx.Ctx, e.RunID)
 		if err != nil {
-			return fmt.Errorf("sum the cost below %s: %w", e.RunID, err)
+			return nil, fmt.Errorf("sum the cost below %s: %w", e.RunID, err)
 		}
 		used = used.Add(e.Usage).Add(core.UsageOf(below.InputTokens, below.OutputTokens, below.CachedTokens, below.ReasoningTokens, below.UnpricedSteps, flow.NanoUSD(below.CostNanoUsd)))
 	}
 	p.InputTokens, p.OutputTokens, p.CachedTokens = used.InputTokens, used.OutputTokens, used.CachedTokens
 	p.ReasoningTokens, p.UnpricedSteps, p.CostNanoUsd = used.ReasoningTokens, used.UnpricedSteps, used.CostNanoUSD
-	return tx.CountChild(tx.Ctx, p)
+	r, err := tx.CountChild(tx.Ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("count the children of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	return &r, nil
 }
 
 // lock reads the row of a step so that no other transaction can change it.
@@ -79,17 +85,14 @@ func lock(tx *core.Tx, step flow.CallingStep) (*gen.Child, error) {
 	return &r, nil
 }
 
-// goOn starts as many items as may run, or stops if one has failed and the step fails
-// with it.
-func goOn(tx *core.Tx, step flow.CallingStep) (*flow.Children, error) {
-	r, err := lock(tx, step)
-	if err != nil {
-		return nil, err
-	}
+// advance starts as many items as may run, or stops if one has failed and the step fails
+// with it. The row must be locked.
+func advance(tx *core.Tx, r *gen.Child) (*flow.Children, error) {
 	c, err := childrenOf(r)
 	if err != nil {
 		return nil, err
 	}
+	step := c.Caller
 	switch {
 	case c.Failed > 0 && !c.KeepErrors && !c.Stopped:
 		c.Stopped, c.Pending = true, 0
@@ -105,7 +108,7 @@ func goOn(tx *core.Tx, step flow.CallingStep) (*flow.Children, error) {
 	return c, nil
 }
 
-// stop starts no more items of a step.
+// stop keeps the items of a step that have not started from starting.
 func stop(tx *core.Tx, step flow.CallingStep) error {
 	p := gen.StopChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}
 	if err := tx.StopChildren(tx.Ctx, p); err != nil {
@@ -147,7 +150,7 @@ func startItem(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, i
 	caller := c.Caller
 	caller.Item = item
 	run := &flow.Run{
-		ID: tx.Store.IDs().New(flow.PrefixRun), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, Draft: t.Draft, DocumentHash: c.DocumentHash,
+		ID: tx.Store.IDs().New(flow.PrefixRun), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, DocumentHash: c.DocumentHash,
 		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, Inputs: inputs, Metadata: t.Metadata,
 		Progress: flow.Progress{Total: t.Nodes}, Save: t.Save, Timeout: time.Duration(t.TimeoutMicros) * time.Microsecond,
 		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1,

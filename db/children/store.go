@@ -46,12 +46,11 @@ func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID s
 // what was recorded then stays.
 func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		_, err := tx.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
+		return tx.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
 			RunID: c.Caller.RunID, Path: c.Caller.Path, Round: int64(c.Caller.Round), WorkspaceID: c.WorkspaceID, RootRunID: c.RootRunID,
 			Depth: int64(c.Depth), FlowID: c.FlowID, DocumentHash: c.DocumentHash, Template: dbconn.EncodeAny(t),
 			Concurrency: int64(c.Concurrency), KeepErrors: dbconn.BoolInt(c.KeepErrors),
 		})
-		return err
 	})
 }
 
@@ -75,14 +74,18 @@ func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, item
 // start, and the results of reused ones exist already.
 func (s Children) StartChildren(ctx context.Context, step flow.CallingStep, total, failed, reused int) (c *flow.Children, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		_, err := tx.LoadChildren(tx.Ctx, gen.LoadChildrenParams{
+		err := tx.LoadChildren(tx.Ctx, gen.LoadChildrenParams{
 			RunID: step.RunID, Path: step.Path, Round: int64(step.Round),
 			Total: int64(total), Failed: int64(failed), TakenOver: int64(reused), Pending: int64(total - failed - reused),
 		})
 		if err != nil {
 			return err
 		}
-		c, err = goOn(tx, step)
+		r, err := lock(tx, step) // with the new numbers
+		if err != nil {
+			return err
+		}
+		c, err = advance(tx, r)
 		return err
 	})
 	return c, err
@@ -99,7 +102,11 @@ func (s Children) RecountChildren(ctx context.Context, step flow.CallingStep) (c
 		if err := tx.RecountChildren(tx.Ctx, gen.RecountChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round)}); err != nil {
 			return fmt.Errorf("count the children of %s:%s again: %w", step.RunID, step.Path, err)
 		}
-		c, err = goOn(tx, step)
+		r, err := lock(tx, step) // with the new numbers
+		if err != nil {
+			return err
+		}
+		c, err = advance(tx, r)
 		return err
 	})
 	return c, err
@@ -112,7 +119,8 @@ func (s Children) SeeChildren(ctx context.Context, step flow.CallingStep) error 
 	})
 }
 
-// StopChildren starts no more items of a step and returns the runs that have not ended.
+// StopChildren keeps the items of a step that have not started from starting, and returns
+// the runs that have not ended.
 func (s Children) StopChildren(ctx context.Context, step flow.CallingStep) (open []flow.OpenChild, err error) {
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if _, err := lock(tx, step); err != nil {

@@ -10,6 +10,14 @@ type ChildEnd struct {
 	Usage  flow.Usage
 }
 
+// callerOf returns the caller in the columns of a run, or nil for a root run.
+func callerOf(runID, path string, round, item int64) *flow.CallingStep {
+	if runID == "" {
+		return nil
+	}
+	return &flow.CallingStep{RunID: runID, Path: path, Round: int(round), Item: int(item)}
+}
+
 // foldChildren counts the child runs that ended in this transaction. All ends of a step
 // are one update, so that items do not wait for each other's row locks.
 func (tx *Tx) foldChildren() error {

@@ -86,7 +86,7 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
-		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
 		Usage:    UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
 		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
@@ -94,9 +94,6 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
 		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
 		Erased: flow.Code(r.Erased),
-	}
-	if r.CallerRunID != "" {
-		run.Caller = &flow.CallingStep{RunID: r.CallerRunID, Path: r.CallerPath, Round: int(r.CallerRound), Item: int(r.CallerItem)}
 	}
 	var failed, err error
 	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {

@@ -45,9 +45,7 @@ func (s Execution) FailRun(ctx context.Context, runID string, attempt int64, cau
 		run.WorkspaceID, run.FlowID, run.KeyID, run.Save = row.WorkspaceID, row.FlowID, row.KeyID, row.Save != 0
 		run.CreatedAt, run.StartedAt, run.EndedAt = dbconn.TimeOf(row.CreatedAt), dbconn.TimeOf(row.StartedAt), dbconn.TimeOf(row.EndedAt)
 		run.Seq, run.RunSeq = row.Seq, row.Seq
-		if row.CallerRunID != "" {
-			run.Caller = &flow.CallingStep{RunID: row.CallerRunID, Path: row.CallerPath, Round: int(row.CallerRound), Item: int(row.CallerItem)}
-		}
+		run.Caller = callerOf(row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem)
 		if sized {
 			left, err := tx.SizeRun(tx.Ctx, runID)
 			if err != nil {

@@ -11,11 +11,12 @@ import (
 	"sluice/flow"
 )
 
-const countChild = `-- name: CountChild :exec
+const countChild = `-- name: CountChild :one
 UPDATE children SET running = running - $1, succeeded = succeeded + $2, failed = failed + $3,
     input_tokens = input_tokens + $4, output_tokens = output_tokens + $5, cached_tokens = cached_tokens + $6,
     reasoning_tokens = reasoning_tokens + $7, unpriced_steps = unpriced_steps + $8, cost_nano_usd = cost_nano_usd + $9
 WHERE run_id = $10 AND path = $11 AND round = $12
+RETURNING run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_hash, template, concurrency, keep_errors, total, pending, running, succeeded, failed, reused, stopped, seen, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd
 `
 
 type CountChildParams struct {
@@ -33,8 +34,8 @@ type CountChildParams struct {
 	Round           int64
 }
 
-func (q *Queries) CountChild(ctx context.Context, arg CountChildParams) error {
-	_, err := q.db.ExecContext(ctx, countChild,
+func (q *Queries) CountChild(ctx context.Context, arg CountChildParams) (Child, error) {
+	row := q.db.QueryRowContext(ctx, countChild,
 		arg.Ended,
 		arg.Succeeded,
 		arg.Failed,
@@ -48,7 +49,35 @@ func (q *Queries) CountChild(ctx context.Context, arg CountChildParams) error {
 		arg.Path,
 		arg.Round,
 	)
-	return err
+	var i Child
+	err := row.Scan(
+		&i.RunID,
+		&i.Path,
+		&i.Round,
+		&i.WorkspaceID,
+		&i.RootRunID,
+		&i.Depth,
+		&i.FlowID,
+		&i.DocumentHash,
+		&i.Template,
+		&i.Concurrency,
+		&i.KeepErrors,
+		&i.Total,
+		&i.Pending,
+		&i.Running,
+		&i.Succeeded,
+		&i.Failed,
+		&i.Reused,
+		&i.Stopped,
+		&i.Seen,
+		&i.InputTokens,
+		&i.OutputTokens,
+		&i.CachedTokens,
+		&i.ReasoningTokens,
+		&i.UnpricedSteps,
+		&i.CostNanoUsd,
+	)
+	return i, err
 }
 
 const deleteChildItems = `-- name: DeleteChildItems :exec
@@ -178,7 +207,7 @@ func (q *Queries) InsertChildItem(ctx context.Context, arg InsertChildItemParams
 	return err
 }
 
-const insertChildren = `-- name: InsertChildren :execrows
+const insertChildren = `-- name: InsertChildren :exec
 INSERT INTO children (run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_hash, template, concurrency, keep_errors,
     total, pending, running, succeeded, failed, reused, stopped, seen,
     input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd)
@@ -201,8 +230,8 @@ type InsertChildrenParams struct {
 	KeepErrors   int64
 }
 
-func (q *Queries) InsertChildren(ctx context.Context, arg InsertChildrenParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, insertChildren,
+func (q *Queries) InsertChildren(ctx context.Context, arg InsertChildrenParams) error {
+	_, err := q.db.ExecContext(ctx, insertChildren,
 		arg.RunID,
 		arg.Path,
 		arg.Round,
@@ -215,10 +244,7 @@ func (q *Queries) InsertChildren(ctx context.Context, arg InsertChildrenParams) 
 		arg.Concurrency,
 		arg.KeepErrors,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return err
 }
 
 const listChildItems = `-- name: ListChildItems :many
@@ -471,7 +497,7 @@ func (q *Queries) ListOpenChildRuns(ctx context.Context, arg ListOpenChildRunsPa
 	return items, nil
 }
 
-const loadChildren = `-- name: LoadChildren :execrows
+const loadChildren = `-- name: LoadChildren :exec
 UPDATE children SET total = $1, failed = $2, succeeded = $3, reused = $3, pending = $4
 WHERE run_id = $5 AND path = $6 AND round = $7 AND total < 0
 `
@@ -486,8 +512,8 @@ type LoadChildrenParams struct {
 	Round     int64
 }
 
-func (q *Queries) LoadChildren(ctx context.Context, arg LoadChildrenParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, loadChildren,
+func (q *Queries) LoadChildren(ctx context.Context, arg LoadChildrenParams) error {
+	_, err := q.db.ExecContext(ctx, loadChildren,
 		arg.Total,
 		arg.Failed,
 		arg.TakenOver,
@@ -496,10 +522,7 @@ func (q *Queries) LoadChildren(ctx context.Context, arg LoadChildrenParams) (int
 		arg.Path,
 		arg.Round,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return err
 }
 
 const lockChildren = `-- name: LockChildren :one

@@ -26,7 +26,7 @@ CREATE TABLE children (
     succeeded     BIGINT NOT NULL, -- reused results included
     failed        BIGINT NOT NULL, -- canceled items included
     reused        BIGINT NOT NULL,
-    stopped       BIGINT NOT NULL, -- 1: no more items start
+    stopped       BIGINT NOT NULL, -- 1: the pending items never start
     seen          BIGINT NOT NULL, -- 1 once the step knows that it need not wait any longer
     input_tokens     BIGINT NOT NULL, -- these are sums over the ended children and their children
     output_tokens    BIGINT NOT NULL,

@@ -1,4 +1,4 @@
--- name: InsertChildren :execrows
+-- name: InsertChildren :exec
 INSERT INTO children (run_id, path, round, workspace_id, root_run_id, depth, flow_id, document_hash, template, concurrency, keep_errors,
     total, pending, running, succeeded, failed, reused, stopped, seen,
     input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd)
@@ -21,15 +21,16 @@ INSERT INTO child_items (run_id, path, round, item, inputs, error, reused)
 VALUES (@run_id, @path, @round, @item, @inputs, @error, @reused)
 ON CONFLICT (run_id, path, round, item) DO NOTHING;
 
--- name: LoadChildren :execrows
+-- name: LoadChildren :exec
 UPDATE children SET total = @total, failed = @failed, succeeded = @taken_over, reused = @taken_over, pending = @pending
 WHERE run_id = @run_id AND path = @path AND round = @round AND total < 0;
 
--- name: CountChild :exec
+-- name: CountChild :one
 UPDATE children SET running = running - @ended, succeeded = succeeded + @succeeded, failed = failed + @failed,
     input_tokens = input_tokens + @input_tokens, output_tokens = output_tokens + @output_tokens, cached_tokens = cached_tokens + @cached_tokens,
     reasoning_tokens = reasoning_tokens + @reasoning_tokens, unpriced_steps = unpriced_steps + @unpriced_steps, cost_nano_usd = cost_nano_usd + @cost_nano_usd
-WHERE run_id = @run_id AND path = @path AND round = @round;
+WHERE run_id = @run_id AND path = @path AND round = @round
+RETURNING *;
 
 -- name: RecountChildren :exec
 UPDATE children SET

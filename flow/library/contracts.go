@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 	}
 	for i := range after.Document.Nodes {
 		n := &after.Document.Nodes[i]
-		if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns || !slices.Contains(chosen, n.ID) {
+		if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || !slices.Contains(chosen, n.ID) {
 			continue
 		}
 		contract, err := l.contractOf(ctx, ws, n)
@@ -124,34 +125,21 @@ func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string
 	return map[string]any{"name": name, "inputs": in, "outputs": out}
 }
 
-// fedType returns the type of the port that feeds an output; any if several do.
+// fedType returns the type of the value that is connected to an output; any if several
+// values of different types are.
 func fedType(d *flow.Document, kinds *flow.Registry, output string) flow.Type {
-	found := flow.Type("")
+	var found flow.Type
 	for _, e := range d.Edges {
 		if e.ToNode() != output {
 			continue
 		}
-		node, port := e.Source()
-		typ := flow.TypeAny
-		if n := d.Node(node); n != nil {
-			if k := kinds.For(n); k != nil {
-				if i := slices.IndexFunc(k.Outputs, func(p flow.Port) bool { return p.Name == port }); i >= 0 {
-					typ = k.Outputs[i].Type
-				}
-			}
-			if k := kinds.Find(n.Kind); k != nil && k.Role == flow.RoleInput {
-				typ = flow.ReadInput(n).Type
-			}
-		}
+		typ := d.EdgeType(e, kinds)
 		if found != "" && found != typ {
 			return flow.TypeAny
 		}
 		found = typ
 	}
-	if found == "" {
-		return flow.TypeAny
-	}
-	return found
+	return cmp.Or(found, flow.TypeAny)
 }
 
 // maxCallDepth bounds the search for flows that call themselves.
@@ -178,7 +166,7 @@ func (l *Library) callProblems(ctx context.Context, f *flow.Flow, d *flow.Docume
 // findCycle follows the flow that a node runs, and returns the names of a chain of flows
 // that ends where it began; "" without one.
 func (l *Library) findCycle(ctx context.Context, n *flow.Node, chain []*flow.Flow) (string, error) {
-	if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns || n.Disabled {
+	if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || n.Disabled {
 		return "", nil
 	}
 	called, err := l.calledFlow(ctx, chain[0].WorkspaceID, n)

@@ -229,7 +229,7 @@ func (s *Server) testCredential(c *api.Call) error {
 		return err
 	}
 	if k.Plain() {
-		return c.WriteJSON(http.StatusOK, credentialTest{Message: "This secret is for no provider, so nobody can be asked about it."})
+		return c.WriteJSON(http.StatusOK, credentialTest{Message: "This secret belongs to no provider, so there is no service to test it with."})
 	}
 	release, err := c.Hold()
 	if err != nil {

@@ -177,7 +177,11 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		ID: run.ID, FlowID: run.FlowID, FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
 		Parent: run.ParentRunID, MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
-	if r.Facts, err = c.runFacts(run); err != nil {
+	steps, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
+	if err != nil {
+		return r, err
+	}
+	if r.Facts, err = c.runFacts(run, flow.ChildUsage(steps)); err != nil {
 		return r, err
 	}
 	if r.Caller, err = c.callerOf(run); err != nil {
@@ -191,7 +195,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	if r.Asks, err = c.questions(run); err != nil {
 		return r, err
 	}
-	if r.Children, err = c.runChildren(v); err != nil {
+	if r.Children, err = c.runChildren(v, steps); err != nil {
 		return r, err
 	}
 	r.From = v.label(run.RerunFrom)
@@ -261,8 +265,8 @@ var triggerLabels = map[flow.Trigger]string{
 	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun", flow.TriggerFlow: "Another flow",
 }
 
-// runFacts returns the table at the top of the page.
-func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
+// runFacts returns the table at the top of the page. below is what child runs used.
+func (c *call) runFacts(run *flow.Run, below flow.Usage) ([]consoleview.Fact, error) {
 	by, err := c.startedBy(run)
 	if err != nil {
 		return nil, err
@@ -278,10 +282,6 @@ func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
 			end = c.s.Now()
 		}
 		took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
-	}
-	below, err := c.s.Runner.ChildUsage(c.Ctx(), run)
-	if err != nil {
-		return nil, err
 	}
 	return []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: "Took", Text: took},

@@ -21,14 +21,7 @@ const (
 )
 
 // runChildren returns the child runs of a run's steps.
-func (c *call) runChildren(v *runView) (list []consoleview.ChildStep, err error) {
-	if v.doc == nil {
-		return nil, nil
-	}
-	steps, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), v.run.ID)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) runChildren(v *runView, steps []flow.Children) (list []consoleview.ChildStep, err error) {
 	for i := range steps {
 		s := &steps[i]
 		out := consoleview.ChildStep{

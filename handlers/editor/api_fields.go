@@ -121,30 +121,8 @@ func (t *fieldTable) outputs() {
 // outputType returns the type of the value that is connected to an output.
 func outputType(d *flow.Document, kinds *flow.Registry, node string) string {
 	for _, e := range d.Edges {
-		if e.ToNode() != node {
-			continue
-		}
-		from := d.Node(e.FromNode())
-		if from == nil {
-			break
-		}
-		if in := kinds.For(from); in != nil && in.Role == flow.RoleInput {
-			if declared, ok := from.Config["type"].(string); ok {
-				return declared
-			}
-			return string(flow.TypeText)
-		} else if in != nil {
-			return portType(flow.OutputPorts(from, in), strings.TrimPrefix(e.From, e.FromNode()+"."))
-		}
-	}
-	return string(flow.TypeAny)
-}
-
-// portType returns the type of a port, by default any.
-func portType(ports []flow.Port, name string) string {
-	for _, p := range ports {
-		if p.Name == name && p.ShownType() != "" {
-			return string(p.ShownType())
+		if e.ToNode() == node {
+			return string(d.EdgeType(e, kinds))
 		}
 	}
 	return string(flow.TypeAny)

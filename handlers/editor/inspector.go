@@ -74,7 +74,7 @@ func (c *call) pane(t *draftNode) (editorview.NodePane, error) {
 	for _, credential := range list {
 		facts.Credentials = append(facts.Credentials, editorview.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
 	}
-	if t.kind.StartsRuns {
+	if t.kind.StartsRuns() {
 		if facts.Flows, err = c.flowChoices(t.flow.ID); err != nil {
 			return editorview.NodePane{}, err
 		}

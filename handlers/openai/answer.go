@@ -175,7 +175,7 @@ func (a *answer) mayWait() error {
 	end := a.begun.Add(maxHold)
 	for i := range steps {
 		k := a.api.Kinds.Find(steps[i].Kind)
-		if k != nil && k.StartsRuns { // other flows wake it, usually soon
+		if k != nil && k.StartsRuns() { // other flows wake it, usually soon
 			continue
 		}
 		if steps[i].State == flow.StepWaiting && steps[i].WaitUntil.After(end) {

@@ -29,8 +29,6 @@ type Runner interface {
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
 	// CancelRun cancels a run and returns it once it has ended.
 	CancelRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
-	// ChildUsage returns what the child runs of a run have used so far.
-	ChildUsage(ctx context.Context, run *flow.Run) (flow.Usage, error)
 	// WatchRun notifies of each write to a run.
 	WatchRun(runID string) flow.Watch
 	// WatchText is WatchRun with the output text of running steps.
