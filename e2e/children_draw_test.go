@@ -45,11 +45,16 @@ func TestDrawMap(t *testing.T) {
 		t.Errorf("the node is %v", n.Config)
 	}
 
+	e.Go(d.base() + "/flows/" + e.flow + "/node/map") // the page of a node, for browsers without scripts
+	e.Until(`document.querySelector("h1").getBoundingClientRect().left > 0 && document.querySelector('[data-set="flow"] select').value !== ""`)
 	c := d.client(d.key())
 	r := c.await(c.start(d.publish(mapping(child, nil)), object{"list": numbers(30)}))
 	e.Go(d.base() + "/runs/" + r.ID)
 	e.Until(`document.querySelector(".children")?.innerText.includes("29 of 30 succeeded · 1 failed")`)
 	e.Shot("journey-map-run")
+	stopped := c.await(c.start(d.publish(mapping(child, object{"on_item_error": "fail", "concurrency": 1})), object{"list": numbers(10)}))
+	e.Go(d.base() + "/runs/" + stopped.ID)
+	e.Until(`document.querySelector(".children")?.innerText.includes("2 of 10 succeeded · 1 failed · 7 not started")`)
 	e.Click(".child-items li:first-child a")
 	e.Until(`document.querySelector(".lineage")?.innerText.includes("Item 2 of “each” in a run of Map")`)
 	e.Shot("journey-map-item")

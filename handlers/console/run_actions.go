@@ -20,6 +20,8 @@ var advice = map[flow.Code]string{
 	flow.CodeModelNotFound:       "The provider does not know this model, or this account may not use it. Choose another model in the node.",
 	flow.CodeModelIncompatible:   "The model does not support what the node needs. Choose another model, or change the settings of the node.",
 	flow.CodeOutputInvalid:       "The output does not match the schema. Loosen the schema, or describe the expected output in the prompt.",
+	flow.CodeChildFailed:         "A flow that this node runs failed. Open its run below for the cause. To keep the other items of a map, set \"If an item fails\" to keep.",
+	flow.CodeOutputTooLarge:      "The results of the map are too large for lists. Set its results to file.",
 	flow.CodeStepTimeout:         "The step took too long. Give the node a longer time limit or less work.",
 	flow.CodeRunTimeout:          "The run took too long. Start it with a longer timeout_s, or split it into several runs.",
 	flow.CodeInputInvalid:        "The node does not accept a value. Compare the input of the step with the types of the node's ports.",

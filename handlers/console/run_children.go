@@ -25,7 +25,7 @@ func (c *call) runChildren(v *runView, steps []flow.Children) (list []consolevie
 	for i := range steps {
 		s := &steps[i]
 		out := consoleview.ChildStep{
-			Name: v.label(s.Caller.Path), Total: max(s.Total, 0), Succeeded: s.Succeeded, Failed: s.Failed, Running: s.Running, Pending: s.Pending, Reused: s.Reused, Cost: costText(s.Usage),
+			Name: v.label(s.Caller.Path), Total: max(s.Total, 0), Succeeded: s.Succeeded, Failed: s.Failed, Running: s.Running, Reused: s.Reused, Cost: costText(s.Usage),
 		}
 		if f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), s.FlowID); err == nil {
 			out.Flow, out.FlowPath = f.Name, "/flows/"+f.ID

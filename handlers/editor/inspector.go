@@ -114,8 +114,7 @@ func (c *call) renderPane(status int, p editorview.NodePane) error {
 	if c.IsFragment() {
 		return c.Render(status, editorview.Inspector(p))
 	}
-	page := c.Page(p.Name, layout.SectionFlows)
-	page.Canvas = true // for the styles of the editor
+	page := c.Page(p.Name, layout.SectionFlows).WithSheet("canvas.css") // which has the styles of the inspector
 	return c.Render(status, editorview.InspectorPage(page, p))
 }
 

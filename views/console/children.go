@@ -8,10 +8,10 @@ import (
 
 // ChildStep is a step that runs another flow, once or for each item of a list.
 type ChildStep struct {
-	Name, Flow, FlowPath                               string
-	Total, Succeeded, Failed, Running, Pending, Reused int
-	Cost                                               string
-	Items                                              []ChildItem // some of them, failed ones first
+	Name, Flow, FlowPath                      string
+	Total, Succeeded, Failed, Running, Reused int
+	Cost                                      string
+	Items                                     []ChildItem // some of them, failed ones first
 }
 
 // ChildItem is one item with its run. Path is empty if its inputs are wrong.
@@ -51,7 +51,7 @@ func (s *ChildStep) summary() string {
 	for _, p := range []struct {
 		items int
 		word  string
-	}{{s.Failed, "failed"}, {s.Running, "running"}, {s.Pending, "not started"}, {s.Reused, "reused"}} {
+	}{{s.Failed, "failed"}, {s.Running, "running"}, {s.Total - s.Succeeded - s.Failed - s.Running, "not started"}, {s.Reused, "reused"}} {
 		if p.items > 0 {
 			text = append(text, components.Count(p.items)+" "+p.word)
 		}
