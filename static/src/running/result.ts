@@ -19,13 +19,16 @@ async function load(run: string): Promise<void> {
   htmx.process(place);
 }
 
-subscribe<Shown>("over", async ({ id, live }) => {
+/** ended loads the result of a run, and opens the tab if the run was started here. */
+async function ended({ id, live }: Shown): Promise<void> {
   await load(id);
   if (!live || shown?.id !== id) return;
   showTab("result");
   sheet(true);
-});
+}
+
+subscribe<Shown>("over", ended);
 subscribe("clear", () => place.replaceChildren(...empty));
 
 command({ name: "result", title: "Show result", icon: "circle-check", run: () => { showTab("result"); sheet(true); } });
-if (shown?.over) void load(shown.id); // it ended before this part was loaded
+if (shown?.over) void ended(shown); // before this part was loaded
