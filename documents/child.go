@@ -13,13 +13,13 @@ import (
 	"runtime/debug"
 	"time"
 
-	"sluice/documents/confine"
 	"sluice/documents/pdfium"
+	"sluice/sandbox"
 )
 
 const (
-	// childMark in the environment makes a process a child that reads a document.
-	childMark = confine.Mark
+	// childRole is the role of a child that reads a document; see sandbox.Mark.
+	childRole = "document"
 	// engineMark in the environment names the directory of the compiled PDF
 	// engine, for children that read a PDF.
 	engineMark = "SLUICE_PDF_ENGINE"
@@ -50,7 +50,7 @@ type job struct {
 // forever.
 func init() {
 	switch {
-	case os.Getenv(childMark) == "1":
+	case os.Getenv(sandbox.Mark) == childRole:
 		os.Exit(runJob(os.Stdin, os.Stdout))
 	case os.Getenv(compileMark) != "":
 		os.Exit(compileEngine(os.Getenv(compileMark)))
@@ -64,10 +64,10 @@ func init() {
 // exitNoEngine, or 1.
 //
 // SetMemoryLimit is a soft limit: near it the garbage collector works harder. It
-// lies below the hard limit of limitMemory, so that garbage is collected before
+// lies below the hard limit of sandbox.LimitMemory, so that garbage is collected before
 // an allocation fails and ends the process.
 func runJob(in io.Reader, out io.Writer) int {
-	limitMemory(childMemory * memoryFactor)
+	sandbox.LimitMemory(childMemory * sandbox.MemoryFactor)
 	debug.SetMemoryLimit(childMemory * 3 / 4)
 	debug.SetMaxStack(childStack)
 	time.AfterFunc(childTime, func() { os.Exit(1) })
@@ -76,7 +76,7 @@ func runJob(in io.Reader, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, err)
 		return exitNoEngine
 	}
-	held := confine.Process() // before anything of the document is read
+	held := sandbox.Process() // before anything of the document is read
 	content := bufio.NewReader(in)
 	line, err := content.ReadBytes('\n')
 	if err != nil {
@@ -86,7 +86,7 @@ func runJob(in io.Reader, out io.Writer) int {
 	if err := json.Unmarshal(line, &todo); err != nil {
 		return 1
 	}
-	limitCPU(uint64(cmp.Or(todo.Request.CPU, childCPU)))
+	sandbox.LimitCPU(uint64(cmp.Or(todo.Request.CPU, childCPU)))
 	if todo.Attempts != nil {
 		return exitCode(writeFrame(out, frame{Attempted: todo.Attempts.try(held)}, ""))
 	}
@@ -134,6 +134,6 @@ func loadEngine(dir string) (*pdfium.Engine, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	confine.ReadOnly(dir)
+	sandbox.ReadOnly(dir)
 	return pdfium.New(context.Background(), dir)
 }

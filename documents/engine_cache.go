@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/documents/pdfium"
+	"sluice/sandbox"
 )
 
 const (
@@ -114,7 +115,7 @@ func (c *engineCache) base() (string, error) {
 func runCompiler(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, ownBinary())
+	cmd := exec.CommandContext(ctx, sandbox.Binary())
 	cmd.Env = []string{compileMark + "=" + dir, "GOMAXPROCS=2"}
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()

@@ -11,7 +11,7 @@ import (
 	"os/exec"
 	"time"
 
-	"sluice/documents/confine"
+	"sluice/sandbox"
 )
 
 // Guard is one restriction of the document reader. Which ones hold depends on the
@@ -34,7 +34,7 @@ type attempts struct {
 // attempted reports how a child is confined and why each attempt failed; empty
 // for one that succeeded.
 type attempted struct {
-	Held         confine.State
+	Held         sandbox.State
 	Files, Write []string
 	TCP, UDP     string
 }
@@ -62,7 +62,7 @@ func tryInChild(ctx context.Context, engineDir string, what attempts) (*attempte
 	if err != nil {
 		return nil, fmt.Errorf("encode a request: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, ownBinary())
+	cmd := exec.CommandContext(ctx, sandbox.Binary())
 	cmd.Env = childEnvironment(engineDir)
 	cmd.Stdin = bytes.NewReader(append(line, '\n'))
 	cmd.WaitDelay = time.Second

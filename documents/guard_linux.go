@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sluice/documents/confine"
+	"sluice/sandbox"
 )
 
 // try tries to do what a reader should not be able to.
-func (what *attempts) try(held confine.State) *attempted {
+func (what *attempts) try(held sandbox.State) *attempted {
 	a := &attempted{Held: held}
 	for _, path := range what.Files {
 		f, err := os.Open(path)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sluice/documents/confine"
+	"sluice/sandbox"
 )
 
 // TestChild_isConfined has a reader try to read files and to reach the network.
@@ -32,7 +32,7 @@ func TestChild_isConfined(t *testing.T) {
 	}
 	files = append(files, module[0])
 	what := attempts{Files: files, Write: []string{engine, os.TempDir()}, TCP: open.tcp, UDP: open.udp}
-	if here := what.try(confine.State{}); here.TCP != "" || here.UDP != "" || here.Files[0] != "" || here.Files[1] != "" || here.Write[0] != "" {
+	if here := what.try(sandbox.State{}); here.TCP != "" || here.UDP != "" || here.Files[0] != "" || here.Files[1] != "" || here.Write[0] != "" {
 		t.Fatalf("this process cannot do it either, which proves nothing: %+v", here)
 	}
 	got, err := tryInChild(t.Context(), engine, what)
@@ -102,17 +102,17 @@ func TestGuards(t *testing.T) {
 		got  attempted
 		want []Guard
 	}{
-		"nothing holds": {attempted{Held: confine.State{NoNewPrivileges: "EPERM", Files: "the kernel is too old", Network: "not permitted"}, Files: []string{""}}, []Guard{
+		"nothing holds": {attempted{Held: sandbox.State{NoNewPrivileges: "EPERM", Files: "the kernel is too old", Network: "not permitted"}, Files: []string{""}}, []Guard{
 			{"privileges", false, "It may gain some: no_new_privs is not available: EPERM."},
 			{"files", false, "It can open what Sluice can: the kernel is too old."},
 			{"network", false, "It can reach what Sluice can: it has no network namespace of its own: not permitted."},
 		}},
-		"Landlock alone": {attempted{Held: confine.State{Landlock: 4, Network: "not permitted"}, Files: []string{"EACCES"}, TCP: "EACCES"}, []Guard{
+		"Landlock alone": {attempted{Held: sandbox.State{Landlock: 4, Network: "not permitted"}, Files: []string{"EACCES"}, TCP: "EACCES"}, []Guard{
 			{"privileges", true, "It cannot gain any (no_new_privs)."},
 			{"files", true, "It cannot open any (Landlock, version 4)."},
 			{"network", false, "It cannot connect over TCP (Landlock), but can send over UDP: it has no network namespace of its own: not permitted."},
 		}},
-		"a namespace too": {attempted{Held: confine.State{Landlock: 7}, Files: []string{"EACCES"}, TCP: "EACCES", UDP: "ENETUNREACH"}, []Guard{
+		"a namespace too": {attempted{Held: sandbox.State{Landlock: 7}, Files: []string{"EACCES"}, TCP: "EACCES", UDP: "ENETUNREACH"}, []Guard{
 			{"privileges", true, "It cannot gain any (no_new_privs)."},
 			{"files", true, "It cannot open any (Landlock, version 7)."},
 			{"network", true, "It has none (a namespace of its own)."},

@@ -2,10 +2,10 @@
 
 package documents
 
-import "sluice/documents/confine"
+import "sluice/sandbox"
 
 // try reports every attempt as successful.
-func (what *attempts) try(held confine.State) *attempted {
+func (what *attempts) try(held sandbox.State) *attempted {
 	return &attempted{Held: held, Files: make([]string, len(what.Files)), Write: make([]string, len(what.Write))}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/sandbox"
 )
 
 // TestLimits starts a reader, which waits for its content, and looks at
@@ -16,8 +18,8 @@ import (
 // limits take effect before the document is parsed.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), ownBinary())
-	cmd.Env = []string{childMark + "=1"}
+	cmd := exec.CommandContext(t.Context(), sandbox.Binary())
+	cmd.Env = []string{sandbox.Mark + "=" + childRole}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +43,7 @@ func TestLimits(t *testing.T) {
 			t.Fatalf("no limit of computing: %s", about("limits"))
 		}
 	}
-	has(t, about("limits"), fmt.Sprintf("Max data size %d %d bytes", childMemory*memoryFactor, childMemory*memoryFactor), "Max core file size 0 0")
+	has(t, about("limits"), fmt.Sprintf("Max data size %d %d bytes", childMemory*sandbox.MemoryFactor, childMemory*sandbox.MemoryFactor), "Max core file size 0 0")
 	has(t, about("status"), "NoNewPrivs: 1")
 	same(t, "oom_score_adj", about("oom_score_adj"), "1000")
 	_ = in.Close()

@@ -9,8 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"time"
+
+	"sluice/sandbox"
 )
 
 // maxChildren bounds what all children take together: at most childMemory each, so
@@ -29,7 +30,7 @@ type Config struct {
 
 // Reader reads documents in child processes. It is safe for concurrent use.
 type Reader struct {
-	queue   *queue
+	queue   *sandbox.Queue
 	engine  *engineCache
 	working func(context.Context, bool)
 }
@@ -40,7 +41,7 @@ func New(c Config) *Reader {
 	if working == nil {
 		working = func(context.Context, bool) {}
 	}
-	return &Reader{queue: newQueue(maxChildren), engine: &engineCache{dir: c.CacheDir}, working: working}
+	return &Reader{queue: sandbox.NewQueue(maxChildren), engine: &engineCache{dir: c.CacheDir}, working: working}
 }
 
 // Read reads content in a child process that ends with ctx. Groups, such as
@@ -58,10 +59,10 @@ func (r *Reader) Read(ctx context.Context, group string, req Request, content io
 	}
 	defer input.close()
 	r.working(ctx, false)
-	if err := r.queue.take(ctx, group); err != nil {
+	if err := r.queue.Take(ctx, group); err != nil {
 		return nil, err
 	}
-	defer r.queue.give(group)
+	defer r.queue.Give(group)
 	doc, err := r.readSpooled(ctx, req, input, len(head)+1, keep)
 	if err == nil {
 		r.working(ctx, true)
@@ -107,7 +108,7 @@ func (r *Reader) readSpooled(ctx context.Context, req Request, input *spooled, c
 func runChild(ctx context.Context, engineDir string, input *os.File, keep func(Image) error) (*Document, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, ownBinary())
+	cmd := exec.CommandContext(ctx, sandbox.Binary())
 	cmd.Env = childEnvironment(engineDir)
 	cmd.Dir = os.TempDir()
 	cmd.Stdin = input
@@ -131,7 +132,7 @@ func runChild(ctx context.Context, engineDir string, input *os.File, keep func(I
 
 // childEnvironment is all of the environment that a child gets.
 func childEnvironment(engineDir string) []string {
-	env := []string{childMark + "=1", "GOMAXPROCS=2"}
+	env := []string{sandbox.Mark + "=" + childRole, "GOMAXPROCS=2"}
 	if engineDir != "" {
 		env = append(env, engineMark+"="+engineDir)
 	}
@@ -161,16 +162,3 @@ func childError(ctx context.Context, err error, seconds int) error {
 // errGaveUp says that reading ended early, for a reason that cannot be told:
 // what a hostile or broken document does first depends on the speed of the machine.
 var errGaveUp = refuse("The document could not be read: it is damaged, or takes more memory than reading may take. Save it again with another program, or split it.")
-
-// ownBinary is the program that runs, even when the file under its name was
-// replaced by a newer one.
-func ownBinary() string {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe"
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}

@@ -1,13 +1,12 @@
 //go:build cgo
 
-package confine
+package sandbox
 
 /*
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int shared = -1; // errno of giving the network up; -1 if that was not tried
 
@@ -15,8 +14,8 @@ static int shared = -1; // errno of giving the network up; -1 if that was not tr
 // a process without privileges to have a network namespace, in which nothing but
 // a loopback device that is down exists.
 __attribute__((constructor)) static void give_up_network(void) {
-	const char *mark = getenv("SLUICE_READS_DOCUMENT");
-	if (mark != NULL && strcmp(mark, "1") == 0)
+	const char *mark = getenv("SLUICE_CHILD");
+	if (mark != NULL)
 		shared = unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? 0 : errno;
 }
 

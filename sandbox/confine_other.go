@@ -1,6 +1,6 @@
 //go:build !linux
 
-package confine
+package sandbox
 
 // ReadOnly does nothing on systems other than Linux.
 func ReadOnly(string) {}

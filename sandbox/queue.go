@@ -1,4 +1,4 @@
-package documents
+package sandbox
 
 import (
 	"context"
@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// queue hands out the places for readers. A group that has many
-// documents to read holds up others by one document, not by all of them: a place
-// that becomes free goes to a group that holds the fewest, and among those to
-// the one that was not served for the longest time.
+// Queue hands out the places for children. A group, such as a workspace, that has much
+// to do holds up others by one piece of work, not by all of it: a place that becomes
+// free goes to a group that holds the fewest, and among those to the one that was not
+// served for the longest time.
 //
-// This is round-robin among the groups with the fewest slots. A document that is
-// being read is never interrupted, so fairness counts slots, not time. That is
-// good enough because the computing for one document is bounded (Request.CPU).
+// This is round-robin among the groups with the fewest places. Work in progress is
+// never interrupted, so fairness counts places, not time. That is good enough because
+// the computing of each child is bounded.
 //
 // Two invariants hold between calls: free plus all of held is the number of slots,
 // and a slot is free only while no one waits. Even a caller who finds a slot free
 // goes through a line, so there is only one way to get one.
-type queue struct {
+type Queue struct {
 	mu    sync.Mutex
 	free  int
 	held  map[string]int // places by group
@@ -31,13 +31,14 @@ type groupLine struct {
 	waiting []chan struct{} // closed when a place is theirs
 }
 
-func newQueue(places int) *queue {
-	return &queue{free: places, held: map[string]int{}}
+// NewQueue returns a queue with so many places.
+func NewQueue(places int) *Queue {
+	return &Queue{free: places, held: map[string]int{}}
 }
 
-// take waits for a place, which the caller must hand back with give. After an
+// Take waits for a place, which the caller must hand back with Give. After an
 // error, which is that of ctx, there is nothing to hand back.
-func (q *queue) take(ctx context.Context, group string) error {
+func (q *Queue) Take(ctx context.Context, group string) error {
 	turn := q.join(group)
 	select {
 	case <-turn:
@@ -50,7 +51,7 @@ func (q *queue) take(ctx context.Context, group string) error {
 
 // join puts the caller at the end of its group's line and returns a channel that
 // is closed when it gets a place, which may be before join returns.
-func (q *queue) join(group string) (turn chan struct{}) {
+func (q *Queue) join(group string) (turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	turn = make(chan struct{})
@@ -66,7 +67,7 @@ func (q *queue) join(group string) (turn chan struct{}) {
 // leave removes a caller whose context ended from its line. If the caller is in
 // no line, serve gave it a place between the end of its context and this call;
 // that place would be lost if it were not released here.
-func (q *queue) leave(group string, turn chan struct{}) {
+func (q *Queue) leave(group string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i, line := range q.lines {
@@ -81,15 +82,15 @@ func (q *queue) leave(group string, turn chan struct{}) {
 	q.release(group) // the place came at the same moment
 }
 
-// give hands a place back.
-func (q *queue) give(group string) {
+// Give hands a place back.
+func (q *Queue) Give(group string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.release(group)
 }
 
 // release returns a place of a group to the pool. q.mu must be held.
-func (q *queue) release(group string) {
+func (q *Queue) release(group string) {
 	q.free++
 	if q.held[group]--; q.held[group] == 0 {
 		delete(q.held, group)
@@ -100,7 +101,7 @@ func (q *queue) release(group string) {
 // serve gives free places to those whose turn it is. q.mu must be held. A group
 // that still waits after it was served moves to the end, so that groups with
 // equally many places alternate. Groups are few, so a scan is fast enough.
-func (q *queue) serve() {
+func (q *Queue) serve() {
 	for q.free > 0 && len(q.lines) > 0 {
 		next := 0
 		for i, line := range q.lines {

@@ -1,6 +1,6 @@
 //go:build linux && !cgo
 
-package confine
+package sandbox
 
 // sharedNetwork returns why this process shares its parent's network.
 func sharedNetwork() string { return "this program was built without cgo" }

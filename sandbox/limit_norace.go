@@ -1,0 +1,6 @@
+//go:build !race
+
+package sandbox
+
+// MemoryFactor is what a process takes for each byte that it asks for.
+const MemoryFactor = 1
