@@ -1,0 +1,44 @@
+package javascript
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/sandbox"
+)
+
+// TestConfined starts a child, which waits for a program, and looks at it from outside: what
+// /proc shows is what the kernel enforces. Programs have no way to reach files or the
+// network in the first place; this is for a fault in the engine.
+func TestConfined(t *testing.T) {
+	t.Parallel()
+	c, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stop)
+	about := func(file string) string {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", c.cmd.Process.Pid, file)) // what is missing shows below
+		return strings.Join(strings.Fields(string(data)), " ")
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(about("status"), "NoNewPrivs: 1"); {
+		if time.Now().After(end) {
+			t.Fatalf("not confined: %s", about("status"))
+		}
+	}
+	if limit := fmt.Sprintf("Max data size %d %[1]d bytes", childMemory*sandbox.MemoryFactor); !strings.Contains(about("limits"), limit) {
+		t.Errorf("want %s in %s", limit, about("limits"))
+	}
+	if got, want := about("environ"), sandbox.Mark+"=code\x00GOMAXPROCS=2\x00TZ=UTC\x00"; got != want {
+		t.Errorf("environment %q, want %q", got, want)
+	}
+	own, _ := os.Readlink("/proc/self/ns/net")
+	if its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", c.cmd.Process.Pid)); err == nil && its == own {
+		if state := os.Getenv("SLUICE_TEST_REQUIRE"); state == "all" {
+			t.Error("it has the network of its parent")
+		}
+	}
+}

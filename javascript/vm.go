@@ -1,0 +1,195 @@
+package javascript
+
+import (
+	"crypto/sha256"
+	_ "embed" // the prelude
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"modernc.org/quickjs"
+)
+
+//go:embed prelude.js
+var prelude string
+
+// moduleName is the name of the program in stack traces.
+const moduleName = "code"
+
+// machine runs one program.
+type machine struct {
+	vm     *quickjs.VM
+	source string // of the program
+	log    func(string)
+	answer *answer // set when the program returned or failed
+}
+
+// answer is the end of a program.
+type answer struct {
+	Value string `json:",omitempty"` // JSON
+	Error *Error `json:",omitempty"`
+}
+
+// newMachine returns a machine on which the prelude has run. log is given the lines
+// that the program writes to the console.
+func newMachine(log func(string)) (*machine, error) {
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return nil, fmt.Errorf("make a JavaScript machine: %w", err)
+	}
+	vm.SetMemoryLimit(MaxMemory)
+	m := &machine{vm: vm, log: log}
+	vm.SetModuleLoader(m.load, func(_ *quickjs.VM, _, name string) (string, error) { return name, nil })
+	for name, f := range map[string]quickjs.HostFunc{"__log": m.hostLog, "__done": m.hostDone, "__failed": m.hostFailed} {
+		if err := vm.RegisterHostFunc(name, f); err != nil {
+			return nil, fmt.Errorf("register %s: %w", name, err)
+		}
+	}
+	if _, err := vm.Eval(prelude, quickjs.EvalGlobal); err != nil {
+		return nil, fmt.Errorf("run the prelude: %w", err)
+	}
+	return m, nil
+}
+
+// load is the module loader: the only module is the program.
+func (m *machine) load(_ *quickjs.VM, name string) (string, error) {
+	if name != moduleName {
+		return "", fmt.Errorf("code cannot import modules, and asked for %s", name)
+	}
+	return m.source, nil
+}
+
+func (m *machine) hostLog(args []any) (any, error) {
+	m.log(text(args, 0))
+	return nil, nil
+}
+
+func (m *machine) hostDone(args []any) (any, error) {
+	value := text(args, 0)
+	if len(value) > MaxValue {
+		m.end(&answer{Error: &Error{Message: fmt.Sprintf("The code returned more than %d MiB.", MaxValue>>20)}})
+		return nil, nil
+	}
+	m.end(&answer{Value: value})
+	return nil, nil
+}
+
+func (m *machine) hostFailed(args []any) (any, error) {
+	m.end(&answer{Error: describe(text(args, 0), text(args, 1), text(args, 2))})
+	return nil, nil
+}
+
+// end sets the answer; the first one counts.
+func (m *machine) end(a *answer) {
+	if m.answer == nil {
+		m.answer = a
+	}
+}
+
+func text(args []any, i int) string {
+	s, _ := args[i].(string)
+	return s
+}
+
+// run runs a program to its end. Promises are carried out as long as there is one
+// that can be.
+func (m *machine) run(p Program) *answer {
+	m.source = p.Source
+	seed := sha256.Sum256([]byte(p.Seed))
+	args := []any{float64(p.Time.UnixMilli())}
+	for i := range 4 {
+		args = append(args, float64(binary.LittleEndian.Uint32(seed[4*i:])))
+	}
+	_, err := m.vm.Call("__start", append(args, string(p.Inputs))...)
+	if err == nil {
+		_, err = m.vm.ExecutePendingJobs()
+	}
+	switch {
+	case m.answer != nil:
+		return m.answer
+	case err != nil:
+		e := errorOf(err)
+		if interrupted.MatchString(e.Message) {
+			e = p.tooLong(e.Line)
+		}
+		return &answer{Error: e}
+	}
+	return &answer{Error: &Error{Message: "The code waits for a promise that nothing fulfills. There are no timers and no network to wait for."}}
+}
+
+// Check returns why a program cannot be compiled, or nil. It runs nothing of it.
+func Check(source string) *Error {
+	if len(source) > MaxSource {
+		return &Error{Message: fmt.Sprintf("The code has %d KiB; the limit is %d KiB.", len(source)>>10, MaxSource>>10)}
+	}
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return nil // out of memory: running it will tell
+	}
+	defer func() { _ = vm.Close() }()
+	vm.SetMemoryLimit(MaxMemory)
+	if _, err := vm.Compile(source, quickjs.EvalModule); err != nil {
+		return errorOf(err)
+	}
+	if !exportsDefault.MatchString(source) {
+		return &Error{Message: "The code exports no function. Begin it with export default function (inputs) {"}
+	}
+	return nil
+}
+
+var exportsDefault = regexp.MustCompile(`\bexport\b[^;]*\bdefault\b`)
+
+// errorOf converts an error of the machine.
+func errorOf(err error) *Error {
+	e, ok := errors.AsType[*quickjs.Error](err)
+	if !ok {
+		return &Error{Message: sentence(err.Error())}
+	}
+	if e.LineNumber > 0 {
+		return &Error{Message: sentence(e.Name + ": " + e.Message), Line: e.LineNumber}
+	}
+	return describe(e.Name, e.Message, e.Stack)
+}
+
+// position is a place of the program in a stack trace. A program that was compiled
+// without being loaded is called <eval>.
+var position = regexp.MustCompile(`(?:code|<eval>):(\d+)`)
+
+// describe words an exception.
+func describe(name, message, stack string) *Error {
+	e := &Error{Message: sentence(strings.TrimPrefix(name+": "+message, ": "))}
+	if at := position.FindStringSubmatch(stack); at != nil {
+		e.Line, _ = strconv.Atoi(at[1])
+	}
+	if name != "InternalError" {
+		return e
+	}
+	switch message {
+	case "out of memory":
+		e.Message = fmt.Sprintf("The code takes more than %d MiB of memory.", MaxMemory>>20)
+	case "stack overflow":
+		e.Message = "The code calls itself too deeply."
+	}
+	return e
+}
+
+// interrupted matches the message of a program that was stopped.
+var interrupted = regexp.MustCompile(`^InternalError: interrupted`)
+
+// maxMessage bounds the message of an exception, in bytes.
+const maxMessage = 2000
+
+// sentence ends a message with a period.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	}
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+		return s
+	}
+	return s + "."
+}
