@@ -42,7 +42,7 @@ const (
 	CodeRunTimeout          Code = "run_timeout"
 	CodeInputInvalid        Code = "input_invalid"
 	CodeExpressionFailed    Code = "expression_failed"
-	CodeCodeFailed          Code = "code_failed" // reserved: no kind runs code yet
+	CodeCodeFailed          Code = "code_failed"
 	CodeDestinationBlocked  Code = "destination_blocked"
 	CodeHTTPFailed          Code = "http_failed"
 	CodeBudgetExceeded      Code = "budget_exceeded"

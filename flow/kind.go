@@ -146,7 +146,8 @@ type Field struct {
 	Value    Type // the type of its input port; derived from Type when empty
 	Template bool // grows an input port per {{name}}
 	Escape   Escape
-	Typed    bool // never a port: it can only be typed
+	Syntax   string // of code that is typed: javascript
+	Typed    bool   // never a port: it can only be typed
 	Required bool
 	Default  any
 	Suggest  any         // what the other side takes when nothing is set: shown, but never sent
@@ -188,6 +189,9 @@ type In struct {
 	Access func(ctx context.Context, provider string, ref any) (Access, error)
 	// Price is what the workspace pays for a model, written provider/model.
 	Price func(ctx context.Context, model string) (p Price, known bool, err error)
+	// Origin says when the run was created and what its random numbers follow. A rerun has
+	// the origin of the run that it repeats, so that code gives the same.
+	Origin func(ctx context.Context) (Origin, error)
 	// Clock is the time that all instances share; nil means time.Now. See Now.
 	Clock func() time.Time
 	// Save records what the step must not forget, such as the ID of something
@@ -230,6 +234,12 @@ type Fetcher interface {
 	FetchFile(ctx context.Context, f RemoteFile, accepts func(*File) error, save func(name, mime string, content io.Reader) error) error
 }
 
+// Origin is what the clock and the random numbers of code depend on.
+type Origin struct {
+	Time time.Time
+	Seed string // differs from step to step
+}
+
 // Now returns the time by which Suspension.Until is due. Moments that a step
 // saves are told by it as well, because another machine may go on with the step.
 func (in *In) Now() time.Time {
@@ -249,6 +259,9 @@ func (in *In) Int(name string) int { f, _ := Float(in.Config[name]); return int(
 // port that is absent from Outputs was not taken.
 type Out struct {
 	Outputs map[string]any
+	// Log is what the node's code wrote to its console, at most a few dozen KiB. It is
+	// also kept when the step fails.
+	Log string
 	// Deliveries are sent once the result is on disk. A step that suspends itself may
 	// send some with its first suspension, and then none with its end.
 	Deliveries []NewDelivery

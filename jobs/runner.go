@@ -140,8 +140,8 @@ func New(cfg Config) *Runner {
 	r.engine = &engine.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
-		Children: r.childRunsOf,
-		Report:   func(err error) { r.log.Error("engine error", "error", err) },
+		Children: r.childRunsOf, Origin: r.originOf,
+		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}
 	if cfg.Shared {
 		r.engine.MayCall = r.checkRunHeld

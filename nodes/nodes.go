@@ -16,6 +16,8 @@ import (
 type Deps struct {
 	HTTP      HTTPClient
 	Documents Documents
+	Code      CodeRunner
+	CodeOff   bool // the operator switched code off
 	Model     Model
 	Providers Providers
 	Local     LocalServers

@@ -249,6 +249,7 @@ func checkCancellation(t *testing.T, k *flow.Kind) {
 		return "", stuck{started}.wait(ctx)
 	}
 	in.Children = stuckChildren{stuck{started}}
+	in.Origin = func(ctx context.Context) (flow.Origin, error) { return flow.Origin{}, stuck{started}.wait(ctx) }
 	for _, f := range k.Fields {
 		if f.Default != nil {
 			in.Config[f.Name] = f.Default
@@ -280,7 +281,7 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	t.Run("declares without dependencies", func(t *testing.T) {
 		t.Parallel()
-		want := strings.Fields("approval chat classify combine condition delay detect_language document embed expression extract file find_answer first_of hosted_model http_request image " +
+		want := strings.Fields("approval chat classify code combine condition delay detect_language document embed expression extract file find_answer first_of hosted_model http_request image " +
 			"input json map note output replace sentiment similarity speech split subflow summarize switch template text transcribe web_page webhook")
 		var got []string
 		for _, k := range New(Deps{}).List() {

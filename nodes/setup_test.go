@@ -18,6 +18,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/flow/engine"
+	"sluice/javascript"
 	"sluice/outbound"
 	"sluice/providers/builtin"
 )
@@ -25,7 +26,7 @@ import (
 // fakes are dependencies that work, in memory and at once.
 func fakes() Deps {
 	h := newMemoryHost(play{})
-	return Deps{HTTP: fakeHTTP{}, Documents: testReader(), Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h}
+	return Deps{HTTP: fakeHTTP{}, Documents: testReader(), Code: testCode(), Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h}
 }
 
 // fakeHTTP answers every request with what was asked.
@@ -229,7 +230,7 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 	j := &journal{}
 	var emitted strings.Builder
 	e := &engine.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) },
-		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices, Fetcher: w.fetcher, Approvals: yes{}, Children: echoChildren,
+		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices, Fetcher: w.fetcher, Approvals: yes{}, Children: echoChildren, Origin: fixedOrigin,
 		Emit: func(_, path string, _ int, text string) {
 			if path == "n" {
 				emitted.WriteString(text)
@@ -430,3 +431,11 @@ func skipShort(t *testing.T) {
 		t.Skip("this computes for long; run without -short")
 	}
 }
+
+// fixedOrigin is the origin of all steps.
+func fixedOrigin(_ context.Context, run *flow.Run, path string) (flow.Origin, error) {
+	return flow.Origin{Time: time.UnixMilli(1_700_000_000_000), Seed: run.ID + ":" + path}, nil
+}
+
+// testCode returns a runner of programs that all tests share.
+var testCode = sync.OnceValue(javascript.New)

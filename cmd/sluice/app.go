@@ -22,6 +22,7 @@ import (
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
+	"sluice/javascript"
 	"sluice/jobs"
 	"sluice/nodes"
 	"sluice/nodes/reference"
@@ -57,6 +58,7 @@ type app struct {
 	web     *handlers.Server // dashboard, API, MCP and forms
 	models  *upstreams       // clients of model providers
 	servers *localServers    // model servers found on this machine
+	code    *javascript.Runner
 	metrics *metrics
 	peers   *instances // nil without connections to other instances
 	url     string     // base URL for clients: SLUICE_PUBLIC_URL, or local
@@ -160,7 +162,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	// Kinds get everything that reaches outside as a dependency, so that commands can
 	// describe and check nodes without any of it: nodes.New(nodes.Deps{}).
 	directory := hosted.NewDirectory(a.models.host)
+	a.code = javascript.New()
 	kinds := nodes.New(nodes.Deps{
+		Code: a.code, CodeOff: a.cfg.Code == "off",
 		HTTP: a.models.client, Documents: documents.New(documents.Config{
 			CacheDir: a.cacheDir, Working: outbound.Report,
 		}), Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
@@ -273,6 +277,7 @@ func (a *app) stop() error {
 		err = errors.Join(err, e)
 	}
 	a.web.Close()
+	a.code.Close()
 	a.metrics.close()
 	a.peers.close()
 	a.servers.stop()

@@ -47,6 +47,7 @@ type Config struct {
 	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are still served after /readyz reports the shutdown, so that load balancers notice. 0 for none." placeholder:"2s"`
 	Log            logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
 	LocalModels    string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
+	Code           string        `env:"SLUICE_CODE" default:"on" enum:"on,off" help:"Whether Code nodes may run JavaScript."`
 	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"URL of the model-hosting platform, if it is not the default one." placeholder:"URL"`
 	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether anyone may create an account with their own workspace."`
 	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long audit log entries are kept; forever when empty." placeholder:"400d"`

@@ -41,6 +41,19 @@ func closeAttempts(s *flow.Step) {
 	}
 }
 
+// logAttempt keeps what the present attempt of a step wrote.
+func logAttempt(s *flow.Step, log string) {
+	if log == "" {
+		return
+	}
+	last := flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt}
+	if n := len(s.Attempts); n > 0 {
+		last, s.Attempts = s.Attempts[n-1], s.Attempts[:n-1]
+	}
+	last.Log = log
+	appendAttempt(s, last)
+}
+
 // appendAttempt copies: rows that are being written share the list.
 func appendAttempt(s *flow.Step, a flow.Attempt) {
 	from := max(0, len(s.Attempts)+1-flow.MaxAttempts)

@@ -40,6 +40,8 @@ type Engine struct {
 	Approvals  flow.Approvals
 	// Children returns what lets a step of a run start child runs; nil if none can.
 	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
+	// Origin returns the origin of a step of a run, by its path; nil if nothing asks.
+	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)
 	// Emit is told of text that a step passes on while it works.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time
@@ -280,7 +282,7 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 		spoken()
 		return redactOut(out, secrets), nil
 	}
-	err = redactError(err, secrets)
+	out, err = redactOut(out, secrets), redactError(err, secrets)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return out, &flow.Error{Code: flow.CodeStepTimeout, Retryable: true, Message: fmt.Sprintf("The step took longer than its time limit of %s.", c.plan.TimeLimit(a.Node))}
 	}

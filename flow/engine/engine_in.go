@@ -93,6 +93,7 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	if c.Children != nil {
 		in.Children = c.Children(&c.plan.run, in)
 	}
+	in.Origin = func(ctx context.Context) (flow.Origin, error) { return c.Origin(ctx, &c.plan.run, in.Path) }
 	in.FetchFile = func(ctx context.Context, place string, f flow.RemoteFile, accepts func(*flow.File) error) (map[string]any, error) {
 		return c.fetchFile(ctx, in, place, f, accepts)
 	}
@@ -332,7 +333,11 @@ func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
 // redactOut is the result without the secrets that the step was given: what it
 // talked to may have sent them back.
 func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
-	if secrets.Empty() || o.Outputs == nil {
+	if secrets.Empty() {
+		return o
+	}
+	o.Log = secrets.Text(o.Log)
+	if o.Outputs == nil {
 		return o
 	}
 	o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)

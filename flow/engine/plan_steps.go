@@ -20,6 +20,7 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 	}
 	n.step.Usage = n.step.Usage.Add(out.Usage)
 	p.run.Usage = p.run.Usage.Add(out.Usage)
+	logAttempt(&n.step, out.Log)
 	switch {
 	case err != nil && p.stop != nil && !p.gentle:
 		// Aborted: its row says canceled once the run's end does, so that a

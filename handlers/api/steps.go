@@ -22,6 +22,7 @@ type stepObject struct {
 	Output    map[string]any `json:"output" doc:"Values by output port."`
 	Usage     flow.Usage     `json:"usage"`
 	Cost      costObject     `json:"cost"`
+	Log       string         `json:"log" doc:"What code wrote to its console in the last attempt."`
 	Error     *errorObject   `json:"error"`
 }
 
@@ -91,6 +92,6 @@ func newStepObject(s *flow.Step) stepObject {
 	return stepObject{
 		Path: s.Path, Node: s.Node, Kind: s.Kind, State: s.State, Attempts: s.Attempt,
 		StartedAt: stampOrNull(s.StartedAt), EndedAt: stampOrNull(s.EndedAt), WaitUntil: stampOrNull(s.WaitUntil),
-		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costOf(s.Usage), Error: newErrorObject(s.Error),
+		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costOf(s.Usage), Log: s.Log(), Error: newErrorObject(s.Error),
 	}
 }

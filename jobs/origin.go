@@ -1,0 +1,36 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/flow"
+)
+
+// originOf implements engine.Engine.Origin. A rerun has the origin of the run that it
+// repeats, and a child run that of its caller, told apart by the calling step and the
+// item. A run on that way that was deleted counts as the first, by its ID.
+func (r *Runner) originOf(ctx context.Context, run *flow.Run, path string) (flow.Origin, error) {
+	seed, created, id := "", run.CreatedAt, run.ID
+	for {
+		next := run.ParentRunID
+		if next == "" && run.Caller != nil {
+			next = run.Caller.RunID
+			seed = fmt.Sprintf("%s[%d]/%s", run.Caller.Path, run.Caller.Item, seed)
+		}
+		if next == "" {
+			break
+		}
+		id = next
+		before, err := r.store.FindRun(ctx, run.WorkspaceID, "", next)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			break
+		}
+		if err != nil {
+			return flow.Origin{}, fmt.Errorf("find the origin of %s: %w", run.ID, err)
+		}
+		run, created = before, before.CreatedAt
+	}
+	return flow.Origin{Time: created, Seed: id + ":" + seed + path}, nil
+}

@@ -1,0 +1,145 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sluice/flow"
+	"sluice/javascript"
+)
+
+// codePorts are the names that inputs and outputs of code cannot have.
+var codePorts = []string{"code", "inputs", "outputs"}
+
+// CodeRunner runs programs; *javascript.Runner implements it. A program's own faults
+// are *javascript.Error.
+type CodeRunner interface {
+	Run(ctx context.Context, group string, p javascript.Program) (javascript.Result, error)
+}
+
+// errCodeOff is the error of code on a server whose operator switched it off.
+var errCodeOff = flow.Errorf(flow.CodeCodeFailed, "This server runs no code: its operator set SLUICE_CODE=off.")
+
+// The code kind runs JavaScript.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "code", Title: "Code", Group: groupText, Icon: "braces", Class: flow.Compute,
+		Summary: "Runs JavaScript that you write.",
+		Doc: "Runs a JavaScript module (ES2023). Its default export is a function of an object with the values of the input ports:\n\n" +
+			"```js\nexport default function ({ items, rate }) {\n  const total = items.reduce((sum, item) => sum + item.price, 0);\n  return { total, tax: total * rate };\n}\n```\n\n" +
+			"Each name under *Inputs* becomes an input port. Without *Outputs*, what the function returns goes to the port `result`. With them, " +
+			"it returns an object, and each name under *Outputs* becomes an output port; one that the object lacks gives nothing. The function may be async. Values are JSON: " +
+			"texts, numbers, booleans, null, lists and objects. A file is an object such as `{\"file\": \"file_…\"}` and can be passed on.\n\n" +
+			"`console.log` writes to the log of the step (64 KiB), which the run's page shows.\n\n" +
+			"Code has no files, network, timers, environment or modules. `Date` says when the run was created, and `Math.random` follows the run, so that a rerun gives the same. " +
+			"It can compute for 10 seconds and take 128 MiB of memory; beyond, the step fails with `code_failed`, which names the line.",
+		Fields: []flow.Field{
+			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Required: true, Syntax: "javascript", Max: ptr(javascript.MaxSource),
+				Default: "export default function ({ value }) {\n  return value;\n}\n", Help: "A JavaScript module with a default function."},
+			{Name: "inputs", Title: "Inputs", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Names of the values that the function gets. Each becomes a port."},
+			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true, Help: "Names of the values that the function returns in an object. Each becomes a port. None: one port, result."},
+		},
+		DynamicSchema: func(n *flow.Node) flow.DynamicSchema {
+			shape := flow.DynamicSchema{Fields: namedInputs(codeInputs(n.Config), codePorts, "A value that the function gets."), Outputs: namedOutputs(portNames(n.Config["outputs"]), codePorts, "A value that the function returns.")}
+			if len(shape.Outputs) == 0 {
+				shape.Outputs = []flow.Port{{Name: "result", Title: "Result", Type: flow.TypeAny, Help: "What the function returned."}}
+			}
+			return shape
+		},
+		Example: flow.Example{
+			Config:  map[string]any{"code": "export default ({ words }) => words.map((w) => w.toUpperCase());", "inputs": []any{"words"}},
+			Ports:   map[string]any{"words": []any{"a", "b"}},
+			Outputs: map[string]any{"result": []any{"A", "B"}},
+		},
+		Check: func(n *flow.Node) []flow.Problem { return checkCode(d, n) },
+		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return runCode(ctx, d, in) },
+	}
+})
+
+// codeInputs returns the names of the inputs, value unless others are given.
+func codeInputs(config map[string]any) []string {
+	if config["inputs"] == nil {
+		return []string{"value"}
+	}
+	return portNames(config["inputs"])
+}
+
+func checkCode(d Deps, n *flow.Node) []flow.Problem {
+	problems := append(checkPortNames(n, "inputs", codePorts), checkPortNames(n, "outputs", codePorts)...)
+	source, _ := n.Config["code"].(string)
+	if d.CodeOff {
+		return append(problems, flow.Problem{Pointer: "/code", Code: "invalid", Detail: errCodeOff.Message})
+	}
+	if source == "" {
+		return problems // missing, which is reported as such
+	}
+	if err := javascript.Check(source); err != nil {
+		problems = append(problems, flow.Problem{Pointer: "/code", Code: "invalid", Detail: atLine(err)})
+	}
+	return problems
+}
+
+// atLine returns the message of an error of a program with its line, if that is known.
+func atLine(e *javascript.Error) string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("Line %d: %s", e.Line, e.Message)
+}
+
+func runCode(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	if d.CodeOff {
+		return flow.Out{}, errCodeOff
+	}
+	origin, err := in.Origin(ctx)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	if d.Code == nil {
+		return flow.Out{}, errAbsent
+	}
+	values := map[string]any{}
+	for _, name := range codeInputs(in.Config) {
+		values[name] = in.Config[name]
+	}
+	result, err := d.Code.Run(ctx, string(in.WorkspaceID), javascript.Program{
+		Source: in.Text("code"), Inputs: flow.EncodeJSON(values), Time: origin.Time, Seed: origin.Seed,
+	})
+	out := flow.Out{Log: result.Log}
+	if fault, ok := errors.AsType[*javascript.Error](err); ok {
+		return out, flow.Errorf(flow.CodeCodeFailed, "%s", atLine(fault))
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Outputs, err = codeOutputs(result.Value, portNames(in.Config["outputs"]))
+	return out, err
+}
+
+// codeOutputs returns what a program returned, by port.
+func codeOutputs(returned json.RawMessage, names []string) (map[string]any, error) {
+	if returned == nil {
+		return nil, flow.Errorf(flow.CodeCodeFailed, "The function returned nothing. End it with return and a value, or return null.")
+	}
+	value, err := flow.DecodeJSON(returned)
+	if err != nil {
+		return nil, flow.Errorf(flow.CodeCodeFailed, "What the function returned cannot be read: %v.", err)
+	}
+	if len(names) == 0 {
+		return map[string]any{"result": value}, nil
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, flow.Errorf(flow.CodeCodeFailed, "The function has to return an object with the names under Outputs, and returned a %s.", flow.TypeOf(value))
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(names, name) {
+			return nil, flow.Errorf(flow.CodeCodeFailed, "The function returned %q, which is not under Outputs. Add it there.", name)
+		}
+	}
+	return object, nil
+}
