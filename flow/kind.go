@@ -340,6 +340,16 @@ func (r *Registry) For(n *Node) *Kind {
 	return &own
 }
 
+// CodeField returns the field with the code that steps of the kind run, or nil.
+func (k *Kind) CodeField() *Field {
+	for i := range k.Fields {
+		if k.Fields[i].Syntax != "" {
+			return &k.Fields[i]
+		}
+	}
+	return nil
+}
+
 // StartsRuns reports whether steps of the kind start child runs.
 func (k *Kind) StartsRuns() bool { return k.WaitsFor == WaitsForChildren }
 

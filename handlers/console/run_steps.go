@@ -182,7 +182,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 	}
 	out := &consoleview.StepView{
 		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(s.State), About: v.stepSummary(s, kinds),
-		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error),
+		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error), Log: s.Log(),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
 	}
 	if s.Attempt == 0 && s.State != flow.StepReused {

@@ -26,6 +26,7 @@ func (s *Server) inspectorRoutes() []route {
 		{http.MethodGet, "/flows/:flow/node/:node", web.Viewer, web.With((*call).findShown, (*call).showNode)},
 		{http.MethodPost, "/flows/:flow/node/:node", web.Editor, web.With((*call).findNode, (*call).saveNode)},
 		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, web.Posted(web.With((*call).findNode, (*call).moveSecret))},
+		{http.MethodPost, "/flows/:flow/node/:node/try", web.Editor, web.Posted(web.With((*call).findNode, (*call).tryNode))},
 		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, web.With((*call).findNode, (*call).pinModel)},
 		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, web.With((*call).findNode, (*call).showUpgrade)},
 		{http.MethodGet, "/flows/:flow/completions", web.Viewer, onDraft((*call).listCompletions)},

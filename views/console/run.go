@@ -72,6 +72,8 @@ type StepView struct {
 	Inputs, Outputs []components.ValueView
 	Tries           []TryLine
 	Error           *RunError
+	// Log is what code wrote to its console.
+	Log string
 	// Note says why there is nothing to see.
 	Note string
 	// MayRerun is set if the run can be run again from here.

@@ -55,6 +55,8 @@ type NodeField struct {
 	NodeID string
 	// Upgradable is set if the model is kept at a version.
 	Upgradable bool
+	// Tried is what code gave when it was tried, on the page without scripts.
+	Tried *Tried
 	// Warning is about a value that is valid, and may still not work.
 	Warning string
 	// Error is about what was typed and not taken; Problems are about what is there.

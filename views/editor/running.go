@@ -193,6 +193,8 @@ type DataPanel struct {
 	Usage           Usage
 	Error           *Trouble
 	Inputs, Outputs []components.ValueView
+	// Log is what code wrote to its console.
+	Log string
 	// Erased says why the content of the run is gone.
 	Erased string
 	// MayPin lets the person pin outputs; CanPin is set if the kind allows it.

@@ -16,11 +16,12 @@ type Under = HTMLTextAreaElement | HTMLInputElement;
 const views = new WeakMap<Under, EditorView>();
 
 /** edit shows the editor instead of a control, with the same selection. */
-export function edit(under: Under): void {
+export async function edit(under: Under): Promise<void> {
+  const script = under.dataset.code === "javascript" ? await import("./javascript.ts") : undefined;
   const known = views.get(under);
   if (known?.dom.isConnected) return known.focus();
-  const { selectionStart, selectionEnd } = under, doc = under.value, at = Math.min(selectionStart ?? doc.length, doc.length);
-  const view = new EditorView({ state: EditorState.create({ doc, selection: { anchor: at, head: Math.min(selectionEnd ?? at, doc.length) }, extensions: extensions(under) }) });
+  const { selectionStart, selectionEnd } = under, doc = under.value || (script ? under.placeholder : ""), at = Math.min(selectionStart ?? doc.length, doc.length);
+  const view = new EditorView({ state: EditorState.create({ doc, selection: { anchor: at, head: Math.min(selectionEnd ?? at, doc.length) }, extensions: extensions(under, script) }) });
   views.set(under, view);
   const focused = document.activeElement === under;
   under.classList.add("ins-under");
@@ -30,7 +31,7 @@ export function edit(under: Under): void {
 }
 
 /** extensions returns what the editor of a control can do. Tab leaves it, so that the keyboard is not trapped (WCAG 2.1.2). The nonce permits CodeMirror's style element under the content security policy. */
-function extensions(under: Under): Extension[] {
+function extensions(under: Under, script?: typeof import("./javascript.ts")): Extension[] {
   const isJSON = fieldOf(under)?.dataset.value === "json" || under.closest<HTMLElement>("[data-instead-of]")?.dataset.value === "json";
   const nonce = document.body.dataset.nonce;
   return [
@@ -39,7 +40,8 @@ function extensions(under: Under): Extension[] {
     placeholder(under.placeholder), labelled(under), EditorView.updateListener.of((u) => changed(under, u)),
     isJSON ? [json(), closeBrackets(), linter(jsonErrors, { delay: 400 })] : [],
     under instanceof HTMLInputElement ? oneLine : [],
-    autocompletion({ override: [complete(under)], icons: false }),
+    script ? [script.script, closeBrackets(), keymap.of([{ key: "Mod-Shift-Enter", run: script.tryNow }])] : [],
+    autocompletion({ override: [script?.complete ?? complete(under)], icons: false }),
     keymap.of([...completionKeymap, ...defaultKeymap.filter((k) => k.key !== "Escape"), ...historyKeymap]), // Tab leaves the field
     EditorState.readOnly.of(under.readOnly),
   ];
@@ -54,6 +56,11 @@ const look = EditorView.theme({
   "[data-fed] > &": { background: "var(--sunken)", borderStyle: "dashed", color: "var(--ink-3)" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   "textarea + & .cm-content": { minHeight: "74px" },
+  ".tok-keyword, .tok-operatorKeyword": { color: "var(--g-model)" },
+  ".tok-comment": { color: "var(--ink-3)" },
+  ".cm-lintRange-error": { textDecoration: "underline wavy var(--bad) 1px", backgroundImage: "none" },
+  ".cm-lintRange-warning": { textDecoration: "underline wavy var(--wait) 1px", backgroundImage: "none" },
+  ".cm-diagnostic-warning": { borderLeftColor: "var(--wait)" },
   ".cm-content": { padding: "6px 0", caretColor: "var(--ink)" },
   ".cm-line": { padding: "0 10px" },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },

@@ -4,3 +4,4 @@ import "./rows.ts";
 import "./files.ts";
 import "./models.ts";
 import "./credentials.ts";
+import "./try.ts";

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestDrawCode draws a flow with code in the builder: ports from names, marks and
+// completion while typing, Try with the values of a run, and the log on the run's page.
+func TestDrawCode(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	e.Click(`#palette button[data-kind="input"]`)
+	e.There("#node-input [data-port]")
+	e.Drag(e.Middle("#node-input header"), fivePlaces["input"])
+	e.saved()
+	e.Click(`#palette button[data-kind="code"]`)
+	e.There(port("code", "result", "out"))
+	e.Drag(e.Middle("#node-code header"), fivePlaces["summarize"])
+	e.saved()
+	for field, name := range map[string]string{"inputs": "text", "outputs": "words"} {
+		e.Eval(fmt.Sprintf(`document.querySelector('[data-key="set:%s"] input:not([type=hidden])').focus()`, field))
+		e.Keys(name)
+	}
+	e.There(port("code", "text", "in"))
+	e.There(port("code", "words", "out"))
+	e.saved()
+	e.Click(`#palette button[data-kind="output"]`)
+	e.There("#node-output [data-port]")
+	e.Drag(e.Middle("#node-output header"), fivePlaces["output"])
+	e.saved()
+	e.wire("input", "value", "code", "text")
+	e.wire("code", "words", "output", "value")
+
+	e.Click("#node-code header")
+	const code = `[data-key="set:code"]`
+	e.Eval(`document.querySelector('` + code + ` textarea').focus()`)
+	e.There(code + " .cm-editor.cm-focused")
+	e.Has(code+" .cm-content", "export default function ({ value })") // what a new node begins with
+	e.There(code + " .cm-lintRange-warning")                          // value is not an input any more
+	e.Eval(`document.execCommand("selectAll")`)
+	e.Keys("export default (i) => ({ words: i.")
+	e.There(".cm-tooltip-autocomplete [aria-selected]")
+	e.Has(".cm-tooltip-autocomplete", "text")
+	e.Shot("journey-code-completion")
+	e.Keys("text.split(' ').length")
+	e.Keys(kb.End)
+	e.Keys(";")
+	e.saved()
+	e.Gone(code + " .cm-lintRange-error")
+
+	e.Click("[data-try]")
+	e.Has("[data-tried]", "Without a value for text")
+	e.Has("[data-tried]", "Line 1: TypeError: cannot read property 'split' of undefined")
+	e.Shot("journey-code-tried-empty")
+}

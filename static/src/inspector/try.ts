@@ -1,0 +1,16 @@
+// Tries the code of a node on the values of the last run.
+import { onClick } from "../listen.ts";
+import { html } from "../builder/dom.ts";
+import { ask, nodePath } from "./ask.ts";
+import { pane, section, settle } from "./fields.ts";
+
+onClick<HTMLButtonElement>(pane, "[data-try]", async (button, e) => {
+  const node = section()?.dataset.node, place = button.parentElement!.querySelector("[data-tried]")!, code = button.closest("[data-set]")!.querySelector<HTMLTextAreaElement>("textarea")!;
+  if (!node) return;
+  e.preventDefault();
+  settle();
+  button.disabled = true;
+  const r = await ask(`${nodePath(node)}/try`, { method: "POST", body: new URLSearchParams({ [code.name]: code.value }) });
+  button.disabled = false;
+  if (r?.ok) place.replaceChildren(html(await r.text()));
+});

@@ -1,0 +1,44 @@
+package editor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/views/components"
+)
+
+// Tried is what the code of a node gave when it was tried.
+type Tried struct {
+	RunID           string   // whose values it was tried with; empty without a run
+	Missing         []string // inputs without a value
+	Inputs, Outputs []components.ValueView
+	Log             string
+	Trouble         *Trouble // why it failed
+	Took            time.Duration
+}
+
+// about says what the code was tried with.
+func (t *Tried) about() string {
+	switch {
+	case len(t.Missing) > 0:
+		return fmt.Sprintf("Without a value for %s: run the flow once, or type one.", strings.Join(t.Missing, ", "))
+	case t.RunID != "":
+		return "With the values of the last run."
+	}
+	return "With the values that are typed here."
+}
+
+// ShowTried puts the result under the field with the code.
+func (p *NodePane) ShowTried(field string, t *Tried) {
+	for i := range p.Fields {
+		if p.Fields[i].Name == field {
+			p.Fields[i].Tried = t
+		}
+	}
+}
+
+// codeRows is the height of code, in lines.
+func (f *NodeField) codeRows() string {
+	return fmt.Sprint(min(max(strings.Count(f.text(0), "\n")+2, 8), 24))
+}
