@@ -37,11 +37,13 @@ func TestDrawCode(t *testing.T) {
 
 	e.Click("#node-code header")
 	const code = `[data-key="set:code"]`
+	e.There(code + " textarea")
 	e.Eval(`document.querySelector('` + code + ` textarea').focus()`)
 	e.There(code + " .cm-editor.cm-focused")
 	e.Has(code+" .cm-content", "export default function ({ value })") // what a new node begins with
 	e.There(code + " .cm-lintRange-warning")                          // value is not an input any more
-	e.Eval(`document.execCommand("selectAll")`)
+	e.chord("a", "Control")
+	e.Keys(kb.Delete)
 	e.Keys("export default (i) => ({ words: i.")
 	e.There(".cm-tooltip-autocomplete [aria-selected]")
 	e.Has(".cm-tooltip-autocomplete", "text")
@@ -54,6 +56,31 @@ func TestDrawCode(t *testing.T) {
 
 	e.Click("[data-try]")
 	e.Has("[data-tried]", "Without a value for text")
-	e.Has("[data-tried]", "Line 1: TypeError: cannot read property 'split' of undefined")
 	e.Shot("journey-code-tried-empty")
+	e.Has("[data-tried]", "Line 1: TypeError: cannot read property 'split' of null")
+
+	c := d.client(d.key("--scope", "edit", "--scope", "run", "--scope", "read"))
+	c.want(200, "POST", "/v1/flow/"+e.flow+"/publish", object{})
+	r := c.await(c.start(e.flow, object{"input": "three short words"}))
+	if fmt.Sprint(r.Outputs) != "map[output:3]" {
+		t.Errorf("the run gave %+v", r)
+	}
+	e.Click(code + " .cm-content")
+	e.chord("a", "Control")
+	e.Keys(kb.Delete)
+	e.Keys("export default (i) => { console.log('text is', i.text); return { words: 7 }; }")
+	e.Eval(`document.querySelector("[data-tried]").replaceChildren()`)
+	e.Keys(kb.Escape)
+	e.chord(kb.Enter, "Control", "Shift") // without waiting until it is saved: Try takes what is typed
+	e.Has("[data-tried]", "With the values of the last run")
+	e.Has("[data-tried] .log", "text is three short words")
+	e.Has("[data-tried]", "7")
+	e.Shot("journey-code-tried")
+	e.Theme("dark")
+	e.Shot("journey-code-tried-dark")
+
+	logged := c.await(c.start(d.publish(coded("export default ({ n }) => { console.log('n is', n); return n; }")), object{"n": "5"}))
+	e.Go(d.base() + "/runs/" + logged.ID + "?step=run")
+	e.Has("#step .log", "n is 5")
+	e.Shot("journey-code-run")
 }

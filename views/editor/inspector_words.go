@@ -70,7 +70,11 @@ func (f *NodeField) rowName(i int) string { return fmt.Sprintf("%s %d", f.title(
 
 // rowHint stands in the row that begins the next item.
 func (f *NodeField) rowHint(i int) string {
-	if i > 0 || f.usual() == "" {
+	usual, isList := f.Default.([]any)
+	switch {
+	case isList && i < len(usual):
+		return flow.Text(usual[i])
+	case i > 0 || isList || f.usual() == "":
 		return "Add…"
 	}
 	return f.usual()

@@ -18,8 +18,8 @@ const names = (field: string): string[] => {
 const inputs = (): string[] => names("inputs"), outputs = (): string[] => names("outputs");
 const isName = (text: string): boolean => /^[A-Za-z_$][\w$]*$/.test(text);
 
-/** Entry is the function that the code exports. */
-type Entry = { params?: SyntaxNode; body?: SyntaxNode; node: SyntaxNode };
+/** Entry is the function that the code exports; value is what an arrow function without a block returns. */
+type Entry = { params?: SyntaxNode; body?: SyntaxNode; value?: SyntaxNode; node: SyntaxNode };
 
 /** entry finds the default export, as far as it is a function that is written there. */
 function entry(state: EditorState): Entry | undefined {
@@ -27,7 +27,7 @@ function entry(state: EditorState): Entry | undefined {
     if (node.name !== "ExportDeclaration" || !node.getChild("default")) continue;
     const made = node.getChild("FunctionDeclaration") ?? node.getChild("FunctionExpression") ?? node.getChild("ArrowFunction");
     if (!made) return undefined;
-    return { node: made, params: made.getChild("ParamList") ?? undefined, body: made.getChild("Block") ?? undefined };
+    return { node: made, params: made.getChild("ParamList") ?? undefined, body: made.getChild("Block") ?? undefined, value: made.getChild("ParenthesizedExpression")?.getChild("ObjectExpression") ?? undefined };
   }
   return undefined;
 }
@@ -56,6 +56,7 @@ export function marks(view: EditorView): Diagnostic[] {
     return found;
   }
   unknownInputs(state, e, mark);
+  if (e.value) unknownOutputs(state, e.value, mark);
   if (e.body) returns(state, e, e.body, mark);
   return found;
 }
@@ -69,7 +70,7 @@ function unknownInputs(state: EditorState, e: Entry, mark: Mark): void {
     if (!known.includes(input)) mark(node, `“${input}” is not under Inputs${known.length ? `, which are ${known.join(", ")}` : ""}.`, "warning");
   };
   for (const property of pattern?.getChildren("PatternProperty") ?? []) {
-    const key = property.getChild("PropertyName");
+    const key = property.getChild("PropertyName") ?? property.getChild("VariableDefinition"); // { key: name } or { key }
     if (key) check(key);
   }
   if (!name) return;
@@ -80,9 +81,18 @@ function unknownInputs(state: EditorState, e: Entry, mark: Mark): void {
   });
 }
 
-/** returns marks a function without a value to return, and properties of a returned object that no output is for. */
-function returns(state: EditorState, e: Entry, body: SyntaxNode, mark: Mark): void {
+/** unknownOutputs marks properties of a returned object that no output is for. */
+function unknownOutputs(state: EditorState, value: SyntaxNode, mark: Mark): void {
   const declared = outputs();
+  if (!declared.length) return;
+  for (const property of value.getChildren("Property")) {
+    const key = property.getChild("PropertyDefinition"), output = key && state.sliceDoc(key.from, key.to);
+    if (key && output && !declared.includes(output)) mark(key, `“${output}” is not under Outputs, which are ${declared.join(", ")}.`);
+  }
+}
+
+/** returns marks a function without a value to return, and what unknownOutputs finds in what it returns. */
+function returns(state: EditorState, e: Entry, body: SyntaxNode, mark: Mark): void {
   let some = false;
   body.cursor().iterate((node) => {
     if (/^(Function|ArrowFunction|MethodDeclaration|ClassDeclaration|ClassExpression)/.test(node.name) && node.from > body.from) return false;
@@ -90,11 +100,7 @@ function returns(state: EditorState, e: Entry, body: SyntaxNode, mark: Mark): vo
     if (node.name !== "ReturnStatement") return;
     const value = node.node.firstChild?.nextSibling;
     some ||= !!value && value.name !== ";";
-    if (!declared.length || value?.name !== "ObjectExpression") return;
-    for (const property of value.getChildren("Property")) {
-      const key = property.getChild("PropertyDefinition"), output = key && state.sliceDoc(key.from, key.to);
-      if (key && output && !declared.includes(output)) mark(key, `“${output}” is not under Outputs, which are ${declared.join(", ")}.`, "error");
-    }
+    if (value?.name === "ObjectExpression") unknownOutputs(state, value, mark);
   });
   if (!some) mark({ from: e.node.from, to: Math.min(e.node.to, state.doc.lineAt(e.node.from).to) }, "The function returns nothing. End it with return and a value.", "warning");
 }
@@ -118,7 +124,7 @@ function ports(context: CompletionContext): CompletionResult | null {
   if (pattern && at.from >= pattern.from && context.pos > pattern.from && context.pos < pattern.to) return offer(inputs(), "input");
   if (name && context.state.sliceDoc(Math.max(0, word.from - name.length - 1), word.from) === `${name}.`) return offer(inputs(), "input");
   for (let node: SyntaxNode | null = at; node && node.from > e.node.from; node = node.parent)
-    if (node.name === "ObjectExpression" && node.parent?.name === "ReturnStatement" && /[{,]\s*[\w$]*$/.test(context.state.sliceDoc(node.from, context.pos))) return offer(outputs(), "output");
+    if (node.name === "ObjectExpression" && (node.parent?.name === "ReturnStatement" || node.from === e.value?.from) && /[{,]\s*[\w$]*$/.test(context.state.sliceDoc(node.from, context.pos))) return offer(outputs(), "output");
   return null;
 }
 

@@ -26,8 +26,14 @@ function merge(now: HTMLElement, fresh: HTMLElement): void {
     if (known.get(key) === html) continue;
     known.set(key, html);
     if (unsent(is) || is.contains(document.activeElement)) slots(is, f);
-    else is.replaceWith(f);
+    else { keepTried(is, f); is.replaceWith(f); }
   }
+}
+
+/** keepTried takes over what code gave when it was tried, or is about to give. */
+function keepTried(now: ParentNode, fresh: ParentNode): void {
+  const tried = now.querySelector("[data-tried]"), to = fresh.querySelector("[data-tried]");
+  if (tried && to) to.replaceWith(tried);
 }
 
 /** head updates what is outside of fields: the name and problems of the node. */
@@ -62,6 +68,7 @@ function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   if (!same) known.clear();
   for (const f of fields(fresh)) known.set(f.dataset.key!, f.outerHTML);
   folds(fresh);
+  if (same) keepTried(now!, fresh);
   pane.replaceChildren(fresh);
   remind(fresh);
   if (!same) pane.parentElement!.scrollTop = 0;
