@@ -3,8 +3,13 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"sluice/e2e/npm"
 )
 
 // coded is a flow whose one node runs code on n.
@@ -101,5 +106,32 @@ func TestCodeOff(t *testing.T) {
 	c := s.client(s.key("--scope", "edit", "--scope", "run"))
 	if r := c.want(422, "POST", "/v1/apply", object{"documents": []any{json.RawMessage(coded("export default () => 1"))}, "publish": true}); !strings.Contains(string(r.body), "SLUICE_CODE=off") {
 		t.Errorf("got %s", r.body)
+	}
+}
+
+// TestCodeTypes type-checks code with what "sluice kinds --types" prints, by TypeScript's
+// own compiler: what code can use is known, and what it lacks is not.
+func TestCodeTypes(t *testing.T) {
+	t.Parallel()
+	modules := npm.Install(t, filepath.Join("testdata", "openapi"))
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"code.d.ts":     stoppedServer(t).must("kinds", "--types"),
+		"tsconfig.json": `{"compilerOptions": {"strict": true, "noEmit": true, "target": "ES2023", "lib": ["ES2023"], "types": [], "module": "ES2022"}}`,
+		"right.ts":      "const f: SluiceCode<{ list: number[] }, { sum: number }> = ({ list }) => { console.log(list); return { sum: list.reduce((a, b) => a + b, 0) }; };\nexport default f;\n",
+		"wrong.ts":      "const f: SluiceCode<{ list: number[] }, number> = ({ lists }) => fetch(\"/\");\nexport default f;\nsetTimeout(f, 1);\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command("node", filepath.Join(modules, "typescript", "bin", "tsc"), "-p", dir, "--pretty", "false").CombinedOutput()
+	if err == nil || strings.Contains(string(out), "right.ts") {
+		t.Errorf("tsc: %v, %s", err, out)
+	}
+	for _, missing := range []string{"'lists'", "'fetch'", "'setTimeout'"} {
+		if !strings.Contains(string(out), missing) {
+			t.Errorf("%s is not reported: %s", missing, out)
+		}
 	}
 }

@@ -38,7 +38,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"Code has no files, network, timers, environment or modules. `Date` says when the run was created, and `Math.random` follows the run, so that a rerun gives the same. " +
 			"It can compute for 10 seconds and take 128 MiB of memory; beyond, the step fails with `code_failed`, which names the line.",
 		Fields: []flow.Field{
-			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Required: true, Syntax: "javascript", Max: ptr(javascript.MaxSource),
+			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Syntax: "javascript", Max: ptr(javascript.MaxSource),
 				Default: "export default function ({ value }) {\n  return value;\n}\n", Help: "A JavaScript module with a default function."},
 			{Name: "inputs", Title: "Inputs", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Names of the values that the function gets. Each becomes a port."},
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true, Help: "Names of the values that the function returns in an object. Each becomes a port. None: one port, result."},

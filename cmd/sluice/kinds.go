@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"sluice/nodes"
 	"sluice/nodes/reference"
@@ -10,12 +11,17 @@ import (
 // kindsCmd lists the node kinds. The JSON output is the same declaration from which
 // the editor's forms and docs/nodes.md are generated.
 type kindsCmd struct {
-	JSON bool `help:"Print the full declarations as JSON."`
+	JSON  bool `help:"Print the full declarations as JSON."`
+	Types bool `help:"Print what JavaScript in code nodes can use, as a TypeScript declaration file."`
 }
 
 // Run prints the declarations of all node kinds. They are part of the program, so this
 // needs no database.
 func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
+	if c.Types {
+		_, err := io.WriteString(s.out, nodes.CodeTypes)
+		return err
+	}
 	list := reference.Describe(nodes.New(nodes.Deps{}))
 	if c.JSON {
 		return printJSON(s.out, list)

@@ -26,6 +26,7 @@ var starterList = []console.Starter{
 	{ID: "read-an-order", Icon: "text-select"},
 	{ID: "route-by-rules", Icon: "route"},
 	{ID: "clean-a-list", Icon: "scissors"},
+	{ID: "add-up-an-order", Icon: "braces"},
 	{ID: "approve-a-reply", Icon: "user-check"},
 	{ID: "send-it-later", Icon: "timer"},
 	{ID: "answer-in-a-tone", Icon: "message-square", Needs: "a chat model"},

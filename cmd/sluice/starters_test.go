@@ -57,7 +57,7 @@ func TestStarters_run(t *testing.T) {
 		"route-a-support-ticket": `"billing"`, "summarize-a-text": "bridge", "answer-from-a-document": "thirty days",
 		"check-the-mood-of-feedback": `"English"`, "find-a-duplicate-question": "The same question",
 		"approve-a-reply": "thank you for writing to us about the second charge", "send-it-later": "Your trial ends tomorrow.",
-		"read-an-order": `"total":42`, "route-by-rules": "A manager decides about $2400.", "clean-a-list": "Milk, Bread, Apples",
+		"read-an-order": `"total":42`, "route-by-rules": "A manager decides about $2400.", "clean-a-list": "Milk, Bread, Apples", "add-up-an-order": "The total is $68.9.",
 	}
 	for _, s := range list {
 		if s.Needs != "" {
