@@ -166,6 +166,7 @@ func TestFlowEdited(t *testing.T) {
 		w.edit(1, "t1")
 		want("an edit", 2)
 		w.edit(1, "t2")
+		wantCode(t, w.ReplaceDraft(w.ctx, ws, w.flow.ID, 99, "New", "", []byte(`{}`)), document.CodeEditsMissed)
 		w.must(w.UpdateDraft(w.ctx, ws, w.flow.ID, "New", "", []byte(`{}`)))
 		want("a replaced draft, and not who came too late", 3)
 		if w.Pool() == nil {

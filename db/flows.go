@@ -7,6 +7,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // CreateFlow adds a flow and creates its signing secret. It sets empty ID and
@@ -52,12 +53,21 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 
 // UpdateDraft replaces the draft and increments its revision.
 func (s Flows) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error {
+	return s.ReplaceDraft(ctx, ws, flowID, flow.AnyRev, name, description, draft)
+}
+
+// ReplaceDraft is UpdateDraft for a draft that is still at a revision. Otherwise it
+// returns CodeEditsMissed and changes nothing.
+func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID string, base int64, name, description string, draft []byte) error {
 	files := documentFiles(draft)
 	var rev int64
 	err := s.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
 		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
+		}
+		if base != flow.AnyRev && base != held.Rev {
+			return flow.Errorf(document.CodeEditsMissed, "The draft has changed since it was read. Read it again.")
 		}
 		if err := keepFiles(tx, ws, files); err != nil {
 			return err

@@ -24,6 +24,9 @@ type Library struct {
 type LibraryStore interface {
 	CreateFlow(ctx context.Context, f *flow.Flow) error
 	UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error
+	// ReplaceDraft is UpdateDraft of a draft that is still at a revision; otherwise it
+	// returns CodeEditsMissed.
+	ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID string, base int64, name, description string, draft []byte) error
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
 	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
@@ -198,16 +201,35 @@ func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 // Publish makes the draft the live version. Nothing changes when it equals the
 // newest version.
 func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID, by string) (v flow.Version, created bool, err error) {
-	return l.PublishNoted(ctx, ws, flowID, by, "")
-}
-
-// PublishNoted is Publish with what a person says about the version. Without a
-// note, its summary counts what changed.
-func (l *Library) PublishNoted(ctx context.Context, ws flow.WorkspaceID, flowID, by, note string) (v flow.Version, created bool, err error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return flow.Version{}, false, err
 	}
+	return l.publish(ctx, f, by, "")
+}
+
+// PublishDraft publishes the draft of f as the caller read it: what was reviewed goes
+// live, whatever others edit meanwhile. Without a note, the summary of the version
+// counts what changed. The version and its entry in the audit log are written together.
+func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor, note string) (v flow.Version, created bool, err error) {
+	rev := f.Rev
+	if f, err = l.extractDraftSecrets(ctx, f, by.ID); err != nil {
+		return v, false, err
+	}
+	if f.Rev > rev+1 { // somebody edited it at the same time
+		return v, false, errDraftOutdated
+	}
+	err = l.Store.Together(ctx, func(ctx context.Context) (err error) {
+		if v, created, err = l.publish(ctx, f, by.ID, note); err != nil || !created && v.Number == f.LiveVersion {
+			return err
+		}
+		return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
+	})
+	return v, created, err
+}
+
+// publish publishes the draft of f.
+func (l *Library) publish(ctx context.Context, f *flow.Flow, by, note string) (v flow.Version, created bool, err error) {
 	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
 		return flow.Version{}, false, err
 	}
@@ -218,7 +240,7 @@ func (l *Library) PublishNoted(ctx context.Context, ws flow.WorkspaceID, flowID,
 	if note == "" {
 		note = l.summary(ctx, f, d)
 	}
-	return l.Store.PublishFlow(ctx, ws, flowID, d.Canonical(), note, by)
+	return l.Store.PublishFlow(ctx, f.WorkspaceID, f.ID, d.Canonical(), note, by)
 }
 
 // summary says what changed since the live version.

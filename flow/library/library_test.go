@@ -37,6 +37,13 @@ func (s *shelf) UpdateDraft(_ context.Context, _ flow.WorkspaceID, id string, na
 	return nil
 }
 
+func (s *shelf) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, id string, base int64, name, description string, draft []byte) error {
+	if s.flows[id].Rev != base {
+		return flow.Errorf(document.CodeEditsMissed, "changed")
+	}
+	return s.UpdateDraft(ctx, ws, id, name, description, draft)
+}
+
 func (s *shelf) FindFlow(_ context.Context, _ flow.WorkspaceID, id string) (*flow.Flow, error) {
 	if f, ok := s.flows[id]; ok {
 		found := *f
@@ -159,6 +166,13 @@ func TestLibraryPublish(t *testing.T) {
 	first, err := l.Export(ctx, "ws", f.ID, 1)
 	if err != nil || strings.Contains(string(first), `"d"`) {
 		t.Errorf("%v %s", err, first)
+	}
+	reviewed := *s.flows[f.ID]
+	if _, err := l.Import(ctx, "ws", f.ID, flowtest.Document("a call\n e call")); err != nil {
+		t.Fatal(err)
+	}
+	if v, _, err := l.PublishDraft(ctx, &reviewed, flow.Actor{ID: "me"}, "n"); err != nil || v.DocumentHash != flow.Hash(reviewed.Draft) {
+		t.Errorf("what was edited after the review went live: %+v, %v", v, err)
 	}
 	s.flows[f.ID].Draft = []byte(`{"schema": "sluice.flow/v1", "name": "n", "nodes": []}`)
 	if _, _, err := l.Publish(ctx, "ws", f.ID, "me"); !errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}) {

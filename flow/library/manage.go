@@ -160,13 +160,18 @@ func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d
 	if from, _ := document.ParseDocument(f.Draft); from != nil {
 		if ops, ok := document.EditsBetween(from, d); ok {
 			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: "api", TxID: rand.Text(), Ops: ops})
-			if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) || errors.Is(err, &flow.Error{Code: document.CodeEditsGone}) {
-				err = errDraftOutdated
-			}
-			return true, err
+			return true, draftError(err)
 		}
 	}
-	return true, l.Store.UpdateDraft(ctx, f.WorkspaceID, f.ID, next.Name, next.Description, next.Draft)
+	return true, draftError(l.Store.ReplaceDraft(ctx, f.WorkspaceID, f.ID, f.Rev, next.Name, next.Description, next.Draft))
+}
+
+// draftError is errDraftOutdated for a write that another one forestalled.
+func draftError(err error) error {
+	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) || errors.Is(err, &flow.Error{Code: document.CodeEditsGone}) {
+		return errDraftOutdated
+	}
+	return err
 }
 
 // PublishRequest says what to publish.
@@ -184,7 +189,7 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 	if len([]rune(r.Notes)) > maxNotes {
 		return v, review, flow.Errorf(flow.CodeInputInvalid, "Use at most %d characters for the release notes.", maxNotes)
 	}
-	now, err := l.Document(ctx, f.WorkspaceID, f.ID, r.Version)
+	now, err := l.reviewed(ctx, f, r.Version)
 	if err != nil {
 		return v, review, err
 	}
@@ -199,17 +204,32 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 		return v, review, breaking(review)
 	}
 	if r.Version == 0 {
-		v, _, err = l.PublishNoted(ctx, f.WorkspaceID, f.ID, r.By.ID, r.Notes)
-	} else if err = l.SetLiveVersion(ctx, f.WorkspaceID, f.ID, r.Version, r.By.ID); err == nil {
-		var made *flow.Version
-		if made, err = l.Store.FindVersion(ctx, f.WorkspaceID, f.ID, r.Version); err == nil {
-			v = *made
-		}
-	}
-	if err != nil || v.Number == f.LiveVersion {
+		v, _, err = l.PublishDraft(ctx, f, r.By, r.Notes)
 		return v, review, err
 	}
-	return v, review, l.audit(ctx, f, r.By, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
+	err = l.Store.Together(ctx, func(ctx context.Context) error {
+		if err := l.SetLiveVersion(ctx, f.WorkspaceID, f.ID, r.Version, r.By.ID); err != nil {
+			return err
+		}
+		made, err := l.Store.FindVersion(ctx, f.WorkspaceID, f.ID, r.Version)
+		if err != nil {
+			return err
+		}
+		if v = *made; v.Number == f.LiveVersion {
+			return nil
+		}
+		return l.audit(ctx, f, r.By, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
+	})
+	return v, review, err
+}
+
+// reviewed returns a version of a flow, or for 0 its draft as the caller read it.
+func (l *Library) reviewed(ctx context.Context, f *flow.Flow, version int64) (*flow.Document, error) {
+	if version != 0 {
+		return l.Document(ctx, f.WorkspaceID, f.ID, version)
+	}
+	d, problems := document.ParseDocument(f.Draft)
+	return d, documentInvalid(problems)
 }
 
 // Archive archives a flow. Archiving it again changes nothing.

@@ -57,5 +57,5 @@ func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID strin
 			return &Restored{Changed: true, Edit: out}, nil
 		}
 	}
-	return &Restored{Changed: true, Replaced: true}, l.Store.UpdateDraft(ctx, ws, flowID, to.Name, to.Description, want)
+	return &Restored{Changed: true, Replaced: true}, l.Store.ReplaceDraft(ctx, ws, flowID, f.Rev, to.Name, to.Description, want)
 }

@@ -181,19 +181,15 @@ func (c *call) publish() error {
 	return c.publishDraft(f, form)
 }
 
-// publishDraft makes the draft live, writes the audit log and notifies all
-// pages.
+// publishDraft makes the draft live as f has it, which the form is about, and
+// notifies all pages.
 func (c *call) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
-	v, created, err := c.s.Library.PublishNoted(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, form.Note)
+	v, created, err := c.s.Library.PublishDraft(c.Ctx(), f, c.Actor(), form.Note)
 	if err != nil {
 		return err
 	}
 	message := editorview.VersionName(v.Number) + " was already live. Nothing changed."
 	if created || f.LiveVersion != v.Number {
-		detail := editorview.VersionName(v.Number) + ": " + v.Summary
-		if err := c.Audit("flow.publish", f.ID, detail); err != nil {
-			return err
-		}
 		message = editorview.VersionName(v.Number) + " of “" + f.Name + "” is live."
 	}
 	c.s.AnnounceLive(f.ID, v.Number)
