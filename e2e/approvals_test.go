@@ -53,7 +53,7 @@ func TestApproval(t *testing.T) {
 	(&dashboard{server: s}).person(ownerEmail, "owner")
 	ask, greet := s.publish(approving(hooks.URL+"/ask", nil)), s.publish(greeting())
 	c := s.client(s.key())
-	r := c.start(ask, object{"draft": "Dear Ada"})
+	r := c.start(ask, object{"draft": "Dear Ada", "run_options": object{"webhook": object{"url": hooks.URL + "/run"}}})
 	w := announced(t, hooks.await(t, "/ask", 1)[0])
 	if w.Data.RunID != r.ID || w.Data.Title != "Send it?" {
 		t.Errorf("announced %+v", w)
@@ -101,6 +101,10 @@ func TestApproval(t *testing.T) {
 	}
 	if n := len(hooks.at("/ask")); n != 1 {
 		t.Errorf("announced %d times", n)
+	}
+	told := hooks.await(t, "/run", 2)
+	if body := string(told[0].body); !strings.Contains(body, `"run.waiting"`) || !strings.Contains(body, "Send it?") || strings.Contains(body, token) || !strings.Contains(string(told[1].body), `"run.succeeded"`) {
+		t.Errorf("the webhook of the run was told %s, then %s", told[0].body, told[1].body)
 	}
 	s.client("").want(404, "GET", "/approval/nothing", nil)
 }

@@ -217,6 +217,7 @@ type RunWrite struct {
 type NewDelivery struct {
 	ID        string // the same each time the step is carried out; empty: a fresh one
 	Node      string // the webhook node; empty for the per-run webhook
+	OfRun     bool   // sent to the per-run webhook, if the run has one; only ID and Body are used
 	URL       string
 	Host      string // as of WebhookOwner: of a URL that is typed in the node, else empty
 	Body      []byte

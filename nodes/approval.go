@@ -30,7 +30,7 @@ var _ = register(func(Deps) flow.Kind {
 			"Each name under `values` becomes an input port, and an output port that gives the value once it is approved, as it was edited. " +
 			"`approved`, `rejected` and `expired` are the ways out; each gives an object with `values`, `comment` and `by`.\n\n" +
 			"A waiting run occupies no worker, survives restarts, and its wait does not count towards the time limit of the run. The message sent to " +
-			"`url` is of type `run.waiting`, holds the link, and is signed like every webhook.",
+			"`url` is of type `run.waiting`, holds the link, and is signed like every webhook. The webhook of the run (`run_options.webhook`) gets it without the link.",
 		Fields: []flow.Field{
 			{Name: "title", Title: "Title", Type: flow.FieldText, Template: true, Default: "Approve this?", Help: "The question, in one line."},
 			{Name: "message", Title: "Message", Type: flow.FieldArea, Template: true, Help: "What people need to know, as Markdown. A {{name}} in it becomes a port."},
@@ -136,28 +136,29 @@ func approvalQuestion(in *flow.In) flow.Question {
 	return q
 }
 
-// announceApproval returns the message about a question, unless there is no URL to
-// send it to.
-func announceApproval(in *flow.In, q flow.Question, link string, expires time.Time) ([]flow.NewDelivery, error) {
+// announceApproval returns the messages about a question: one with the link to the
+// node's own URL, if there is one, and one without to the webhook of the run, whose
+// receiver need not be somebody who may answer.
+func announceApproval(in *flow.In, q flow.Question, link string, expires time.Time) (list []flow.NewDelivery, err error) {
+	values := map[string]any{}
+	for _, v := range q.Values {
+		values[v.Name] = v.Value
+	}
+	data := map[string]any{
+		"run_id": in.RunID, "flow_id": in.FlowID, "node": in.Node, "path": in.Path, "title": q.Title, "message": q.Message,
+		"values": values, "expires_at": expires.UTC().Format(flow.TimeForm),
+	}
+	message := map[string]any{"type": "run.waiting", "timestamp": in.Now().UTC().Format(flow.TimeForm), "data": data}
+	toRun := flow.NewDelivery{OfRun: true, Body: flow.EncodeJSON(message)}
 	if in.Text("url") == "" {
-		return nil, nil
+		return []flow.NewDelivery{toRun}, nil
 	}
 	target, err := deliveryURL(in)
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]any{}
-	for _, v := range q.Values {
-		values[v.Name] = v.Value
-	}
-	body := flow.EncodeJSON(map[string]any{
-		"type": "run.waiting", "timestamp": in.Now().UTC().Format(flow.TimeForm),
-		"data": map[string]any{
-			"run_id": in.RunID, "flow_id": in.FlowID, "node": in.Node, "path": in.Path, "title": q.Title, "message": q.Message,
-			"values": values, "link": link, "expires_at": expires.UTC().Format(flow.TimeForm),
-		},
-	})
-	return []flow.NewDelivery{{Node: in.Node, URL: target, Body: body}}, nil
+	data["link"] = link
+	return []flow.NewDelivery{{Node: in.Node, URL: target, Body: flow.EncodeJSON(message)}, toRun}, nil
 }
 
 // approvalOut returns the output of the way that a decision takes.

@@ -47,8 +47,8 @@ func TestApproval(t *testing.T) {
 	if err != nil || first.Suspend == nil || !first.Suspend.Until.Equal(now.Add(48*time.Hour)) {
 		t.Fatalf("got %+v, %v", first, err)
 	}
-	if len(first.Deliveries) != 1 || !strings.Contains(string(first.Deliveries[0].Body), `"link":"https://sluice.test/approval/abc"`) {
-		t.Errorf("announces %+v", first.Deliveries)
+	if len(first.Deliveries) != 2 || !first.Deliveries[1].OfRun || strings.Contains(string(first.Deliveries[1].Body), "abc") || !strings.Contains(string(first.Deliveries[0].Body), `"link":"https://sluice.test/approval/abc"`) {
+		t.Errorf("announces %+v to its URL and the webhook of the run", first.Deliveries)
 	}
 	again, err := kind.Run(t.Context(), in(first.Suspend.State, nil))
 	if err != nil || again.Suspend == nil || len(again.Deliveries) != 0 {

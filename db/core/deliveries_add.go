@@ -26,9 +26,8 @@ func (s *DB) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
 	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, r.ID, "webhook")
 }
 
-// addRunWebhook adds the delivery of the per-run webhook, which reports the end
-// of the run.
-func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
+// addRunWebhook adds a delivery to the per-run webhook.
+func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte, id string, body []byte) error {
 	text, err := tx.Store.Unseal(sealed, r.WorkspaceID, r.ID, "webhook")
 	if err != nil {
 		return flow.Permanent(fmt.Errorf("webhook of %s: %w", r.ID, err))
@@ -38,7 +37,7 @@ func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 		return fmt.Errorf("webhook of %s: %w", r.ID, err)
 	}
 	row, err := tx.Store.DeliveryRow(r, &flow.NewDelivery{
-		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.Store.webhookBody(r),
+		ID: id, URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: body,
 	})
 	if err != nil {
 		return err

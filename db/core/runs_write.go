@@ -48,8 +48,9 @@ type runWrite struct {
 	row                gen.UpdateRunParams
 	steps              []any
 	deliveries         []newDelivery
-	sizes              map[string]int64 // Run.Sizes after this write
-	ignoreWebhookError bool             // end the run even if its webhook cannot be read
+	toWebhook          []flow.NewDelivery // for the per-run webhook
+	sizes              map[string]int64   // Run.Sizes after this write
+	ignoreWebhookError bool               // end the run even if its webhook cannot be read
 }
 
 // encodeWrite encodes the rows of a write.
@@ -70,6 +71,10 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	p.sizes = stepSizes(p.steps)
 	p.sizes[""] = int64(len(p.row.Outputs) + len(p.row.Error))
 	for i := range w.Deliveries {
+		if w.Deliveries[i].OfRun {
+			p.toWebhook = append(p.toWebhook, w.Deliveries[i])
+			continue
+		}
 		d, err := s.DeliveryRow(r, &w.Deliveries[i])
 		if err != nil {
 			return nil, err
@@ -165,10 +170,33 @@ func (p *runWrite) recorded(tx *Tx, before map[string]int64) error {
 			return err
 		}
 	}
+	if err := p.tellWebhook(tx); err != nil {
+		return err
+	}
 	tx.StoreBytes(p.run.WorkspaceID, p.grown(before))
 	tx.Batch.consumed(&p.run, p.Steps, p.s.Config.Now())
 	tx.Notify(p.run.ID)
 	p.countLeaving(tx)
+	return nil
+}
+
+// tellWebhook adds the messages for the per-run webhook, if the run has one.
+func (p *runWrite) tellWebhook(tx *Tx) error {
+	if len(p.toWebhook) == 0 {
+		return nil
+	}
+	row, err := tx.FindReleased(tx.Ctx, p.run.ID)
+	if err != nil {
+		return fmt.Errorf("read the webhook of %s: %w", p.run.ID, err)
+	}
+	if len(row.Webhook) == 0 {
+		return nil
+	}
+	for _, d := range p.toWebhook {
+		if err := tx.addRunWebhook(&p.run, row.Webhook, d.ID, d.Body); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -209,7 +237,7 @@ func (p *runWrite) leaveWorker(tx *Tx, cancel bool, webhook []byte) error {
 // the run.
 func (p *runWrite) end(tx *Tx, webhook []byte) error {
 	if len(webhook) > 0 {
-		err := tx.addRunWebhook(&p.run, webhook)
+		err := tx.addRunWebhook(&p.run, webhook, flow.DeliveryID(p.run.ID, "", 0), tx.Store.webhookBody(&p.run))
 		if p.ignoreWebhookError && flow.IsPermanent(err) {
 			p.s.Config.Log.Error("the webhook of a failed run cannot be sent", "run", p.run.ID, "error", err)
 			err = nil

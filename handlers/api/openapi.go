@@ -30,6 +30,7 @@ func (s *Server) apiDocument() []byte {
 		d.add(&s.routes[i], pathOf(s.routes[i].path))
 	}
 	d.webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", ref("RunEnded"))
+	d.webhook("runWaiting", "The webhook of a run that waits", "Sent to run_options.webhook when the run waits for a person to answer an approval.", ref("RunWaiting"))
 	return flow.EncodeJSON(d.document())
 }
 

@@ -46,6 +46,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 		}
 	}
 	d.webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", ref("RunEnded"))
+	d.webhook("runWaiting", "The webhook of a run that waits", "Sent to run_options.webhook when the run waits for a person to answer an approval.", ref("RunWaiting"))
 	d.webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", ref("Outputs"))
 	return flow.EncodeJSON(d.document())
 }

@@ -177,6 +177,23 @@ func bodySchemas() schema {
 		"OpenAPI": schema{"type": "object", "required": []string{"openapi", "info", "paths"}, "properties": schema{
 			"openapi": schema{"type": "string"}, "info": schema{"type": "object"}, "paths": schema{"type": "object"},
 		}},
+		"RunWaiting": schema{
+			"type": "object", "required": []string{"type", "timestamp", "data"},
+			"properties": schema{
+				"type":      schema{"const": "run.waiting"},
+				"timestamp": schema{"type": "string", "format": "date-time"},
+				"data": schema{
+					"type": "object", "required": []string{"run_id", "flow_id", "node", "path", "title", "message", "values", "expires_at"},
+					"properties": schema{
+						"run_id": schema{"type": "string"}, "flow_id": schema{"type": "string"}, "node": schema{"type": "string"},
+						"path":  schema{"type": "string", "description": "Of the step; part of the URL that answers."},
+						"title": schema{"type": "string"}, "message": schema{"type": "string", "description": "Markdown."},
+						"values":     schema{"type": "object", "description": "The values to approve, by name.", "additionalProperties": true},
+						"expires_at": schema{"type": "string", "format": "date-time"},
+					},
+				},
+			},
+		},
 		"RunEnded": schema{
 			"type": "object", "required": []string{"type", "timestamp", "data"},
 			"properties": schema{
