@@ -323,3 +323,29 @@ func TestMapApprovals(t *testing.T) {
 		t.Errorf("the run is %s with %v", end.Status, end.Outputs["sent"])
 	}
 }
+
+// TestContractsOfHandwrittenFlows applies a flow that runs another one, without the contract
+// that the builder would store: the ports follow from the other flow, in the same set of
+// documents or on the server.
+func TestContractsOfHandwrittenFlows(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t)
+	s := newServer(t)
+	c := s.client(s.key("--scope", "edit", "--scope", "run", "--scope", "read"))
+	child, parent := json.RawMessage(doubling(up.URL)), json.RawMessage(mapping("double", object{"contract": nil}))
+	set := object{"documents": []any{parent, child}, "publish": true}
+	c.want(200, "POST", "/v1/apply", set)
+	if end := c.await(c.start("map", object{"list": numbers(3)})); end.Status != "succeeded" || end.Outputs["succeeded"] != 3.0 {
+		t.Errorf("the run is %s: %+v", end.Status, end.Error)
+	}
+	if again := string(c.want(200, "POST", "/v1/apply", set).body); strings.Count(again, `"unchanged"`) != 2 {
+		t.Errorf("applied again: %s", again)
+	}
+	wrong := []byte(strings.Replace(string(parent), "each.double", "each.triple", 1))
+	if r := c.want(422, "POST", "/v1/apply", object{"documents": []any{json.RawMessage(wrong)}}); !strings.Contains(string(r.body), "triple") {
+		t.Errorf("an output that the other flow does not have: %s", r.body)
+	}
+	if r := c.want(200, "POST", "/v1/flow/validate", parent); !strings.Contains(string(r.body), `"valid":true`) {
+		t.Errorf("a flow of the server: %s", r.body)
+	}
+}

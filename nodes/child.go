@@ -25,7 +25,7 @@ func childFields(own ...flow.Field) []flow.Field {
 		{Name: "version", Title: "Version", Type: flow.FieldInteger, Typed: true, Min: ptr(1),
 			Help: "The version to run. Without one, the version that is live when the step starts."},
 	}, append(own, flow.Field{Name: "contract", Title: "Contract", Type: flow.FieldJSON, Typed: true, More: true,
-		Help: "The inputs and outputs of the flow, from which the ports of this node are made. The editor writes it when you choose the flow."})...)
+		Help: "The inputs and outputs of the flow, from which the ports of this node are made. The editor writes it when you choose the flow, and Sluice when it reads a document without it."})...)
 }
 
 // contractPort is an input or output of the other flow, as a node keeps it.

@@ -52,6 +52,44 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 	return ops, nil
 }
 
+// fillContracts stores contracts in a document that was written by hand, with the nodes that
+// run a flow and have none; those that are there stay. among are documents that are sent
+// together: a flow among them counts as it will be.
+func (l *Library) fillContracts(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, among []*flow.Document) error {
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || n.Config["contract"] != nil {
+			continue
+		}
+		contract := l.contractAmong(n, among)
+		if contract == nil {
+			var err error
+			if contract, err = l.contractOf(ctx, ws, n); err != nil {
+				return err
+			}
+		}
+		if contract != nil {
+			n.Config["contract"] = contract
+		}
+	}
+	return nil
+}
+
+// contractAmong returns the contract of the document whose slug a node names, unless the
+// node names a version too.
+func (l *Library) contractAmong(n *flow.Node, among []*flow.Document) map[string]any {
+	ref, _ := n.Config["flow"].(string)
+	for _, d := range among {
+		if d != nil && n.Config["version"] == nil && ref != "" && slugOf(d) == strings.TrimSpace(ref) {
+			return newContract(d.Name, d, l.Kinds)
+		}
+	}
+	return nil
+}
+
+// slugOf returns the slug that a document gets.
+func slugOf(d *flow.Document) string { return cmp.Or(d.Slug, flow.Slugify(d.Name)) }
+
 // contractOf returns the contract of the flow that a node names; nil without such a flow.
 func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (map[string]any, error) {
 	called, err := l.calledFlow(ctx, ws, n)

@@ -78,6 +78,9 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string
 	} else if f, err = l.Store.FindFlow(ctx, ws, flowID); err != nil {
 		return nil, err
 	}
+	if err := l.fillContracts(ctx, ws, d, nil); err != nil {
+		return nil, err
+	}
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
 	extracted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
 	if err := documentInvalid(flow.MergeProblems(problems, document.Validate(d, l.Kinds))); err != nil {

@@ -65,9 +65,14 @@ func (l *Library) liveDocument(ctx context.Context, f *flow.Flow) (*flow.Documen
 
 // CheckSent reports everything that is wrong with a document that a program sent:
 // its form, what keeps it from running, and literal secrets, which only a person's
-// import moves to encrypted storage.
-func (l *Library) CheckSent(d *flow.Document, problems []flow.Problem) error {
+// import moves to encrypted storage. Nodes that run a flow get its contract, so that
+// edges from and to its outputs and inputs can be checked; among are the documents that
+// are sent together.
+func (l *Library) CheckSent(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, problems []flow.Problem, among ...*flow.Document) error {
 	if d != nil {
+		if err := l.fillContracts(ctx, ws, d, among); err != nil {
+			return err
+		}
 		if secrets := l.secretProblems(d); len(secrets) > 0 {
 			return &flow.Error{Code: flow.CodeSecretInDocument, Fields: secrets,
 				Message: "The document contains secrets in clear text. Save each as a credential, and refer to it by name in the document. Replace secrets that were committed to a repository."}

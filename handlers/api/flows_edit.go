@@ -70,7 +70,7 @@ func (c *Call) readDocument() (*flow.Document, error) {
 		return nil, err
 	}
 	d, problems := document.ParseDocumentValue(object)
-	return d, c.s.Library.CheckSent(d, problems)
+	return d, c.s.Library.CheckSent(c.Request().Context(), c.Key.WorkspaceID, d, problems)
 }
 
 // createFlow is POST flow: makes a flow from a document.
@@ -98,7 +98,11 @@ func (s *Server) validateFlow(c *Call) error {
 	}
 	o := validationObject{Errors: []problemField{}}
 	d, problems := document.ParseDocumentValue(object)
-	if err := s.Library.CheckSent(d, problems); err != nil {
+	err = s.Library.CheckSent(c.Request().Context(), c.Key.WorkspaceID, d, problems)
+	if err != nil && len(flow.AsError(err).Fields) == 0 {
+		return err
+	}
+	if err != nil {
 		o.Errors = problemFields(flow.AsError(err).Fields)
 	}
 	o.Valid = len(o.Errors) == 0

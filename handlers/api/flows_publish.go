@@ -221,7 +221,7 @@ func (s *Server) apply(c *Call) error {
 			return err
 		}
 	}
-	if r.Documents, err = s.readDocuments(documents); err != nil {
+	if r.Documents, err = c.readDocuments(documents); err != nil {
 		return err
 	}
 	list, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r)
@@ -241,12 +241,17 @@ func newAppliedObject(a *library.Applied) appliedObject {
 }
 
 // readDocuments parses and checks all documents, and reports the problems of all.
-func (s *Server) readDocuments(list []any) ([]*flow.Document, error) {
+func (c *Call) readDocuments(list []any) ([]*flow.Document, error) {
 	documents, first := make([]*flow.Document, len(list)), (*flow.Error)(nil)
-	seen := map[string]bool{}
+	seen, faults := map[string]bool{}, make([][]flow.Problem, len(list))
 	for i, v := range list {
-		d, problems := document.ParseDocumentValue(v)
-		err := s.Library.CheckSent(d, problems)
+		documents[i], faults[i] = document.ParseDocumentValue(v)
+	}
+	for i, d := range documents {
+		err := c.s.Library.CheckSent(c.Request().Context(), c.Key.WorkspaceID, d, faults[i], documents...)
+		if err != nil && len(flow.AsError(err).Fields) == 0 {
+			return nil, err
+		}
 		if err == nil {
 			slug := d.Slug
 			if slug == "" {
@@ -255,7 +260,7 @@ func (s *Server) readDocuments(list []any) ([]*flow.Document, error) {
 			if seen[slug] {
 				err = &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Two documents have the same slug.", Fields: []flow.Problem{{Pointer: "/slug", Code: "duplicate", Detail: fmt.Sprintf("another document has the slug %q", slug)}}}
 			}
-			seen[slug], documents[i] = true, d
+			seen[slug] = true
 		}
 		if err == nil {
 			continue
