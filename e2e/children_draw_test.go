@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 )
@@ -58,4 +59,51 @@ func TestDrawMap(t *testing.T) {
 	e.Click(".child-items li:first-child a")
 	e.Until(`document.querySelector(".lineage")?.innerText.includes("Item 2 of “each” in a run of Map")`)
 	e.Shot("journey-map-item")
+}
+
+// TestUpgradeSubflow raises the version of the flow that a node runs: the builder says what
+// changes and which connections lose their port, and the node stays until it is told.
+func TestUpgradeSubflow(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	c := d.client(d.key("--scope", "edit", "--scope", "run", "--scope", "read"))
+	child := func(inputs, edge, name string) object {
+		nodes := []any{node("a", "input", object{"name": "a"}), node("out", "output", object{"name": name})}
+		if inputs != "" {
+			nodes = append(nodes, node("b", "input", object{"name": inputs}))
+		}
+		return object{"schema": "sluice.flow/v1", "name": "Child", "nodes": nodes, "edges": []any{object{"from": edge, "to": "out.value"}}}
+	}
+	apply := func(documents ...any) {
+		t.Helper()
+		c.want(200, "POST", "/v1/apply", object{"documents": documents, "publish": true, "allow_breaking": true})
+	}
+	apply(child("", "a.value", "echo"))
+	apply(json.RawMessage(documentOf("Parent", []object{input("x"), node("sub", "subflow", object{"flow": "child", "version": 1}), output("y")}, "x.value > sub.input.a", "sub.echo > out_y.value")))
+	apply(child("lang", "a.value", "text"))
+	parent := c.want(200, "GET", "/v1/flow/parent", nil).object(t)["flow_id"].(string)
+	if end := c.await(c.start("parent", object{"x": "hi"})); fmt.Sprint(end.Outputs) != "map[y:hi]" {
+		t.Errorf("the pinned version gave %+v", end)
+	}
+
+	e := &drawing{d.signIn(t, ownerEmail, "/flows/"+parent), d, parent}
+	e.Until(`document.querySelector("flow-canvas[ready]") !== null`)
+	e.Click("#node-sub header")
+	const version = `[data-key="set:version"]`
+	e.Has(version, "Version 2 is newer.")
+	e.Click("[data-upgrade-ask]")
+	e.Has(version, "Version 2 of Child changes:")
+	e.Has(version, `The input "lang" was added and is required`)
+	e.Has(version, `The output "echo" was removed`)
+	e.Has(version, "The connection from sub.echo to out_y.value has no port any more")
+	e.Shot("journey-upgrade")
+	e.Click("[data-upgrade-version]")
+	e.There(port("sub", "text", "out"))
+	e.There(port("sub", "input.lang", "in"))
+	e.saved()
+	if n := e.draft().Node("sub"); fmt.Sprint(n.Config["version"]) != "2" {
+		t.Errorf("the node is %v", n.Config)
+	}
+	e.chord("z", "Control")
+	e.There(port("sub", "echo", "out"))
 }

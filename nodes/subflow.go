@@ -16,7 +16,7 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs another flow as one step.",
 		Doc: "Runs a published flow of the workspace and gives its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of its name.\n\n" +
-			"Without a `version`, the version that is live when the step first starts is used, also for retries and reruns of it. With one, the node stays with it until you change it.\n\n" +
+			"Without a `version`, the version that is live when the step first starts is used, also for retries and reruns of it. With one, the node stays with it until you change it: the builder says when a newer version is live, and shows what it changes.\n\n" +
 			"The other flow runs as a child run with its own steps, cost and page. The step waits for it without holding a worker, so the other flow may ask for an approval or wait for days. " +
 			"Canceling this run cancels the child. If the child fails, the step fails with [`child_failed`](errors.md#child_failed).",
 		Fields:        childFields(),

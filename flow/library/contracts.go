@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,4 +230,50 @@ func (l *Library) findCycle(ctx context.Context, n *flow.Node, chain []*flow.Flo
 		}
 	}
 	return "", nil
+}
+
+// CalledUpgrade says what a node changes that runs the live version of a flow instead of
+// the older one that it names.
+type CalledUpgrade struct {
+	Flow     string // its name
+	From, To int64
+	Changes  []document.APIChange
+	Dropped  []flow.Edge // whose port the newer version does not have
+}
+
+// UpgradeCalled compares the version that a node names with the live one; nil if that is
+// not newer.
+func (l *Library) UpgradeCalled(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, n *flow.Node) (*CalledUpgrade, error) {
+	version, _ := flow.Float(n.Config["version"])
+	called, err := l.calledFlow(ctx, ws, n)
+	if err != nil || called == nil || version < 1 || called.LiveVersion <= int64(version) {
+		return nil, err
+	}
+	up := &CalledUpgrade{Flow: called.Name, From: int64(version), To: called.LiveVersion}
+	newer := *n
+	newer.Config = maps.Clone(n.Config)
+	delete(newer.Config, "version") // the live one
+	now, err := l.calledDocument(ctx, called, &newer)
+	if err != nil || now == nil {
+		return nil, err
+	}
+	old, err := l.calledDocument(ctx, called, n)
+	if err != nil {
+		return nil, err
+	}
+	up.Changes = document.Compare(old, now, l.Kinds).API
+	newer.Config["contract"] = newContract(called.Name, now, l.Kinds)
+	k := l.Kinds.For(&newer)
+	for _, e := range d.Edges {
+		_, from := e.Source()
+		_, to := e.Target()
+		if e.FromNode() == n.ID && !hasPort(flow.OutputPorts(&newer, k), from) || e.ToNode() == n.ID && !hasPort(flow.InputPorts(&newer, k), to) {
+			up.Dropped = append(up.Dropped, e)
+		}
+	}
+	return up, nil
+}
+
+func hasPort(ports []flow.Port, name string) bool {
+	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

@@ -89,7 +89,7 @@ func (c *call) flowChoices(own string) ([]editorview.FlowChoice, error) {
 	var list []editorview.FlowChoice
 	for i := range heads {
 		if f := &heads[i]; f.ID != own && f.ArchivedAt.IsZero() {
-			list = append(list, editorview.FlowChoice{ID: f.ID, Slug: f.Slug, Name: f.Name})
+			list = append(list, editorview.FlowChoice{ID: f.ID, Slug: f.Slug, Name: f.Name, Live: f.LiveVersion})
 		}
 	}
 	slices.SortFunc(list, func(a, b editorview.FlowChoice) int { return strings.Compare(a.Name, b.Name) })

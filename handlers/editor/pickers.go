@@ -2,6 +2,7 @@ package editor
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -98,8 +99,11 @@ func (c *call) applyPinned(f *nodeForm, model string) error {
 }
 
 // showUpgrade is GET /flows/{id}/node/{node}/upgrade: what the newest version
-// of a node's model changes.
+// of a node's model, or of the flow that it runs, changes.
 func (c *call) showUpgrade(t *draftNode) error {
+	if t.kind.StartsRuns() {
+		return c.showFlowUpgrade(t)
+	}
 	if !t.usesHostedModel() {
 		return web.ErrNotFound
 	}
@@ -109,4 +113,23 @@ func (c *call) showUpgrade(t *draftNode) error {
 	}
 	up.FlowID, up.Node = t.flow.ID, t.node.ID
 	return c.Render(http.StatusOK, editorview.UpgradeOf(up))
+}
+
+// showFlowUpgrade compares the version of a flow that a node names with the live one.
+func (c *call) showFlowUpgrade(t *draftNode) error {
+	up, err := c.s.Library.UpgradeCalled(c.Ctx(), c.WorkspaceID(), t.Document, t.node)
+	if err != nil {
+		return err
+	}
+	if up == nil {
+		return c.Render(http.StatusOK, editorview.UpgradeOf(editorview.ModelUpgrade{Newest: true, Model: "the flow"}))
+	}
+	view := editorview.ModelUpgrade{FlowID: t.flow.ID, Node: t.node.ID, Model: up.Flow, Version: up.To}
+	for _, change := range up.Changes {
+		view.Changes = append(view.Changes, editorview.ModelChange{Sentence: change.Sentence, Breaking: change.Breaking})
+	}
+	for _, e := range up.Dropped {
+		view.Misfits = append(view.Misfits, fmt.Sprintf("The connection from %s to %s has no port any more. Remove or redraw it.", e.From, e.To))
+	}
+	return c.Render(http.StatusOK, editorview.UpgradeOf(view))
 }

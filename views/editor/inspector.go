@@ -55,6 +55,8 @@ type NodeField struct {
 	NodeID string
 	// Upgradable is set if the model is kept at a version.
 	Upgradable bool
+	// Newer is the live version of the flow that the node runs, if it names an older one.
+	Newer int64
 	// Tried is what code gave when it was tried, on the page without scripts.
 	Tried *Tried
 	// Warning is about a value that is valid, and may still not work.
@@ -126,7 +128,10 @@ type PaneFacts struct {
 }
 
 // FlowChoice is a flow that a node may run.
-type FlowChoice struct{ ID, Slug, Name string }
+type FlowChoice struct {
+	ID, Slug, Name string
+	Live           int64 // version; 0 before the first
+}
 
 // PaneOf makes the inspector of a node; k is the kind as this node has it.
 func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodePane {
@@ -217,6 +222,8 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	}
 	model, _, named := strings.Cut(flow.Text(b.n.Config["model"]), "/")
 	switch {
+	case f.Name == "version" && b.k.StartsRuns():
+		field.Newer = b.newerVersion()
 	case f.Type == flow.FieldModel && f.Task == "hosted":
 		field.Upgradable = b.n.Config["schema"] != nil
 	case f.Type == flow.FieldSecret && b.k.Name == "hosted_model":
@@ -354,4 +361,16 @@ func inputRemark(in *flow.Input) string {
 		return "required"
 	}
 	return "default " + hintOf(in.Default)
+}
+
+// newerVersion returns the live version of the flow that the node runs at an older one; 0
+// if there is no newer one.
+func (b *paneBuilder) newerVersion() int64 {
+	named, _ := flow.Float(b.n.Config["version"])
+	for _, f := range b.facts.Flows {
+		if ref := flow.Text(b.n.Config["flow"]); named >= 1 && (f.ID == ref || f.Slug == ref) && f.Live > int64(named) {
+			return f.Live
+		}
+	}
+	return 0
 }

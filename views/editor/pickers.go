@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,14 +31,24 @@ func (l ModelList) found() (n int) {
 	return n
 }
 
-// ModelUpgrade says what another version of a node's model would change.
+// ModelUpgrade says what another version of a node's model, or of the flow that it runs,
+// would change.
 type ModelUpgrade struct {
 	FlowID, Node, Model string
+	Version             int64 // of a flow; 0 for a model
 	// Newest is true where there is nothing newer.
 	Newest  bool
 	Changes []ModelChange
 	// Misfits are values and edges that stay and do not fit any more.
 	Misfits []string
+}
+
+// headline says what is newer.
+func (u ModelUpgrade) headline() string {
+	if u.Version > 0 {
+		return fmt.Sprintf("Version %d of %s changes:", u.Version, u.Model)
+	}
+	return "There is a newer version of " + u.Model + "."
 }
 
 // ModelChange is one difference between versions.

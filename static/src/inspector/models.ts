@@ -178,9 +178,17 @@ if (!readonly) {
 
 // Upgrading to a newer version, after showing what changes.
 
+/** raise sets the version of the flow that a node runs. */
+function raise(field: HTMLElement, version: string): void {
+  field.querySelector<HTMLInputElement>("input[name^='text.']")!.value = version;
+  send(field);
+}
+
 pane.addEventListener("click", (e) => {
   const t = e.target as Element, place = t.closest<HTMLElement>("[data-upgrade]"), take = t.closest<HTMLElement>("[data-upgrade-take]"), node = section()?.dataset.node;
   if (!place || !node) return;
+  const version = t.closest<HTMLElement>("[data-upgrade-version]")?.dataset.upgradeVersion;
+  if (version) return raise(fieldOf(place)!, version);
   if (take) { e.preventDefault(); void pin(node, take.dataset.upgradeTake!); }
   else if (t.closest("[data-upgrade-ask]")) void ask(`${nodePath(node)}/upgrade`).then(fragment).then((answer) => answer && place.replaceChildren(answer));
 });
