@@ -37,7 +37,7 @@ func (c *call) tryNode(t *draftNode) error {
 	if err != nil {
 		return err
 	}
-	in.Origin = func(context.Context) (flow.Origin, error) { return originOfTry(run, c.s.Now()), nil }
+	in.Origin = func(context.Context) (flow.Origin, error) { return originOfTry(run, t.node.ID, c.s.Now()), nil }
 	ctx, cancel := context.WithTimeout(c.Ctx(), tryTimeout)
 	defer cancel()
 	start := time.Now()
@@ -63,12 +63,12 @@ func (c *call) tryNode(t *draftNode) error {
 	return c.renderPane(http.StatusOK, p)
 }
 
-// originOfTry is the origin that the code has in a rerun of the last run.
-func originOfTry(run *flow.Run, now time.Time) flow.Origin {
+// originOfTry is the origin that the code had in the last run, unless that was a rerun.
+func originOfTry(run *flow.Run, node string, now time.Time) flow.Origin {
 	if run == nil {
 		return flow.Origin{Time: now, Seed: "try"}
 	}
-	return flow.Origin{Time: run.CreatedAt, Seed: run.ID}
+	return flow.Origin{Time: run.CreatedAt, Seed: run.ID + ":" + node}
 }
 
 // fillTried gives the node the values of the last run: what the nodes before it gave, or
