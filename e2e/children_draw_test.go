@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -86,6 +87,12 @@ func TestUpgradeSubflow(t *testing.T) {
 		t.Errorf("the pinned version gave %+v", end)
 	}
 
+	apply(json.RawMessage(documentOf("Follows", []object{input("x"), node("sub", "subflow", object{"flow": "child", "input.lang": "en"}), output("y")}, "x.value > sub.input.a", "sub.text > out_y.value")))
+	broken := c.want(409, "POST", "/v1/apply", object{"documents": []any{child("lang", "a.value", "answer")}, "publish": true})
+	if !strings.Contains(string(broken.body), `"slug":"follows"`) || !strings.Contains(string(broken.body), "sub.text > out_y.value") || strings.Contains(string(broken.body), `"slug":"parent"`) {
+		t.Errorf("what breaks is %s", broken.body)
+	}
+
 	e := &drawing{d.signIn(t, ownerEmail, "/flows/"+parent), d, parent}
 	e.Until(`document.querySelector("flow-canvas[ready]") !== null`)
 	e.Click("#node-sub header")
@@ -106,4 +113,10 @@ func TestUpgradeSubflow(t *testing.T) {
 	}
 	e.chord("z", "Control")
 	e.There(port("sub", "echo", "out"))
+
+	c.want(200, "PUT", "/v1/flow/child", child("lang", "a.value", "answer"), "If-Match: "+c.want(200, "GET", "/v1/flow/child/document?version=draft", nil).header.Get("ETag"))
+	e.Go(d.base() + "/flows/" + c.want(200, "GET", "/v1/flow/child", nil).object(t)["flow_id"].(string) + "/publish")
+	e.Has("main", "Flows that run the live version")
+	e.Has("main", "Loses the connection sub.text → out_y.value")
+	e.Shot("journey-followers")
 }

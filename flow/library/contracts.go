@@ -1,6 +1,7 @@
 package library
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -262,16 +263,67 @@ func (l *Library) UpgradeCalled(ctx context.Context, ws flow.WorkspaceID, d *flo
 		return nil, err
 	}
 	up.Changes = document.Compare(old, now, l.Kinds).API
-	newer.Config["contract"] = newContract(called.Name, now, l.Kinds)
-	k := l.Kinds.For(&newer)
+	up.Dropped = l.droppedEdges(d, n, newContract(called.Name, now, l.Kinds))
+	return up, nil
+}
+
+// droppedEdges returns the edges of a node whose port it does not have with another contract.
+func (l *Library) droppedEdges(d *flow.Document, n *flow.Node, contract map[string]any) (dropped []flow.Edge) {
+	changed := *n
+	changed.Config = maps.Clone(n.Config)
+	changed.Config["contract"] = contract
+	k := l.Kinds.For(&changed)
 	for _, e := range d.Edges {
 		_, from := e.Source()
 		_, to := e.Target()
-		if e.FromNode() == n.ID && !hasPort(flow.OutputPorts(&newer, k), from) || e.ToNode() == n.ID && !hasPort(flow.InputPorts(&newer, k), to) {
-			up.Dropped = append(up.Dropped, e)
+		if e.FromNode() == n.ID && !hasPort(flow.OutputPorts(&changed, k), from) || e.ToNode() == n.ID && !hasPort(flow.InputPorts(&changed, k), to) {
+			dropped = append(dropped, e)
 		}
 	}
-	return up, nil
+	return dropped
+}
+
+// Follower is a node that runs whatever version of a flow is live, in the live version of
+// another flow.
+type Follower struct {
+	FlowID, Slug, Name string // of the other flow
+	Node               string
+	Dropped            []flow.Edge // whose port the node loses
+}
+
+// Followers finds the nodes that will run a document once it is the live version of f.
+func (l *Library) Followers(ctx context.Context, f *flow.Flow, now *flow.Document) (list []Follower, err error) {
+	heads, err := l.Store.ListFlowHeads(ctx, f.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	contract := newContract(f.Name, now, l.Kinds)
+	for i := range heads {
+		parent := &heads[i]
+		if parent.ID == f.ID || parent.LiveHash == "" || !parent.ArchivedAt.IsZero() {
+			continue
+		}
+		data, err := l.Store.FindDocument(ctx, f.WorkspaceID, parent.LiveHash)
+		if err != nil {
+			return nil, fmt.Errorf("read the document of %s: %w", parent.ID, err)
+		}
+		if !bytes.Contains(data, []byte(f.ID)) && !bytes.Contains(data, []byte(f.Slug)) {
+			continue // most flows run no other
+		}
+		d, _ := document.ParseDocument(data)
+		if d == nil {
+			continue
+		}
+		for j := range d.Nodes {
+			n := &d.Nodes[j]
+			ref, _ := n.Config["flow"].(string)
+			if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || n.Config["version"] != nil || ref != f.ID && ref != f.Slug {
+				continue
+			}
+			list = append(list, Follower{parent.ID, parent.Slug, parent.Name, n.ID, l.droppedEdges(d, n, contract)})
+		}
+	}
+	return list, nil
 }
 
 func hasPort(ports []flow.Port, name string) bool {

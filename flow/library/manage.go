@@ -20,9 +20,12 @@ const maxNotes = 200
 
 // Review is what publishing a document would change for callers.
 type Review struct {
-	Slug    string
-	Diff    *document.Diff
-	Callers []flow.Caller // keys with runs in CallerPeriod, if Diff breaks callers
+	Slug string
+	Diff *document.Diff
+	// Callers are keys with runs in CallerPeriod, and Followers nodes of other flows that
+	// run the live version; both if Diff breaks callers.
+	Callers   []flow.Caller
+	Followers []Follower
 }
 
 // BreakingError refuses to publish changes that break callers.
@@ -50,7 +53,10 @@ func (l *Library) Review(ctx context.Context, f *flow.Flow, old, now *flow.Docum
 		return r, nil
 	}
 	var err error
-	r.Callers, err = l.Store.ListCallers(ctx, f.WorkspaceID, f.ID, at.Add(-CallerPeriod))
+	if r.Callers, err = l.Store.ListCallers(ctx, f.WorkspaceID, f.ID, at.Add(-CallerPeriod)); err != nil {
+		return r, err
+	}
+	r.Followers, err = l.Followers(ctx, f, now)
 	return r, err
 }
 

@@ -23,6 +23,16 @@ type diffObject struct {
 	Contract []contractChange `json:"contract" doc:"Changes of inputs and outputs."`
 	Breaking []contractChange `json:"breaking" doc:"Those that break callers."`
 	Keys     []noticingKey    `json:"keys" doc:"Keys that called the flow in the last 30 days, if something breaks."`
+	Flows    []followingFlow  `json:"flows" doc:"Nodes of other flows that run the live version of this one, if something breaks."`
+}
+
+// followingFlow is a node that runs whatever version of a flow is live.
+type followingFlow struct {
+	FlowID  string   `json:"flow_id"`
+	Slug    string   `json:"slug"`
+	Name    string   `json:"name"`
+	Node    string   `json:"node"`
+	Dropped []string `json:"dropped" doc:"Connections of the node that lose their port, such as each.double > out.value."`
 }
 
 // nodeChange is a node that was added, changed or removed.
@@ -52,7 +62,10 @@ func newDiffObject(from, to string, r *library.Review) diffObject {
 		Nodes: convert(r.Diff.Nodes, func(n *document.NodeChange) nodeChange {
 			return nodeChange{n.Change, n.Node, append([]string{}, n.Fields...)}
 		}),
-		Keys: convert(r.Callers, func(k *flow.Caller) noticingKey { return noticingKey{k.KeyID, k.Name, k.Runs} })}
+		Keys: convert(r.Callers, func(k *flow.Caller) noticingKey { return noticingKey{k.KeyID, k.Name, k.Runs} }),
+		Flows: convert(r.Followers, func(f *library.Follower) followingFlow {
+			return followingFlow{f.FlowID, f.Slug, f.Name, f.Node, convert(f.Dropped, func(e *flow.Edge) string { return e.From + " > " + e.To })}
+		})}
 	for i := range r.Diff.API {
 		a := &r.Diff.API[i]
 		role := "input"

@@ -104,11 +104,30 @@ func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error
 	form.Diff = diffOf(changes)
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
 		form.Inputs, form.Outputs, form.Webhooks = len(d.Inputs(c.s.Kinds)), len(d.Outputs(c.s.Kinds)), c.webhooks(&draft{Document: d})
+		if form.Followers, err = c.followers(f, d); err != nil {
+			return form, err
+		}
 	}
 	if len(form.Diff.Breaking) > 0 {
 		form.Callers, err = c.callers(f.ID)
 	}
 	return form, err
+}
+
+// followers returns the nodes of other flows that will run the draft once it is live.
+func (c *call) followers(f *flow.Flow, d *flow.Document) (list []editorview.Follower, err error) {
+	if f.LiveVersion == 0 {
+		return nil, nil
+	}
+	found, err := c.s.Library.Followers(c.Ctx(), f, d)
+	for _, n := range found {
+		v := editorview.Follower{FlowID: n.FlowID, Name: n.Name, Node: n.Node}
+		for _, e := range n.Dropped {
+			v.Dropped = append(v.Dropped, e.From+" → "+e.To)
+		}
+		list = append(list, v)
+	}
+	return list, err
 }
 
 // callers returns the keys that called a flow recently.

@@ -49,10 +49,12 @@ type PublishForm struct {
 	Draft string
 	Diff  *Diff
 	// Callers are the keys that used the flow lately; shown when they break.
-	Callers  []Caller
-	Problems []PublishProblem
-	Note     string
-	Error    string
+	Callers []Caller
+	// Followers are the nodes of other flows that run the live version.
+	Followers []Follower
+	Problems  []PublishProblem
+	Note      string
+	Error     string
 	// Done shows that it is live now, First that nothing was live before.
 	Done, First bool
 	// Inputs, Outputs and Webhooks count what the draft has.
@@ -60,6 +62,12 @@ type PublishForm struct {
 	// Command calls the flow with cURL and waits for the result; shown after the
 	// first publish.
 	Command []components.CodePiece
+}
+
+// Follower is a node of another flow that runs whatever version of the flow is live.
+type Follower struct {
+	FlowID, Name, Node string
+	Dropped            []string // its connections that lose their port
 }
 
 // PublishProblem is something that keeps the draft from being published, and
@@ -190,4 +198,12 @@ type Caller struct {
 	Name, Prefix string
 	Runs         int64
 	LastDay      string // 2006-01-02
+}
+
+// followerTone marks a flow that loses connections.
+func followerTone(n Follower) components.Tone {
+	if len(n.Dropped) > 0 {
+		return components.ToneBad
+	}
+	return components.ToneNone
 }
