@@ -30,7 +30,7 @@ test: ## run the tests; needs only Go, and lists at the end what was left out
 SLOW = ^($(shell grep -hoE '^func Test\w+|need\.Slow' e2e/*_test.go | awk '/^func/ { test = $$2 } /Slow/ { print test }' | paste -sd'|'))$$
 # CONCURRENT are the packages with goroutines. -short leaves out browsers and
 # long calculations, which the race detector would only slow down.
-CONCURRENT := ./cmd/... ./db/... ./documents/... ./flow/... ./handlers/... ./jobs/... ./nodes/... ./outbound/... ./providers/...
+CONCURRENT := ./cmd/... ./db/... ./documents/... ./flow/... ./handlers/... ./javascript ./jobs/... ./nodes/... ./outbound/... ./providers/... ./sandbox
 # WIRED are tests of the whole server in which many requests meet.
 WIRED := ^(TestCancel|TestCrash|TestEvents|TestFormStreams|TestShutdown|TestTextAcrossServers|TestTwoServers|TestWebhooks)$$
 

@@ -117,6 +117,7 @@ func TestUpgradeSubflow(t *testing.T) {
 	c.want(200, "PUT", "/v1/flow/child", child("lang", "a.value", "answer"), "If-Match: "+c.want(200, "GET", "/v1/flow/child/document?version=draft", nil).header.Get("ETag"))
 	e.Go(d.base() + "/flows/" + c.want(200, "GET", "/v1/flow/child", nil).object(t)["flow_id"].(string) + "/publish")
 	e.Has("main", "Flows that run the live version")
+	e.Has("main", "No key has called this flow") // only through another flow
 	e.Has("main", "Loses the connection sub.text → out_y.value")
 	e.Shot("journey-followers")
 }

@@ -10,9 +10,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"sluice/sandbox"
 )
 
 var runner = New()
+
+// testCPU is how long programs may compute. With the race detector they are many times
+// slower.
+const testCPU = time.Second * sandbox.MemoryFactor * sandbox.MemoryFactor
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -23,7 +29,7 @@ func TestMain(m *testing.M) {
 // run runs a program on inputs at a fixed time.
 func run(t *testing.T, source, inputs string) (value, log string, err error) {
 	t.Helper()
-	result, err := runner.Run(t.Context(), "w", Program{Source: source, Inputs: json.RawMessage(inputs), Time: time.UnixMilli(1_700_000_000_000), Seed: "run_1:code", CPU: time.Second})
+	result, err := runner.Run(t.Context(), "w", Program{Source: source, Inputs: json.RawMessage(inputs), Time: time.UnixMilli(1_700_000_000_000), Seed: "run_1:code", CPU: testCPU})
 	return string(result.Value), result.Log, err
 }
 
@@ -93,6 +99,9 @@ func TestErrors(t *testing.T) {
 // log is kept, and that the next program is not affected.
 func TestHostile(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("programs that use up their limits take long with the race detector")
+	}
 	for name, c := range map[string]struct{ source, message string }{
 		"loop":            {"export default () => {\n console.log('here');\n while (1) {} }", "The code computes for more than 1 s."},
 		"regexp":          {"export default () => {\n console.log('here');\n return /^(a+)+$/.test('a'.repeat(60) + 'b') }", "The code computes for more than 1 s."},

@@ -28,4 +28,5 @@ FROM usage_all u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace
 WHERE u.workspace_id = @workspace_id AND u.day >= @from_day AND u.flow_id = @flow_id AND u.model = ''
     AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > @now)
 GROUP BY u.key_id, k.name, k.prefix
+HAVING sum(u.runs) > 0 -- child runs are counted with the key of their root, which does not call the flow itself
 ORDER BY runs DESC, u.key_id;
