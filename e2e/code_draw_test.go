@@ -84,3 +84,28 @@ func TestDrawCode(t *testing.T) {
 	e.Has("#step .log", "n is 5")
 	e.Shot("journey-code-run")
 }
+
+// TestTypingWhilePaneChanges types into a field while another edit gives the node other
+// fields: the text is kept and saved, and the field keeps the focus.
+func TestTypingWhilePaneChanges(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	e.Click(`#palette button[data-kind="code"]`)
+	e.There(`[data-key="set:outputs"] input:not([type=hidden])`)
+	e.saved()
+	e.Eval(`{
+		const row = document.querySelector('[data-key="set:outputs"] input:not([type=hidden])');
+		row.focus();
+		document.querySelector("flow-canvas").commit("Other inputs", [{ op: "set", node: "code", field: "inputs", value: ["first", "second"] }]);
+		row.value = "words";
+		row.dispatchEvent(new Event("input", { bubbles: true }));
+	}`)
+	e.There(`[data-key="set:second"]`)
+	e.There(port("code", "words", "out"))
+	e.saved()
+	e.Until(`document.activeElement.closest('[data-key="set:outputs"]') !== null && document.activeElement.value === "words"`)
+	if n := e.draft().Node("code"); fmt.Sprint(n.Config["outputs"], n.Config["inputs"]) != "[words] [first second]" {
+		t.Errorf("the node is %v", n.Config)
+	}
+}

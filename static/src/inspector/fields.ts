@@ -33,6 +33,12 @@ function mayHoldSecret(field: HTMLElement): boolean {
 /** settle sends all fields now. */
 export function settle(): void { for (const field of [...waiting.keys()]) send(field); }
 
+/** settleTyped sends all fields now, except those that may be in the middle of a secret. */
+export function settleTyped(): void { for (const [field, timer] of [...waiting]) if (timer) send(field); }
+
+/** isWaiting reports whether a field was typed in and not sent yet. */
+export const isWaiting = (field: HTMLElement): boolean => waiting.has(field);
+
 /** unsent reports whether a field has input that is not in the draft. */
 export const unsent = (field: HTMLElement): boolean => waiting.has(field) || field.hasAttribute("data-unread");
 

@@ -1,6 +1,6 @@
 // Updates the inspector from the server without touching what is being typed: only
 // fields that the server renders differently are replaced.
-import { pane, remind, section, unsent } from "./fields.ts";
+import { fieldOf, isWaiting, later, pane, remind, section, settleTyped, unsent } from "./fields.ts";
 
 const known = new Map<string, string>(); // how the server last rendered each field
 
@@ -60,11 +60,15 @@ function slots(now: HTMLElement, fresh: HTMLElement): void {
   }
 }
 
-/** replace shows other fields and keeps the focus where possible. */
+/** controls returns the controls of a field, by which one is found again in another rendering. */
+const controls = (field: ParentNode): HTMLInputElement[] => [...field.querySelectorAll<HTMLInputElement>("input:not([type=hidden]), textarea, select, button")];
+
+/** replace shows other fields, and keeps the focus and what is being typed. */
 function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   const at = document.activeElement as HTMLInputElement | null, same = now?.dataset.node === fresh.dataset.node;
-  const id = same && at && now!.contains(at) ? at.id || at.closest<HTMLElement>(".cm-editor")?.parentElement?.querySelector("textarea, input")?.id : undefined;
-  const text = id ? (document.getElementById(id) as HTMLInputElement | null)?.value : undefined;
+  const focused = same && at && now!.contains(at) ? (at.closest<HTMLElement>(".cm-editor")?.parentElement?.querySelector<HTMLInputElement>("textarea, input") ?? at) : null;
+  const field = focused && fieldOf(focused), index = field ? controls(field).indexOf(focused) : -1, typing = !!field && isWaiting(field), text = focused?.value;
+  if (same) settleTyped();
   if (!same) known.clear();
   for (const f of fields(fresh)) known.set(f.dataset.key!, f.outerHTML);
   folds(fresh);
@@ -72,10 +76,11 @@ function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   pane.replaceChildren(fresh);
   remind(fresh);
   if (!same) pane.parentElement!.scrollTop = 0;
-  const back = id ? (document.getElementById(id) as HTMLInputElement | null) : null;
+  const to = field && find(fresh, field.dataset.key), back = to ? controls(to)[index] : focused?.id ? (document.getElementById(focused.id) as HTMLInputElement | null) : null;
   if (!back) return;
-  if (text !== undefined && back.value !== text && back.matches("textarea, input")) back.value = text;
+  if (text !== undefined && back.value !== text && back.matches("textarea, input:not([type=checkbox], [type=radio], [type=file])")) back.value = text;
   back.focus({ preventScroll: true });
+  if (to && typing) later(to);
 }
 
 /** folds opens the sections that were open in this tab. */

@@ -36,7 +36,9 @@ async function fetchData(): Promise<void> {
   if (r?.ok && request === wanted) put(await r.text());
 }
 
+/** put shows the data, and lets no response arrive later that was asked for before. */
 function put(text: string): void {
+  wanted++;
   place.replaceChildren(html(text));
   htmx.process(place);
 }
