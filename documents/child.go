@@ -62,13 +62,8 @@ func init() {
 // confined. Only then the request is read, which says how long the child may
 // compute, and the document last. It returns the exit code: 0 with an answer,
 // exitNoEngine, or 1.
-//
-// SetMemoryLimit is a soft limit: near it the garbage collector works harder. It
-// lies below the hard limit of sandbox.LimitMemory, so that garbage is collected before
-// an allocation fails and ends the process.
 func runJob(in io.Reader, out io.Writer) int {
-	sandbox.LimitMemory(childMemory * sandbox.MemoryFactor)
-	debug.SetMemoryLimit(childMemory * 3 / 4)
+	sandbox.LimitMemory(childMemory)
 	debug.SetMaxStack(childStack)
 	time.AfterFunc(childTime, func() { os.Exit(1) })
 	engine, err := loadEngine(os.Getenv(engineMark))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"sluice/sandbox"
@@ -42,8 +41,7 @@ func init() {
 // prelude, and giving up all access. A child whose parent is gone reads the end of
 // its input and ends. It returns the exit code.
 func runChild(in io.Reader, out io.Writer) int {
-	sandbox.LimitMemory(childMemory * sandbox.MemoryFactor)
-	debug.SetMemoryLimit(childMemory * 3 / 4)
+	sandbox.LimitMemory(childMemory)
 	write := json.NewEncoder(out)
 	logged := 0
 	m, err := newMachine(func(line string) {

@@ -7,6 +7,7 @@ package sandbox
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 )
 
 // Mark is the environment variable that makes a process a child; its value is the
@@ -35,4 +36,12 @@ func Binary() string {
 		return os.Args[0]
 	}
 	return path
+}
+
+// LimitMemory bounds what this process can take, in bytes. The garbage collector works
+// harder near three quarters of it, so that garbage is collected before an allocation
+// fails and ends the process.
+func LimitMemory(limit int64) {
+	limitMemory(uint64(limit * MemoryFactor))
+	debug.SetMemoryLimit(limit * 3 / 4)
 }

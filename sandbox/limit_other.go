@@ -4,9 +4,9 @@ package sandbox
 
 import "time"
 
-// LimitMemory does nothing where a process cannot be bounded; Go's own limit
+// limitMemory does nothing where a process cannot be bounded; Go's own limit
 // still holds for ordinary growth.
-func LimitMemory(uint64) {}
+func limitMemory(uint64) {}
 
 // LimitCPU does nothing where a process cannot be bounded; the limit of the
 // step and the time limit of the child still hold.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LimitMemory bounds what this process can take, in bytes, and makes it the one
+// limitMemory bounds what this process can take, in bytes, and makes it the one
 // that Linux ends when the machine runs out of memory, rather than its parent. It
 // is a second line: where it cannot be set, Go's own limit still holds for
 // ordinary growth.
@@ -18,7 +18,7 @@ import (
 // more addresses than they use. Since Linux 4.7, RLIMIT_DATA counts all private
 // writable memory, and a reservation without access counts nothing (setrlimit(2)).
 // No core file is written, as it would hold the document.
-func LimitMemory(limit uint64) {
+func limitMemory(limit uint64) {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})

@@ -10,7 +10,7 @@ import (
 
 // TestQueue proves that one workspace cannot hold up another with much work, and that
 // a caller who gives up takes no place along: with all of them lost, a server would
-// do no more of that work until it is restarted.
+// refuse all of that work until it is restarted.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	t.Run("take turns between workspaces", func(t *testing.T) {
