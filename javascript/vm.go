@@ -21,10 +21,10 @@ const moduleName = "code"
 
 // machine runs one program.
 type machine struct {
-	vm     *quickjs.VM
-	source string // of the program
-	log    func(string)
-	answer *answer // set when the program returned or failed
+	vm      *quickjs.VM
+	program Program
+	log     func(string)
+	answer  *answer // set when the program returned or failed
 }
 
 // answer is the end of a program.
@@ -59,7 +59,7 @@ func (m *machine) load(_ *quickjs.VM, name string) (string, error) {
 	if name != moduleName {
 		return "", fmt.Errorf("code cannot import modules, and asked for %s", name)
 	}
-	return m.source, nil
+	return m.program.Source, nil
 }
 
 func (m *machine) hostLog(args []any) (any, error) {
@@ -78,7 +78,7 @@ func (m *machine) hostDone(args []any) (any, error) {
 }
 
 func (m *machine) hostFailed(args []any) (any, error) {
-	m.end(&answer{Error: describe(text(args, 0), text(args, 1), text(args, 2))})
+	m.end(&answer{Error: m.program.describe(text(args, 0), text(args, 1), text(args, 2))})
 	return nil, nil
 }
 
@@ -97,7 +97,7 @@ func text(args []any, i int) string {
 // run runs a program to its end. Promises are carried out as long as there is one
 // that can be.
 func (m *machine) run(p Program) *answer {
-	m.source = p.Source
+	m.program = p
 	seed := sha256.Sum256([]byte(p.Seed))
 	args := []any{float64(p.Time.UnixMilli())}
 	for i := range 4 {
@@ -111,11 +111,7 @@ func (m *machine) run(p Program) *answer {
 	case m.answer != nil:
 		return m.answer
 	case err != nil:
-		e := errorOf(err)
-		if interrupted.MatchString(e.Message) {
-			e = p.tooLong(e.Line)
-		}
-		return &answer{Error: e}
+		return &answer{Error: p.errorOf(err)}
 	}
 	return &answer{Error: &Error{Message: "The code waits for a promise that nothing fulfills. There are no timers and no network to wait for."}}
 }
@@ -132,7 +128,7 @@ func Check(source string) *Error {
 	defer func() { _ = vm.Close() }()
 	vm.SetMemoryLimit(MaxMemory)
 	if _, err := vm.Compile(source, quickjs.EvalModule); err != nil {
-		return errorOf(err)
+		return Program{}.errorOf(err)
 	}
 	if !exportsDefault.MatchString(source) {
 		return &Error{Message: "The code exports no function. Begin it with export default function (inputs) {"}
@@ -143,7 +139,7 @@ func Check(source string) *Error {
 var exportsDefault = regexp.MustCompile(`\bexport\b[^;]*\bdefault\b`)
 
 // errorOf converts an error of the machine.
-func errorOf(err error) *Error {
+func (p Program) errorOf(err error) *Error {
 	e, ok := errors.AsType[*quickjs.Error](err)
 	if !ok {
 		return &Error{Message: sentence(err.Error())}
@@ -151,7 +147,7 @@ func errorOf(err error) *Error {
 	if e.LineNumber > 0 {
 		return &Error{Message: sentence(e.Name + ": " + e.Message), Line: e.LineNumber}
 	}
-	return describe(e.Name, e.Message, e.Stack)
+	return p.describe(e.Name, e.Message, e.Stack)
 }
 
 // position is a place of the program in a stack trace. A program that was compiled
@@ -159,7 +155,7 @@ func errorOf(err error) *Error {
 var position = regexp.MustCompile(`(?:code|<eval>):(\d+)`)
 
 // describe words an exception.
-func describe(name, message, stack string) *Error {
+func (p Program) describe(name, message, stack string) *Error {
 	e := &Error{Message: sentence(strings.TrimPrefix(name+": "+message, ": "))}
 	if at := position.FindStringSubmatch(stack); at != nil {
 		e.Line, _ = strconv.Atoi(at[1])
@@ -168,6 +164,8 @@ func describe(name, message, stack string) *Error {
 		return e
 	}
 	switch message {
+	case "interrupted":
+		return p.tooLong(e.Line)
 	case "out of memory":
 		e.Message = fmt.Sprintf("The code takes more than %d MiB of memory.", MaxMemory>>20)
 	case "stack overflow":
@@ -175,9 +173,6 @@ func describe(name, message, stack string) *Error {
 	}
 	return e
 }
-
-// interrupted matches the message of a program that was stopped.
-var interrupted = regexp.MustCompile(`^InternalError: interrupted`)
 
 // maxMessage bounds the message of an exception, in bytes.
 const maxMessage = 2000
