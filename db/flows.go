@@ -51,9 +51,12 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	return err
 }
 
+// anyRev stands for a draft at whatever revision it is.
+const anyRev int64 = -1
+
 // UpdateDraft replaces the draft and increments its revision.
 func (s Flows) UpdateDraft(ctx context.Context, ws flow.WorkspaceID, flowID, name, description string, draft []byte) error {
-	return s.ReplaceDraft(ctx, ws, flowID, flow.AnyRev, name, description, draft)
+	return s.ReplaceDraft(ctx, ws, flowID, anyRev, name, description, draft)
 }
 
 // ReplaceDraft is UpdateDraft for a draft that is still at a revision. Otherwise it
@@ -66,7 +69,7 @@ func (s Flows) ReplaceDraft(ctx context.Context, ws flow.WorkspaceID, flowID str
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		if base != flow.AnyRev && base != held.Rev {
+		if base != anyRev && base != held.Rev {
 			return flow.Errorf(document.CodeEditsMissed, "The draft has changed since it was read. Read it again.")
 		}
 		if err := keepFiles(tx, ws, files); err != nil {

@@ -62,6 +62,3 @@ type Workspace struct {
 
 // DefaultWorkspace is made at first start.
 const DefaultWorkspace = "default"
-
-// AnyRev stands for a draft at whatever revision it is.
-const AnyRev int64 = -1
