@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	_ "embed" // the types
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,11 @@ import (
 	"sluice/flow"
 	"sluice/javascript"
 )
+
+// CodeTypes declares in TypeScript what JavaScript in code nodes can use.
+//
+//go:embed code.d.ts
+var CodeTypes string
 
 // codePorts are the names that inputs and outputs of code cannot have.
 var codePorts = []string{"code", "inputs", "outputs"}
@@ -44,7 +50,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true, Help: "Names of the values that the function returns in an object. Each becomes a port. None: one port, result."},
 		},
 		DynamicSchema: func(n *flow.Node) flow.DynamicSchema {
-			shape := flow.DynamicSchema{Fields: namedInputs(codeInputs(n.Config), codePorts, "A value that the function gets."), Outputs: namedOutputs(portNames(n.Config["outputs"]), codePorts, "A value that the function returns.")}
+			shape := flow.DynamicSchema{Fields: namedInputs(valueNames(n.Config["inputs"]), codePorts, "A value that the function gets."), Outputs: namedOutputs(portNames(n.Config["outputs"]), codePorts, "A value that the function returns.")}
 			if len(shape.Outputs) == 0 {
 				shape.Outputs = []flow.Port{{Name: "result", Title: "Result", Type: flow.TypeAny, Help: "What the function returned."}}
 			}
@@ -60,22 +66,14 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// codeInputs returns the names of the inputs, value unless others are given.
-func codeInputs(config map[string]any) []string {
-	if config["inputs"] == nil {
-		return []string{"value"}
-	}
-	return portNames(config["inputs"])
-}
-
 func checkCode(d Deps, n *flow.Node) []flow.Problem {
 	problems := append(checkPortNames(n, "inputs", codePorts), checkPortNames(n, "outputs", codePorts)...)
-	source, _ := n.Config["code"].(string)
 	if d.CodeOff {
 		return append(problems, flow.Problem{Pointer: "/code", Code: "invalid", Detail: errCodeOff.Message})
 	}
-	if source == "" {
-		return problems // missing, which is reported as such
+	source, typed := n.Config["code"].(string)
+	if !typed {
+		return problems // the default, or no text, which is reported as such
 	}
 	if err := javascript.Check(source); err != nil {
 		problems = append(problems, flow.Problem{Pointer: "/code", Code: "invalid", Detail: atLine(err)})
@@ -103,7 +101,7 @@ func runCode(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, errAbsent
 	}
 	values := map[string]any{}
-	for _, name := range codeInputs(in.Config) {
+	for _, name := range valueNames(in.Config["inputs"]) {
 		values[name] = in.Config[name]
 	}
 	result, err := d.Code.Run(ctx, string(in.WorkspaceID), javascript.Program{

@@ -26,6 +26,7 @@ func TestCode(t *testing.T) {
 	for code, want := range map[string]string{
 		"export default () => {\n  return 1 +\n}": "Line 3: SyntaxError",
 		"function f() {}":                         "exports no function",
+		"":                                        "exports no function",
 	} {
 		problems := use{kind: "code", config: obj{"code": code, "inputs": list{}}}.problems(t)
 		if len(problems) != 1 || !strings.Contains(problems[0].Detail, want) {

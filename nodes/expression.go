@@ -24,7 +24,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "values", Title: "Values", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Names of the values that the expression uses. Each becomes a port."},
 		},
 		DynamicSchema: func(n *flow.Node) flow.DynamicSchema {
-			return flow.DynamicSchema{Fields: namedInputs(expressionValues(n.Config), expressionPorts, "A value of the expression.")}
+			return flow.DynamicSchema{Fields: namedInputs(valueNames(n.Config["values"]), expressionPorts, "A value of the expression.")}
 		},
 		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The result."}},
 		Example: flow.Example{
@@ -37,14 +37,6 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// expressionValues returns the names of the values, value unless others are given.
-func expressionValues(config map[string]any) []string {
-	if config["values"] == nil {
-		return []string{"value"}
-	}
-	return portNames(config["values"])
-}
-
 func checkExpression(n *flow.Node) []flow.Problem {
 	if problems := checkPortNames(n, "values", expressionPorts); problems != nil {
 		return problems
@@ -53,14 +45,14 @@ func checkExpression(n *flow.Node) []flow.Problem {
 	if source == "" {
 		return nil // missing, which is reported as such
 	}
-	if _, err := expression.Compile(source, expressionValues(n.Config)...); err != nil {
+	if _, err := expression.Compile(source, valueNames(n.Config["values"])...); err != nil {
 		return []flow.Problem{{Pointer: "/expression", Code: string(flow.CodeExpressionFailed), Detail: err.Error()}}
 	}
 	return nil
 }
 
 func evaluate(ctx context.Context, in *flow.In) (flow.Out, error) {
-	names := expressionValues(in.Config)
+	names := valueNames(in.Config["values"])
 	e, err := expression.Compile(in.Text("expression"), names...)
 	if err != nil {
 		return flow.Out{}, err

@@ -22,6 +22,14 @@ func portNames(list any) []string {
 	return names
 }
 
+// valueNames returns the names in a list field of values: value unless others are given.
+func valueNames(list any) []string {
+	if list == nil {
+		return []string{"value"}
+	}
+	return portNames(list)
+}
+
 // isPortName reports whether a port can have a name. own are the fields and ports that
 // the kind has anyway.
 func isPortName(name string, own []string) bool {
