@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -70,3 +71,7 @@ func NumberedSlug(base string, n int) string {
 	suffix := fmt.Sprintf("-%d", n)
 	return strings.TrimRight(base[:min(len(base), MaxSlug-len(suffix))], "-") + suffix
 }
+
+// WantedSlug returns the slug of a document: the one it names, or else one made from
+// its name.
+func (d *Document) WantedSlug() string { return cmp.Or(d.Slug, Slugify(d.Name)) }

@@ -67,6 +67,9 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 		}
 		plans = append(plans, p)
 	}
+	if err := l.nameFollowers(ctx, ws, plans); err != nil {
+		return nil, err
+	}
 	if r.Prune {
 		pruned, err := l.planPrune(ctx, ws, &r, plans)
 		if err != nil {
@@ -99,7 +102,7 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 
 // planApply finds the flow of a document and what would change.
 func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRequest, d *flow.Document) (*plan, error) {
-	slug := slugOf(d)
+	slug := d.WantedSlug()
 	p := &plan{doc: d, Applied: Applied{Slug: slug, Change: AppliedCreated}}
 	id, err := l.Store.FindFlowID(ctx, ws, slug)
 	switch {
@@ -159,8 +162,27 @@ func (l *Library) review(ctx context.Context, p *plan, r *ApplyRequest) error {
 		return err
 	}
 	p.publish = r.Publish && (old == nil || p.flow.LiveHash != flow.Hash(p.doc.Canonical()))
-	p.Review, err = l.Review(ctx, p.flow, old, p.doc, r.At)
+	p.Review, err = l.compare(ctx, p.flow, old, p.doc, r.At)
 	return err
+}
+
+// nameFollowers completes the reviews of plans that break callers. The flows of the
+// workspace are read once for all of them.
+func (l *Library) nameFollowers(ctx context.Context, ws flow.WorkspaceID, plans []*plan) error {
+	var all map[string][]following
+	for _, p := range plans {
+		if len(p.Review.Diff.Breaking) == 0 {
+			continue
+		}
+		if all == nil {
+			var err error
+			if all, err = l.listFollowing(ctx, ws); err != nil {
+				return err
+			}
+		}
+		p.Review.Followers = l.followersOf(all[p.flow.ID], p.flow, p.doc)
+	}
+	return nil
 }
 
 // planPrune finds the flows that were applied from the same source and are not in

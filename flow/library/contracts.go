@@ -1,7 +1,6 @@
 package library
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -40,7 +39,7 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 	}
 	for i := range after.Document.Nodes {
 		n := &after.Document.Nodes[i]
-		if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || !slices.Contains(chosen, n.ID) {
+		if !l.runsFlow(n) || !slices.Contains(chosen, n.ID) {
 			continue
 		}
 		contract, err := l.contractOf(ctx, ws, n)
@@ -54,43 +53,53 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 	return ops, nil
 }
 
-// fillContracts stores contracts in a document that was written by hand, with the nodes that
-// run a flow and have none; those that are there stay. among are documents that are sent
-// together: a flow among them counts as it will be.
-func (l *Library) fillContracts(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, among []*flow.Document) error {
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || n.Config["contract"] != nil {
+// FillContracts stores contracts in documents that were written by hand, with the nodes that
+// run a flow and have none; those that are there stay. A flow among the documents counts as
+// it will be. Documents that could not be parsed are nil.
+func (l *Library) FillContracts(ctx context.Context, ws flow.WorkspaceID, documents ...*flow.Document) error {
+	for _, d := range documents {
+		if d == nil {
 			continue
 		}
-		contract := l.contractAmong(n, among)
-		if contract == nil {
-			var err error
-			if contract, err = l.contractOf(ctx, ws, n); err != nil {
+		for i := range d.Nodes {
+			n := &d.Nodes[i]
+			if !l.runsFlow(n) || n.Config["contract"] != nil {
+				continue
+			}
+			contract, err := l.contractAmong(ctx, ws, d, n, documents)
+			if err != nil {
 				return err
 			}
-		}
-		if contract != nil {
-			n.Config["contract"] = contract
+			if contract != nil {
+				n.Config["contract"] = contract
+			}
 		}
 	}
 	return nil
 }
 
-// contractAmong returns the contract of the document whose slug a node names, unless the
-// node names a version too.
-func (l *Library) contractAmong(n *flow.Node, among []*flow.Document) map[string]any {
+// contractAmong returns the contract of the other document whose slug a node of d names,
+// unless the node names a version too, or else that of the stored flow.
+func (l *Library) contractAmong(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, n *flow.Node, among []*flow.Document) (map[string]any, error) {
+	for _, other := range among {
+		if other != nil && other != d && n.Config["version"] == nil && other.WantedSlug() == calledRef(n) {
+			return newContract(other.Name, other, l.Kinds), nil
+		}
+	}
+	return l.contractOf(ctx, ws, n)
+}
+
+// runsFlow reports whether a node runs another flow.
+func (l *Library) runsFlow(n *flow.Node) bool {
+	k := l.Kinds.Find(n.Kind)
+	return k != nil && k.StartsRuns()
+}
+
+// calledRef returns the ID or slug of the flow that a node runs.
+func calledRef(n *flow.Node) string {
 	ref, _ := n.Config["flow"].(string)
-	for _, d := range among {
-		if d != nil && n.Config["version"] == nil && ref != "" && slugOf(d) == strings.TrimSpace(ref) {
-			return newContract(d.Name, d, l.Kinds)
-		}
-	}
-	return nil
+	return strings.TrimSpace(ref)
 }
-
-// slugOf returns the slug that a document gets.
-func slugOf(d *flow.Document) string { return cmp.Or(d.Slug, flow.Slugify(d.Name)) }
 
 // contractOf returns the contract of the flow that a node names; nil without such a flow.
 func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (map[string]any, error) {
@@ -107,9 +116,7 @@ func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 
 // calledFlow finds the flow that a node runs, by slug or ID; nil if it does not exist.
 func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (*flow.Flow, error) {
-	ref, _ := n.Config["flow"].(string)
-	id := strings.TrimSpace(ref)
-	var err error
+	id, err := calledRef(n), error(nil)
 	if flow.ValidSlug(id) {
 		id, err = l.Store.FindFlowID(ctx, ws, id)
 	}
@@ -121,7 +128,7 @@ func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find the flow %s of node %s: %w", ref, n.ID, err)
+		return nil, fmt.Errorf("find the flow %s of node %s: %w", calledRef(n), n.ID, err)
 	}
 	return f, nil
 }
@@ -206,7 +213,7 @@ func (l *Library) callProblems(ctx context.Context, f *flow.Flow, d *flow.Docume
 // findCycle follows the flow that a node runs, and returns the names of a chain of flows
 // that ends where it began; "" without one.
 func (l *Library) findCycle(ctx context.Context, n *flow.Node, chain []*flow.Flow) (string, error) {
-	if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || n.Disabled {
+	if !l.runsFlow(n) || n.Disabled {
 		return "", nil
 	}
 	called, err := l.calledFlow(ctx, chain[0].WorkspaceID, n)
@@ -291,24 +298,29 @@ type Follower struct {
 	Dropped            []flow.Edge // whose port the node loses
 }
 
-// Followers finds the nodes that will run a document once it is the live version of f.
-func (l *Library) Followers(ctx context.Context, f *flow.Flow, now *flow.Document) (list []Follower, err error) {
-	heads, err := l.Store.ListFlowHeads(ctx, f.WorkspaceID)
+// following is a node in the live version of a flow that runs whatever version of another
+// flow is live.
+type following struct {
+	parent *flow.Flow
+	d      *flow.Document
+	n      *flow.Node
+}
+
+// listFollowing returns all of them in a workspace, by the ID of the flow that they run.
+func (l *Library) listFollowing(ctx context.Context, ws flow.WorkspaceID) (map[string][]following, error) {
+	heads, err := l.Store.ListFlowHeads(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
-	contract := newContract(f.Name, now, l.Kinds)
+	byFlow := map[string][]following{}
 	for i := range heads {
 		parent := &heads[i]
-		if parent.ID == f.ID || parent.LiveHash == "" || !parent.ArchivedAt.IsZero() {
+		if parent.LiveHash == "" || !parent.ArchivedAt.IsZero() {
 			continue
 		}
-		data, err := l.Store.FindDocument(ctx, f.WorkspaceID, parent.LiveHash)
+		data, err := l.Store.FindDocument(ctx, ws, parent.LiveHash)
 		if err != nil {
 			return nil, fmt.Errorf("read the document of %s: %w", parent.ID, err)
-		}
-		if !bytes.Contains(data, []byte(f.ID)) && !bytes.Contains(data, []byte(f.Slug)) {
-			continue // most flows run no other
 		}
 		d, _ := document.ParseDocument(data)
 		if d == nil {
@@ -316,14 +328,34 @@ func (l *Library) Followers(ctx context.Context, f *flow.Flow, now *flow.Documen
 		}
 		for j := range d.Nodes {
 			n := &d.Nodes[j]
-			ref, _ := n.Config["flow"].(string)
-			if k := l.Kinds.Find(n.Kind); k == nil || !k.StartsRuns() || n.Config["version"] != nil || ref != f.ID && ref != f.Slug {
+			if !l.runsFlow(n) || n.Config["version"] != nil {
 				continue
 			}
-			list = append(list, Follower{parent.ID, parent.Slug, parent.Name, n.ID, l.droppedEdges(d, n, contract)})
+			called, err := l.calledFlow(ctx, ws, n)
+			if err != nil {
+				return nil, err
+			}
+			if called != nil {
+				byFlow[called.ID] = append(byFlow[called.ID], following{parent, d, n})
+			}
 		}
 	}
-	return list, nil
+	return byFlow, nil
+}
+
+// Followers finds the nodes that will run a document once it is the live version of f.
+func (l *Library) Followers(ctx context.Context, f *flow.Flow, now *flow.Document) ([]Follower, error) {
+	all, err := l.listFollowing(ctx, f.WorkspaceID)
+	return l.followersOf(all[f.ID], f, now), err
+}
+
+// followersOf says what nodes lose that will run a document of f.
+func (l *Library) followersOf(nodes []following, f *flow.Flow, now *flow.Document) (list []Follower) {
+	contract := newContract(f.Name, now, l.Kinds)
+	for _, at := range nodes {
+		list = append(list, Follower{at.parent.ID, at.parent.Slug, at.parent.Name, at.n.ID, l.droppedEdges(at.d, at.n, contract)})
+	}
+	return list
 }
 
 func hasPort(ports []flow.Port, name string) bool {

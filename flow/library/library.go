@@ -78,7 +78,7 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string
 	} else if f, err = l.Store.FindFlow(ctx, ws, flowID); err != nil {
 		return nil, err
 	}
-	if err := l.fillContracts(ctx, ws, d, nil); err != nil {
+	if err := l.FillContracts(ctx, ws, d); err != nil {
 		return nil, err
 	}
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
@@ -208,6 +208,9 @@ func (l *Library) Publish(ctx context.Context, ws flow.WorkspaceID, flowID, by s
 	if err != nil {
 		return flow.Version{}, false, err
 	}
+	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
+		return flow.Version{}, false, err
+	}
 	return l.publish(ctx, f, by, "")
 }
 
@@ -223,19 +226,16 @@ func (l *Library) PublishDraft(ctx context.Context, f *flow.Flow, by flow.Actor,
 		return v, false, errDraftOutdated
 	}
 	err = l.Store.Together(ctx, func(ctx context.Context) (err error) {
-		if v, created, err = l.publish(ctx, f, by.ID, note); err != nil || !created && v.Number == f.LiveVersion {
+		if v, created, err = l.publish(ctx, f, by.ID, note); err != nil {
 			return err
 		}
-		return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
+		return l.auditPublished(ctx, f, by, v)
 	})
 	return v, created, err
 }
 
-// publish publishes the draft of f.
+// publish publishes the draft of f, which contains no secrets.
 func (l *Library) publish(ctx context.Context, f *flow.Flow, by, note string) (v flow.Version, created bool, err error) {
-	if f, err = l.extractDraftSecrets(ctx, f, by); err != nil {
-		return flow.Version{}, false, err
-	}
 	d, err := l.CheckDraft(ctx, f)
 	if err != nil {
 		return flow.Version{}, false, err

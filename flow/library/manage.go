@@ -45,18 +45,24 @@ func breaking(reviews ...Review) error {
 		"Publishing would break programs that call %s. The diffs say how. Change the document, or allow breaking changes.", flow.Count(len(reviews), "flow"))}
 }
 
-// Review compares two documents of a flow; old may be nil. If the
-// newer one breaks callers, it names the keys that would notice.
+// Review compares two documents of a flow; old may be nil. If the newer one breaks
+// callers, it names the keys and the nodes of other flows that would notice.
 func (l *Library) Review(ctx context.Context, f *flow.Flow, old, now *flow.Document, at time.Time) (Review, error) {
+	r, err := l.compare(ctx, f, old, now, at)
+	if err == nil && len(r.Diff.Breaking) > 0 {
+		r.Followers, err = l.Followers(ctx, f, now)
+	}
+	return r, err
+}
+
+// compare is Review without the other flows.
+func (l *Library) compare(ctx context.Context, f *flow.Flow, old, now *flow.Document, at time.Time) (Review, error) {
 	r := Review{Slug: f.Slug, Diff: document.Compare(old, now, l.Kinds)}
 	if len(r.Diff.Breaking) == 0 {
 		return r, nil
 	}
 	var err error
-	if r.Callers, err = l.Store.ListCallers(ctx, f.WorkspaceID, f.ID, at.Add(-CallerPeriod)); err != nil {
-		return r, err
-	}
-	r.Followers, err = l.Followers(ctx, f, now)
+	r.Callers, err = l.Store.ListCallers(ctx, f.WorkspaceID, f.ID, at.Add(-CallerPeriod))
 	return r, err
 }
 
@@ -71,14 +77,10 @@ func (l *Library) liveDocument(ctx context.Context, f *flow.Flow) (*flow.Documen
 
 // CheckSent reports everything that is wrong with a document that a program sent:
 // its form, what keeps it from running, and literal secrets, which only a person's
-// import moves to encrypted storage. Nodes that run a flow get its contract, so that
-// edges from and to its outputs and inputs can be checked; among are the documents that
-// are sent together.
-func (l *Library) CheckSent(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, problems []flow.Problem, among ...*flow.Document) error {
+// import moves to encrypted storage. Call FillContracts before, so that edges of nodes
+// that run other flows can be checked.
+func (l *Library) CheckSent(d *flow.Document, problems []flow.Problem) error {
 	if d != nil {
-		if err := l.fillContracts(ctx, ws, d, among); err != nil {
-			return err
-		}
 		if secrets := l.secretProblems(d); len(secrets) > 0 {
 			return &flow.Error{Code: flow.CodeSecretInDocument, Fields: secrets,
 				Message: "The document contains secrets in clear text. Save each as a credential, and refer to it by name in the document. Replace secrets that were committed to a repository."}
@@ -226,12 +228,18 @@ func (l *Library) PublishReviewed(ctx context.Context, f *flow.Flow, r PublishRe
 		if err != nil {
 			return err
 		}
-		if v = *made; v.Number == f.LiveVersion {
-			return nil
-		}
-		return l.audit(ctx, f, r.By, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
+		v = *made
+		return l.auditPublished(ctx, f, r.By, v)
 	})
 	return v, review, err
+}
+
+// auditPublished adds the entry of a version that went live, unless it was live before.
+func (l *Library) auditPublished(ctx context.Context, f *flow.Flow, by flow.Actor, v flow.Version) error {
+	if v.Number == f.LiveVersion {
+		return nil
+	}
+	return l.audit(ctx, f, by, "flow.publish", fmt.Sprintf("v%d: %s", v.Number, v.Summary))
 }
 
 // reviewed returns a version of a flow, or for 0 its draft as the caller read it.

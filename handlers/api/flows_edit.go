@@ -70,7 +70,10 @@ func (c *Call) readDocument() (*flow.Document, error) {
 		return nil, err
 	}
 	d, problems := document.ParseDocumentValue(object)
-	return d, c.s.Library.CheckSent(c.Request().Context(), c.Key.WorkspaceID, d, problems)
+	if err := c.s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, d); err != nil {
+		return nil, err
+	}
+	return d, c.s.Library.CheckSent(d, problems)
 }
 
 // createFlow is POST flow: makes a flow from a document.
@@ -98,11 +101,10 @@ func (s *Server) validateFlow(c *Call) error {
 	}
 	o := validationObject{Errors: []problemField{}}
 	d, problems := document.ParseDocumentValue(object)
-	err = s.Library.CheckSent(c.Request().Context(), c.Key.WorkspaceID, d, problems)
-	if err != nil && len(flow.AsError(err).Fields) == 0 {
+	if err := s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, d); err != nil {
 		return err
 	}
-	if err != nil {
+	if err := s.Library.CheckSent(d, problems); err != nil {
 		o.Errors = problemFields(flow.AsError(err).Fields)
 	}
 	o.Valid = len(o.Errors) == 0

@@ -260,16 +260,13 @@ func (c *Call) readDocuments(list []any) ([]*flow.Document, error) {
 	for i, v := range list {
 		documents[i], faults[i] = document.ParseDocumentValue(v)
 	}
+	if err := c.s.Library.FillContracts(c.Request().Context(), c.Key.WorkspaceID, documents...); err != nil {
+		return nil, err
+	}
 	for i, d := range documents {
-		err := c.s.Library.CheckSent(c.Request().Context(), c.Key.WorkspaceID, d, faults[i], documents...)
-		if err != nil && len(flow.AsError(err).Fields) == 0 {
-			return nil, err
-		}
+		err := c.s.Library.CheckSent(d, faults[i])
 		if err == nil {
-			slug := d.Slug
-			if slug == "" {
-				slug = flow.Slugify(d.Name)
-			}
+			slug := d.WantedSlug()
 			if seen[slug] {
 				err = &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Two documents have the same slug.", Fields: []flow.Problem{{Pointer: "/slug", Code: "duplicate", Detail: fmt.Sprintf("another document has the slug %q", slug)}}}
 			}
