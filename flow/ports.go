@@ -49,6 +49,15 @@ func (n *Node) HasValue(f *Field) bool {
 	return ok && !(f.Required && v == "")
 }
 
+// Own returns what a field of a node holds without an edge: the typed value, or else the
+// default.
+func (f *Field) Own(n *Node) (v any, has bool) {
+	if v, has = n.Config[f.Name]; has {
+		return v, true
+	}
+	return f.Default, f.Default != nil
+}
+
 // OutputPorts are the ports that edges may leave from.
 func OutputPorts(n *Node, k *Kind) []Port {
 	if n.OnError != nil && n.OnError.Route {

@@ -337,10 +337,9 @@ func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
 		return o
 	}
 	o.Log = secrets.Text(o.Log)
-	if o.Outputs == nil {
-		return o
+	if o.Outputs != nil {
+		o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)
 	}
-	o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)
 	return o
 }
 

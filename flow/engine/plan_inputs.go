@@ -144,10 +144,8 @@ func (n *graphNode) configure(in *flow.In) *flow.Error {
 			in.Config[f.Name] = v
 			continue
 		}
-		if v, typed := n.Config[f.Name]; typed {
+		if v, has := f.Own(n.Node); has {
 			in.Config[f.Name] = v
-		} else if f.Default != nil {
-			in.Config[f.Name] = f.Default
 		}
 	}
 	return nil

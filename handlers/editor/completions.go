@@ -30,7 +30,7 @@ func (c *call) listCompletions(d *draft) error {
 	if n == nil || c.s.Kinds.For(n) == nil {
 		return web.ErrNotFound
 	}
-	samples, err := c.lastOutputs(d.flow.ID)
+	_, samples, err := c.lastSteps(d.flow.ID)
 	if err != nil {
 		return err
 	}
@@ -38,33 +38,13 @@ func (c *call) listCompletions(d *draft) error {
 	return c.JSON(http.StatusOK, map[string]any{"completions": l.all()})
 }
 
-// lastOutputs returns the outputs of each node in the last run of the flow, as
-// examples.
-func (c *call) lastOutputs(flowID string) (map[string]map[string]any, error) {
-	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: 1})
-	if err != nil || len(runs) == 0 {
-		return nil, err
-	}
-	steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), runs[0].ID)
-	if err != nil {
-		return nil, err
-	}
-	outputs := map[string]map[string]any{}
-	for _, step := range steps {
-		if step.Path == step.Node { // not one inside a map
-			outputs[step.Node] = step.Outputs
-		}
-	}
-	return outputs, nil
-}
-
 // completions collects the completions for one node.
 type completions struct {
 	d       *flow.Document
 	node    *flow.Node
 	kinds   *flow.Registry
-	samples map[string]map[string]any // outputs of the last run, by node
-	taken   map[string]bool           // names that stand for something already
+	samples map[string]*flow.Step // of the last run, by node
+	taken   map[string]bool       // names that stand for something already
 	list    []completion
 }
 
@@ -184,7 +164,11 @@ func (l *completions) unusedName(name string) string {
 // example returns what the port gave in the last run, or for an input its
 // example or default.
 func (l *completions) example(n *flow.Node, k *flow.Kind, p flow.Port) string {
-	value, known := l.samples[n.ID][p.Name]
+	var value any
+	var known bool
+	if step := l.samples[n.ID]; step != nil {
+		value, known = step.Outputs[p.Name]
+	}
 	for _, field := range []string{"example", "default"} {
 		if !known && k.Role == flow.RoleInput {
 			value, known = n.Config[field]

@@ -29,6 +29,23 @@ func (c *call) findRunOrLast(flowID, runID string) (*flow.Run, error) {
 	return &runs[0], nil
 }
 
+// lastSteps returns the last run of a flow and its steps by node. Without a run, both are
+// nil.
+func (c *call) lastSteps(flowID string) (*flow.Run, map[string]*flow.Step, error) {
+	run, err := c.findRunOrLast(flowID, "")
+	if err != nil || run == nil {
+		return nil, nil, err
+	}
+	steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)
+	byNode := make(map[string]*flow.Step, len(steps))
+	for i := range steps {
+		if s := &steps[i]; s.Path == s.Node { // not one inside a map
+			byNode[s.Node] = s
+		}
+	}
+	return run, byNode, err
+}
+
 // findStep returns the step of a node in a run, or nil if it has not started.
 func (c *call) findStep(run *flow.Run, node string) (*flow.Step, error) {
 	steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)

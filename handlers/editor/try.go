@@ -23,19 +23,25 @@ func (c *call) tryNode(t *draftNode) error {
 	}
 	in := &flow.In{WorkspaceID: c.WorkspaceID(), FlowID: t.flow.ID, Path: t.node.ID, Node: t.node.ID, Config: map[string]any{}, Ports: map[string]any{}}
 	for _, f := range t.kind.Fields {
-		if v, typed := t.node.Config[f.Name]; typed {
+		if v, has := f.Own(t.node); has {
 			in.Config[f.Name] = v
-		} else if f.Default != nil {
-			in.Config[f.Name] = f.Default
 		}
 	}
 	if typed := c.FormValue("text." + field.Name); typed != "" {
 		in.Config[field.Name] = typed
 	}
-	tried := &editorview.Tried{}
-	run, err := c.fillTried(tried, t, in)
+	run, steps, err := c.lastSteps(t.flow.ID)
 	if err != nil {
 		return err
+	}
+	tried := &editorview.Tried{LastRun: run != nil}
+	setLastInputs(t, in.Config, steps)
+	for _, f := range t.kind.Fields {
+		if value, given := in.Config[f.Name]; given && !f.Typed {
+			tried.Inputs = append(tried.Inputs, components.ValueView{Name: f.Name, Value: value})
+		} else if !f.Typed && f.Required {
+			tried.Missing = append(tried.Missing, f.Name)
+		}
 	}
 	in.Origin = func(context.Context) (flow.Origin, error) { return originOfTry(run, t.node.ID, c.s.Now()), nil }
 	ctx, cancel := context.WithTimeout(c.Ctx(), tryTimeout)
@@ -71,45 +77,23 @@ func originOfTry(run *flow.Run, node string, now time.Time) flow.Origin {
 	return flow.Origin{Time: run.CreatedAt, Seed: run.ID + ":" + node}
 }
 
-// fillTried gives the node the values of the last run: what the nodes before it gave, or
-// else what it was given itself. It returns that run, or nil.
-func (c *call) fillTried(tried *editorview.Tried, t *draftNode, in *flow.In) (*flow.Run, error) {
-	run, err := c.findRunOrLast(t.flow.ID, "")
-	if err != nil {
-		return nil, err
-	}
-	before := map[string]map[string]any{}
-	if run != nil {
-		tried.RunID = run.ID
-		steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)
-		if err != nil {
-			return nil, err
-		}
-		for i := range steps {
-			if s := &steps[i]; s.Path == t.node.ID {
-				for name, value := range s.Input {
-					if f := t.kind.Field(name); f != nil && !f.Typed {
-						in.Config[name] = value
-					}
-				}
-			} else if s.Path == s.Node {
-				before[s.Node] = s.Outputs
+// setLastInputs sets the inputs of a node to the values of a run: what the nodes before it
+// gave, or else what it was given itself.
+func setLastInputs(t *draftNode, config map[string]any, steps map[string]*flow.Step) {
+	if own := steps[t.node.ID]; own != nil {
+		for name, value := range own.Input {
+			if f := t.kind.Field(name); f != nil && !f.Typed {
+				config[name] = value
 			}
 		}
 	}
 	for _, e := range t.Document.Edges {
-		node, port := e.Source()
-		if value, given := before[node][port]; given && e.ToNode() == t.node.ID {
-			_, to := e.Target()
-			in.Config[to] = value
+		from, port := e.Source()
+		node, to := e.Target()
+		if before := steps[from]; before != nil && node == t.node.ID {
+			if value, given := before.Outputs[port]; given {
+				config[to] = value
+			}
 		}
 	}
-	for _, f := range t.kind.Fields {
-		if value, given := in.Config[f.Name]; given && !f.Typed {
-			tried.Inputs = append(tried.Inputs, components.ValueView{Name: f.Name, Value: value})
-		} else if !f.Typed && f.Required {
-			tried.Missing = append(tried.Missing, f.Name)
-		}
-	}
-	return run, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // Tried is what the code of a node gave when it was tried.
 type Tried struct {
-	RunID           string   // whose values it was tried with; empty without a run
+	LastRun         bool     // it was tried with the values of the last run
 	Missing         []string // inputs without a value
 	Inputs, Outputs []components.ValueView
 	Log             string
@@ -23,7 +23,7 @@ func (t *Tried) about() string {
 	switch {
 	case len(t.Missing) > 0:
 		return fmt.Sprintf("Without a value for %s: run the flow once, or type one.", strings.Join(t.Missing, ", "))
-	case t.RunID != "":
+	case t.LastRun:
 		return "With the values of the last run."
 	}
 	return "With the values that are typed here."
