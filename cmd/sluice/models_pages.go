@@ -394,12 +394,12 @@ func (m *pageModels) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.
 
 // UpgradeModel compares a node's pinned version with the newest one. It changes nothing;
 // the editor shows the result and asks before it applies it.
-func (m *pageModels) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.ModelUpgrade, error) {
-	out := editorview.ModelUpgrade{Model: flow.Text(n.Config["model"])}
-	if ref, err := hosted.ParseRef(out.Model); err == nil {
-		out.Model = ref.Path() // without the version that it names
+func (m *pageModels) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.Upgrade, error) {
+	out := editorview.Upgrade{Name: flow.Text(n.Config["model"])}
+	if ref, err := hosted.ParseRef(out.Name); err == nil {
+		out.Name = ref.Path() // without the version that it names
 	}
-	newer, err := m.resolve(ctx, ws, out.Model)
+	newer, err := m.resolve(ctx, ws, out.Name)
 	if err != nil {
 		return out, err
 	}
@@ -411,7 +411,7 @@ func (m *pageModels) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *f
 	}
 	out.Newest = up.From == up.To && len(up.Changes.List) == 0
 	for _, change := range up.Changes.List {
-		out.Changes = append(out.Changes, editorview.ModelChange{Sentence: change.Sentence, Breaking: change.Breaking})
+		out.Changes = append(out.Changes, editorview.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
 	}
 	for _, misfit := range slices.Concat(up.Values, up.Edges) {
 		out.Misfits = append(out.Misfits, strings.TrimPrefix(misfit.Field+": ", ": ")+misfit.Why)

@@ -122,11 +122,11 @@ func (c *call) showFlowUpgrade(t *draftNode) error {
 		return err
 	}
 	if up == nil {
-		return c.Render(http.StatusOK, editorview.UpgradeOf(editorview.ModelUpgrade{Newest: true, Model: "the flow"}))
+		return c.Render(http.StatusOK, editorview.UpgradeOf(editorview.Upgrade{Newest: true, Name: "the flow"}))
 	}
-	view := editorview.ModelUpgrade{FlowID: t.flow.ID, Node: t.node.ID, Model: up.Flow, Version: up.To}
+	view := editorview.Upgrade{FlowID: t.flow.ID, Node: t.node.ID, Name: up.Flow, Version: up.To}
 	for _, change := range up.Changes {
-		view.Changes = append(view.Changes, editorview.ModelChange{Sentence: change.Sentence, Breaking: change.Breaking})
+		view.Changes = append(view.Changes, editorview.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
 	}
 	for _, e := range up.Dropped {
 		view.Misfits = append(view.Misfits, fmt.Sprintf("The connection from %s to %s has no port any more. Remove or redraw it.", e.From, e.To))

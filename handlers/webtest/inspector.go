@@ -44,8 +44,8 @@ func (FakeModels) PinModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, 
 	return config, nil
 }
 
-func (FakeModels) UpgradeModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, _ []flow.Edge) (editorview.ModelUpgrade, error) {
-	return editorview.ModelUpgrade{Model: flow.Text(n.Config["model"]), Changes: []editorview.ModelChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
+func (FakeModels) UpgradeModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, _ []flow.Edge) (editorview.Upgrade, error) {
+	return editorview.Upgrade{Name: flow.Text(n.Config["model"]), Changes: []editorview.UpgradeChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
 }
 
 func (FakeModels) Providers() []components.Option {

@@ -31,28 +31,29 @@ func (l ModelList) found() (n int) {
 	return n
 }
 
-// ModelUpgrade says what another version of a node's model, or of the flow that it runs,
-// would change.
-type ModelUpgrade struct {
-	FlowID, Node, Model string
-	Version             int64 // of a flow; 0 for a model
+// Upgrade says what another version of a node's model, or of the flow that it runs, would
+// change.
+type Upgrade struct {
+	FlowID, Node string
+	Name         string // of the model or the flow
+	Version      int64  // of a flow; 0 for a model
 	// Newest is true where there is nothing newer.
 	Newest  bool
-	Changes []ModelChange
+	Changes []UpgradeChange
 	// Misfits are values and edges that stay and do not fit any more.
 	Misfits []string
 }
 
 // headline says what is newer.
-func (u ModelUpgrade) headline() string {
+func (u Upgrade) headline() string {
 	if u.Version > 0 {
-		return fmt.Sprintf("Version %d of %s changes:", u.Version, u.Model)
+		return fmt.Sprintf("Version %d of %s changes:", u.Version, u.Name)
 	}
-	return "There is a newer version of " + u.Model + "."
+	return "There is a newer version of " + u.Name + "."
 }
 
-// ModelChange is one difference between versions.
-type ModelChange struct {
+// UpgradeChange is one difference between versions.
+type UpgradeChange struct {
 	Sentence string
 	Breaking bool
 }
