@@ -79,6 +79,11 @@ func TestDrawCode(t *testing.T) {
 	e.Theme("dark")
 	e.Shot("journey-code-tried-dark")
 
+	e.Go(d.base() + "/flows/" + e.flow + "/node/code") // the page of a node, which phones and browsers without scripts use
+	e.Click("[data-try]")
+	e.Has("[data-tried]", "With the values of the last run")
+	e.Has("[data-tried]", "words")
+
 	logged := c.await(c.start(d.publish(coded("export default ({ n }) => { console.log('n is', n); return n; }")), object{"n": "5"}))
 	e.Go(d.base() + "/runs/" + logged.ID + "?step=run")
 	e.Has("#step .log", "n is 5")
