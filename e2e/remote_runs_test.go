@@ -64,3 +64,46 @@ func TestRemoteRuns(t *testing.T) {
 	r.must("delivery", "resend", id)
 	hook.await(t, "/done", 2)
 }
+
+// TestRemoteApprovals answers questions of runs and lists child runs with commands alone.
+func TestRemoteApprovals(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t, 1)
+	s := newServer(t)
+	r := remoteTo(t, s, "run,read,approve")
+	s.publish(approving("", nil))
+	c := s.client(s.key())
+	waiting := func() *run {
+		asked := c.start("ask-first", object{"draft": "Dear Ada"})
+		s.waitUntil("the run waits", func() bool { return c.do("GET", asked.path(), nil).run(t).Status == "waiting" })
+		return asked
+	}
+	yes := waiting()
+	if out := r.must("run", "approvals", "ask-first", yes.ID); !strings.Contains(out, "ask   open") || !strings.Contains(out, "Send it?") || !strings.Contains(out, "ask.draft (editable): Dear Ada") {
+		t.Errorf("run approvals printed\n%s", out)
+	}
+	if got := r.run("run", "approve", "ask-first", yes.ID, "ask", "--set", "score=seven"); got.code != 1 || !strings.Contains(got.errs, "number") {
+		t.Errorf("a text for a number: exit code %d: %s", got.code, got.errs)
+	}
+	if out := r.must("run", "approve", "ask-first", yes.ID, "ask", "--set", "score=8", "--set", "draft=12", "--comment", "Fine"); out != "ask: approved.\n" {
+		t.Errorf("run approve printed %q", out)
+	}
+	if end := c.await(yes); end.Outputs["sent"] != "12" {
+		t.Errorf("the run gave %+v", end)
+	}
+	if got := r.run("run", "reject", "ask-first", yes.ID, "ask"); got.code != 1 || !strings.Contains(got.errs, "approved") {
+		t.Errorf("a second answer: exit code %d: %s", got.code, got.errs)
+	}
+	no := waiting()
+	r.must("run", "reject", "ask-first", no.ID, "ask")
+	if end := c.await(no); end.Outputs["no"] == nil {
+		t.Errorf("the rejected run gave %+v", end)
+	}
+
+	s.publish(mapping(s.publish(doubling(up.URL)), nil))
+	mapped := c.await(c.start("map", object{"list": numbers(3)}))
+	out := r.must("run", "children", "map", mapped.ID, "--status", "failed")
+	if !strings.Contains(out, "each: 2 of 3 succeeded, 1 failed, 0 running") || strings.Count(out, "run_") != 1 || !strings.Contains(out, "418") {
+		t.Errorf("run children printed\n%s", out)
+	}
+}

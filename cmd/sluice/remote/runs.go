@@ -21,6 +21,11 @@ type Runs struct {
 	Watch  RunWatch  `cmd:"" help:"Wait until a run has ended and print its outputs."`
 	Cancel RunCancel `cmd:"" help:"Cancel a run."`
 	Rerun  RunRerun  `cmd:"" help:"Run again what did not succeed, or from a node on, and print the ID of the new run."`
+
+	Children  RunChildren  `cmd:"" help:"List the runs of other flows that a run has started, by item."`
+	Approvals RunApprovals `cmd:"" help:"List the questions that a run asks people."`
+	Approve   RunApprove   `cmd:"" help:"Approve a question of a run."`
+	Reject    RunReject    `cmd:"" help:"Reject a question of a run."`
 }
 
 // runRef names a run. The API finds a run only together with its flow.

@@ -1,0 +1,148 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"sluice/cmd/sluice/client"
+	"sluice/flow"
+)
+
+// RunApprovals lists the questions that a run asks people.
+type RunApprovals struct {
+	runRef
+	JSON bool `help:"Print the response of the API as JSON."`
+}
+
+// asked is a question as the API lists it.
+type asked struct {
+	Path      string    `json:"path"`
+	Title     string    `json:"title"`
+	Status    string    `json:"status"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Values    []struct {
+		Name     string `json:"name"`
+		Value    any    `json:"value"`
+		Editable bool   `json:"editable"`
+	} `json:"values"`
+}
+
+// approvals returns the questions of a run, and the response.
+func (r runRef) approvals(ctx context.Context, api *client.Client) ([]asked, []byte, error) {
+	raw, err := api.Call(ctx, "GET", r.path()+"/approvals", nil)
+	if err != nil {
+		return nil, nil, r.notFound(err)
+	}
+	var page struct {
+		Approvals []asked `json:"approvals"`
+	}
+	return page.Approvals, raw, json.Unmarshal(raw, &page)
+}
+
+// RunRemote prints the questions with the values to approve, which are marked if they may be
+// edited.
+func (c RunApprovals) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	list, raw, err := c.approvals(ctx, api)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printRaw(s.Out, raw)
+	}
+	columns := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(columns, "STEP\tSTATUS\tEXPIRES\tTITLE")
+	for _, a := range list {
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\n", a.Path, a.Status, a.ExpiresAt.Local().Format("2006-01-02 15:04"), a.Title)
+	}
+	if err := columns.Flush(); err != nil {
+		return err
+	}
+	for _, a := range list {
+		for _, v := range a.Values {
+			note := ""
+			if v.Editable {
+				note = " (editable)"
+			}
+			fmt.Fprintf(s.Out, "  %s.%s%s: %s\n", a.Path, v.Name, note, flow.Text(v.Value))
+		}
+	}
+	return nil
+}
+
+// runAnswer answers a question of a run.
+type runAnswer struct {
+	runRef
+	Step    string `arg:"" help:"Step that asks, as 'sluice run approvals' lists it."`
+	Comment string `help:"Shown with the answer." placeholder:"TEXT"`
+}
+
+// answer sends the decision with the values that were edited.
+func (c runAnswer) answer(ctx context.Context, api *client.Client, s *Streams, decision flow.Outcome, values map[string]any) error {
+	body := map[string]any{"decision": string(decision), "comment": c.Comment}
+	if len(values) > 0 {
+		body["values"] = values
+	}
+	if _, err := api.Call(ctx, "POST", c.path()+"/approvals/"+url.PathEscape(c.Step), body); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.Out, "%s: %s.\n", c.Step, decision)
+	return err
+}
+
+// RunApprove approves a question.
+type RunApprove struct {
+	runAnswer
+	Set []string `sep:"none" help:"Edit a value that is marked as editable. Repeat for several." placeholder:"NAME=VALUE"`
+}
+
+// RunRemote approves. Edited values get the type of the value that was asked about.
+func (c RunApprove) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	values := map[string]any{}
+	if len(c.Set) > 0 {
+		list, _, err := c.approvals(ctx, api)
+		if err != nil {
+			return err
+		}
+		for _, pair := range c.Set {
+			name, text, ok := strings.Cut(pair, "=")
+			if !ok {
+				return fmt.Errorf("--set wants NAME=VALUE, got %q", pair)
+			}
+			values[name] = text
+			for _, a := range list {
+				for _, v := range a.Values {
+					if a.Path == c.Step && v.Name == name {
+						values[name] = typedLike(v.Value, text)
+					}
+				}
+			}
+		}
+	}
+	return c.answer(ctx, api, s, flow.OutcomeApproved, values)
+}
+
+// typedLike parses what was typed in place of a value: as JSON unless that is a text. What
+// cannot be parsed stays a text, and the server says what it wanted.
+func typedLike(value any, text string) any {
+	if _, isText := value.(string); isText {
+		return text
+	}
+	parsed, err := flow.DecodeJSON([]byte(text))
+	if err != nil {
+		return text
+	}
+	return parsed
+}
+
+// RunReject rejects a question.
+type RunReject struct{ runAnswer }
+
+// RunRemote rejects.
+func (c RunReject) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
+	return c.answer(ctx, api, s, flow.OutcomeRejected, nil)
+}
