@@ -138,7 +138,7 @@ func TestFirstFlow(t *testing.T) {
 	w.Keys(kb.Delete)
 	w.Until(`document.querySelector("flow-canvas").document().edges.length === 0`)
 	for _, row := range w.rows("Add") {
-		w.Click(fmt.Sprintf(`#palette button[data-kind=%q]`, strings.ToLower(row[0])))
+		addNode(w.Tab, strings.ToLower(row[0]))
 		w.There("#node-" + strings.ToLower(row[0]) + " [data-port]")
 		w.set(strings.ToLower(row[0]), row[2])
 	}

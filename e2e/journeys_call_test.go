@@ -72,3 +72,33 @@ func TestFirstCall(t *testing.T) {
 		t.Error("a page was loaded again on the way")
 	}
 }
+
+// TestTestCall publishes a flow and tries it without a terminal: the code is there in other
+// languages, keeps the key that was made, and a test call shows its answer in the dialog
+// and on the canvas.
+func TestTestCall(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	tab := d.signIn(t, ownerEmail, "/flows/"+d.flowNamed("Route a support ticket"))
+	tab.There("flow-canvas[ready]")
+	tab.Click("#publish-button a")
+	tab.Click("#publish-dialog footer button")
+	tab.Has("#publish-dialog", "v1 is live")
+	tab.Click("#publish-dialog [data-key-and-copy]")
+	tab.Until(`/slu_(?!YOUR_KEY)/.test(document.getElementById("first-command").textContent)`)
+	tab.Click(`[data-first-language*="lang=python"]`)
+	tab.Has("#first-command", "import json")
+	tab.Until(`/KEY = "slu_(?!YOUR_KEY)/.test(document.getElementById("first-command").textContent)`)
+	tab.Click("[data-test-call] button")
+	tab.Has("[data-first-call]", "The test call succeeded")
+	tab.Has("[data-first-call]", "team: billing · confidence: 0.9")
+	tab.There(`.live-picture [data-step="team"][data-state="succeeded"]`)
+	tab.There(`.live-picture [data-step="other_reply"][data-state="skipped"]`)
+	tab.Shot("journey-test-call")
+	tab.Click("#publish-dialog [data-close]")
+	tab.Has(".result-pane .result-next", "v1 is live")
+	tab.Has(".result-pane .label-scores .best", "billing")
+	tab.Has("#node-is_billing", "true billing")
+	tab.Click(".result-next a")
+	tab.There("#tab-api[aria-selected=true]")
+}

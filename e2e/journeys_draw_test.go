@@ -22,6 +22,14 @@ type drawing struct {
 	flow string
 }
 
+// addNode adds a node from the palette. In a window of this width its list opens with the
+// search.
+func addNode(tab *chrome.Tab, kind string) {
+	tab.Click("#palette-search")
+	tab.Click(fmt.Sprintf("#palette button[data-kind=%q]", kind))
+	tab.Gone("#palette[data-open]")
+}
+
 // begin creates a blank flow in the browser and opens it.
 func (d *dashboard) begin(t *testing.T, tab *chrome.Tab) *drawing {
 	t.Helper()
@@ -124,7 +132,7 @@ func TestDrawByMouse(t *testing.T) {
 	e.Click(`[data-command="zoom-out"]`)
 	ids := []string{"input", "summarize", "sentiment", "output", "output_2"}
 	for i, kind := range fiveKinds {
-		e.Click(fmt.Sprintf(`#palette button[data-kind="%s"]`, kind))
+		addNode(e.Tab, kind)
 		e.There("#node-" + ids[i] + " [data-port]")
 		e.Drag(e.Middle("#node-"+ids[i]+" header"), fivePlaces[ids[i]])
 		e.saved()
@@ -200,10 +208,10 @@ func TestUndoEverything(t *testing.T) {
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
 	empty := shape(e.draft())
-	e.Click(`#palette button[data-kind="input"]`)
+	addNode(e.Tab, "input")
 	e.There("#node-input [data-port]")
 	e.Drag(e.Middle("#node-input header"), fivePlaces["input"])
-	e.Click(`#palette button[data-kind="summarize"]`)
+	addNode(e.Tab, "summarize")
 	e.There("#node-summarize [data-port]")
 	e.Drag(e.Middle("#node-summarize header"), fivePlaces["summarize"])
 	e.wire("input", "value", "summarize", "text")
@@ -244,8 +252,8 @@ func TestTwoTabs(t *testing.T) {
 	for _, e := range []*drawing{one, two} {
 		e.Allow("status of 409") // the other was faster: that is what is tried here
 	}
-	one.Click(`#palette button[data-kind="input"]`)
-	two.Click(`#palette button[data-kind="output"]`)
+	addNode(one.Tab, "input")
+	addNode(two.Tab, "output")
 	for _, e := range []*drawing{one, two} {
 		e.There("#node-input [data-port]")
 		e.There("#node-output [data-port]")
@@ -268,7 +276,7 @@ func TestOfflineAndBack(t *testing.T) {
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
 	e.Allow("ERR_INTERNET_DISCONNECTED")
 	e.Allow("Failed to fetch")
-	e.Click(`#palette button[data-kind="input"]`)
+	addNode(e.Tab, "input")
 	e.There("#node-input [data-port]")
 	e.saved()
 	e.Offline(true)

@@ -3,9 +3,9 @@ package document
 import "sluice/flow"
 
 // Where nodes that nobody has placed are put, in units of the canvas: there a node
-// is 220 wide (canvas.css), and few are higher than 200.
+// is 176 wide (canvas.css), and few are higher than 200.
 const (
-	ColumnWidth = 320
+	ColumnWidth = 260
 	RowHeight   = 220
 )
 

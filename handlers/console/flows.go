@@ -187,7 +187,7 @@ func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
 	}
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
-		card.Graph = thumbnail(d, c.s.Kinds)
+		card.Graph = web.Thumbnail(d, c.s.Kinds)
 	}
 	return card
 }

@@ -201,7 +201,7 @@ func flowNameFromFile(file string) string {
 
 // importReport groups the notes of a conversion for its page.
 func (c *call) importReport(d *flow.Document, report []aiflow.Note) consoleview.ImportReport {
-	r := consoleview.ImportReport{Name: d.Name, Graph: thumbnail(d, c.s.Kinds), Edges: len(d.Edges)}
+	r := consoleview.ImportReport{Name: d.Name, Graph: web.Thumbnail(d, c.s.Kinds), Edges: len(d.Edges)}
 	places := map[aiflow.Sort]*[]string{
 		aiflow.Todo: &r.Todo, aiflow.Noted: &r.Noted, aiflow.Lost: &r.Lost, aiflow.Changed: &r.Changed,
 		aiflow.Left: &r.Left, aiflow.Mapped: &r.Mapped, aiflow.Passed: &r.Passed,

@@ -72,7 +72,7 @@ func blankDocument() *flow.Document {
 		Schema: flow.Schema, Name: "Untitled flow",
 		Nodes: []flow.Node{
 			{ID: "text", Kind: "input", Position: &flow.Position{X: 0, Y: 0}, Config: map[string]any{"name": "text", "type": "text", "example": "Hello"}},
-			{ID: "result", Kind: "output", Position: &flow.Position{X: 480, Y: 0}, Config: map[string]any{"name": "result"}},
+			{ID: "result", Kind: "output", Position: &flow.Position{X: 300, Y: 0}, Config: map[string]any{"name": "result"}},
 		},
 		Edges: []flow.Edge{{From: "text.value", To: "result.value"}},
 	}
@@ -81,7 +81,7 @@ func blankDocument() *flow.Document {
 // documentForModel returns a flow of one hosted model, with an input for each
 // required field and one output.
 func (c *call) documentForModel(model string) (*flow.Document, error) {
-	n := &flow.Node{ID: "model", Kind: "hosted_model", Position: &flow.Position{X: 360, Y: 0}, Config: map[string]any{}}
+	n := &flow.Node{ID: "model", Kind: "hosted_model", Position: &flow.Position{X: 240, Y: 0}, Config: map[string]any{}}
 	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (c *call) documentForModel(model string) (*flow.Document, error) {
 			d.Edges = append(d.Edges, flow.Edge{From: d.Nodes[len(d.Nodes)-1].ID + ".value", To: "model." + f.Name})
 		}
 	}
-	d.Nodes = append(d.Nodes, *n, flow.Node{ID: "result", Kind: "output", Position: &flow.Position{X: 760, Y: 0}, Config: map[string]any{"name": "result"}})
+	d.Nodes = append(d.Nodes, *n, flow.Node{ID: "result", Kind: "output", Position: &flow.Position{X: 480, Y: 0}, Config: map[string]any{"name": "result"}})
 	d.Edges = append(d.Edges, flow.Edge{From: "model.output", To: "result.value"})
 	return d, nil
 }
@@ -110,7 +110,7 @@ func (c *call) documentForKind(kind, model string) (*flow.Document, error) {
 	if k == nil || k.Group != builtInGroup && k.Group != modelGroup {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This node kind does not exist. Reload the page and choose another.")
 	}
-	n := flow.Node{ID: kind, Kind: kind, Position: &flow.Position{X: 360, Y: 0}, Config: maps.Clone(k.Example.Config)}
+	n := flow.Node{ID: kind, Kind: kind, Position: &flow.Position{X: 240, Y: 0}, Config: maps.Clone(k.Example.Config)}
 	name := k.Title
 	if model != "" {
 		if n.Config == nil {
@@ -129,7 +129,7 @@ func (c *call) documentForKind(kind, model string) (*flow.Document, error) {
 		d.Nodes = append(d.Nodes, in)
 		d.Edges = append(d.Edges, flow.Edge{From: in.ID + ".value", To: kind + "." + port.Name})
 	}
-	d.Nodes = append(d.Nodes, n, flow.Node{ID: "result", Kind: "output", Position: &flow.Position{X: 760, Y: 0}, Config: map[string]any{"name": "result"}})
+	d.Nodes = append(d.Nodes, n, flow.Node{ID: "result", Kind: "output", Position: &flow.Position{X: 480, Y: 0}, Config: map[string]any{"name": "result"}})
 	if outputs := flow.OutputPorts(&n, k); len(outputs) > 0 {
 		d.Edges = append(d.Edges, flow.Edge{From: kind + "." + outputs[0].Name, To: "result.value"})
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"sluice/flow"
+	"sluice/handlers/web"
 	consoleview "sluice/views/console"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) starters(first bool) []consoleview.Starter {
 			continue
 		}
 		list = append(list, consoleview.Starter{
-			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: thumbnail(st.Document, s.Kinds),
+			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: web.Thumbnail(st.Document, s.Kinds),
 		})
 	}
 	return list

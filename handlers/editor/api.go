@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -57,8 +58,8 @@ func (a *liveAPI) called() *flow.Document {
 }
 
 // showAPI is GET /flows/{id}/api: how programs call the flow. As a fragment,
-// ?part=draft is the part that follows the draft, and ?part=snippets the code
-// samples.
+// ?part=draft is the part that follows the draft, ?part=snippets the code
+// samples, and ?part=command one alone, for the dialog after the first publish.
 func (c *call) showAPI(a *liveAPI) error {
 	if c.IsFragment() {
 		switch c.QueryParam("part") {
@@ -68,6 +69,10 @@ func (c *call) showAPI(a *liveAPI) error {
 		case "snippets":
 			code, err := c.apiSnippets(a)
 			return c.RenderOr(err, editorview.Snippets(code))
+		case "command":
+			lang, _ := languageOf(c.QueryParam("lang"))
+			code, err := c.firstCommand(a.flow, a.called(), cmp.Or(lang.ID, snippets.Languages()[0].ID))
+			return c.RenderOr(err, editorview.FirstCommand(code))
 		}
 	}
 	return c.renderAPI(http.StatusOK, a, nil)

@@ -22,6 +22,7 @@ func TestBuilder_inABrowser(t *testing.T) {
 	p := b.Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
 
 	// By mouse: a node from the palette onto the canvas, and two edges.
+	p.Click(`[data-palette-group]:has([data-kind="template"]) .rail-group`)
 	p.Drag(p.Middle(`.kind[data-kind="template"]`), webtest.Spot{X: 600, Y: 560})
 	p.Saved()
 	p.Until(`canvas.draft.nodes.has("template")`)

@@ -164,7 +164,7 @@ func TestCanvas_keys(t *testing.T) {
 	p.Until(`document.getElementById("chooser")?.open`)
 	p.Write("sentim")
 	p.Press("Enter")
-	p.Until(`canvas.draft.nodes.has("sentiment") && canvas.draft.position("sentiment").x === Math.round((canvas.draft.position("template").x + 300) / 10) * 10`)
+	p.Until(`canvas.draft.nodes.has("sentiment") && canvas.draft.position("sentiment").x === Math.round((canvas.draft.position("template").x + 220) / 10) * 10`)
 	p.Want(`document.getElementById("palette-search").value === "" && document.querySelectorAll("#palette [hidden]:not(.none)").length === 0`, `true`)
 	p.Saved()
 }
@@ -222,4 +222,35 @@ func TestCanvas_collected(t *testing.T) {
 	p.Until(curves + ` === 2`)
 	p.Saved()
 	p.Want(`canvas.draft.nodes.get("hook").config.outputs`, `["one","two"]`)
+}
+
+// In windows that are not wide the palette is a rail: by mouse and by keyboard, a group
+// opens its list, which closes with Escape and when a node was added.
+func TestCanvas_rail(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	b, browser := h.As(flow.MemberEditor), webtest.Chromium(t)
+	p := b.Tab(browser, 1440, 900).Builder("/flows/" + id)
+	shown := `[...document.querySelectorAll("#palette .kind")].filter((k) => k.checkVisibility()).length`
+	group := `document.querySelector('[data-palette-group]:has([data-kind="classify"])')`
+	p.Want(shown, `0`)
+	webtest.Value[bool](p, `(`+group+`.querySelector(".rail-group").focus(), true)`)
+	p.Press("Enter")
+	p.Until(`document.activeElement?.matches('.kind[data-kind="classify"]')`)
+	p.Want(`document.querySelector(".rail-group[aria-expanded=true]").textContent.trim()`, `"Built in"`)
+	p.Press("Escape")
+	p.Want(shown, `0`)
+	p.Want(`document.activeElement === `+group+`.querySelector(".rail-group")`, `true`)
+	p.Press("Enter", "Enter")
+	p.Until(`canvas.draft.nodes.has("classify")`)
+	p.Want(shown, `0`)
+	p.Click("#palette-search")
+	p.Want(shown+` > 20`, `true`)
+	p.Press("Escape")
+	p.Want(shown, `0`)
+	p.Saved()
+	wide := b.Tab(browser, 1700, 900).Builder("/flows/" + id)
+	wide.Want(shown+` > 20`, `true`)
+	wide.Want(`document.querySelector(".rail-group").checkVisibility()`, `false`)
 }

@@ -214,7 +214,7 @@ func (c *call) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
 	c.s.AnnounceLive(f.ID, v.Number)
 	form.Done, form.First = true, f.LiveVersion == 0
 	if form.First {
-		if form.Command, err = c.firstCommand(f); err != nil {
+		if err := c.fillFirst(f, &form); err != nil {
 			return err
 		}
 	}
@@ -229,15 +229,47 @@ func (c *call) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
 	return c.Render(http.StatusOK, editorview.Published(form))
 }
 
-// firstCommand is a cURL command that calls the flow and waits for its result.
-func (c *call) firstCommand(f *flow.Flow) ([]components.CodePiece, error) {
+// fillFirst adds what is shown after the first publish.
+func (c *call) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
-		return nil, nil
+		return nil
 	}
-	language := snippets.Languages()[0]
-	code, err := snippets.Render(language.ID, snippets.MannerWait, snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds)))
-	return components.CodePieces(snippets.Highlight(language.ID, code)), err
+	form.Graph = web.Thumbnail(d, c.s.Kinds)
+	form.Graph.Live = true
+	for _, l := range snippets.Languages() {
+		form.Languages = append(form.Languages, editorview.APILanguage{ID: l.ID, Name: l.Name})
+	}
+	form.Test = c.testCall(f, d)
+	var err error
+	form.Command, err = c.firstCommand(f, d, snippets.Languages()[0].ID)
+	return err
+}
+
+// firstCommand is code that calls the flow and waits for its result.
+func (c *call) firstCommand(f *flow.Flow, d *flow.Document, language string) ([]components.CodePiece, error) {
+	code, err := snippets.Render(language, snippets.MannerWait, snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds)))
+	return components.CodePieces(snippets.Highlight(language, code)), err
+}
+
+// testCall returns the values of the code as those of a form, or nil if the flow needs a
+// file or a secret.
+func (c *call) testCall(f *flow.Flow, d *flow.Document) []components.RunField {
+	inputs, shown := d.Inputs(c.s.Kinds), map[string]any{}
+	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
+		shown[in.Name] = in.Value
+	}
+	fields := []components.RunField{}
+	for i := range inputs {
+		in := &inputs[i]
+		if in.Required && (in.Type == flow.TypeFile || in.Secret) {
+			return nil
+		}
+		if field := tryField(in, shown, nil); in.Type != flow.TypeFile && !in.Secret && (field.Value != "" && in.Type != flow.TypeBoolean || field.Checked) {
+			fields = append(fields, field)
+		}
+	}
+	return fields
 }
 
 // AnnounceLive notifies all pages that show a flow which version is live.

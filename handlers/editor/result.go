@@ -3,6 +3,7 @@ package editor
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"sluice/flow"
 	"sluice/handlers/web"
@@ -29,26 +30,79 @@ func (c *call) showResult(f *flow.Flow) error {
 	if run.Error != nil && doc.Node(run.Error.Node) != nil {
 		r.Failed = web.NodeLabel(doc, run.Error.Node)
 	}
-	for _, o := range doc.Outputs(c.s.Kinds) {
-		if value, there := run.Outputs[o.Name]; there {
-			q := url.Values{"run": {run.ID}, "side": {"output"}, "port": {"value"}}
-			r.Outputs = append(r.Outputs, components.ValueView{Name: o.Name, Value: value,
-				More: components.FlowPath(f.ID) + "/data/" + url.PathEscape(o.Node) + "?" + q.Encode()})
-		}
+	if r.Outputs, err = c.resultOutputs(run, doc); err != nil {
+		return err
 	}
 	for _, in := range doc.Inputs(c.s.Kinds) {
 		if value, there := run.Inputs[in.Name]; there {
 			r.Inputs = append(r.Inputs, components.ValueView{Name: in.Name, Value: value})
 		}
 	}
-	if run.State == flow.RunSucceeded && run.Draft && c.MayEdit() {
+	if run.State == flow.RunSucceeded && c.MayEdit() {
 		state, err := c.publishState(f)
 		if err != nil {
 			return err
 		}
-		if state.Changed && state.Problems == 0 {
+		switch {
+		case !state.Changed:
+			r.Live = state.Live
+		case run.Draft && state.Problems == 0:
 			r.Publish = state.Next
 		}
 	}
 	return c.Render(http.StatusOK, editorview.Result(r))
+}
+
+// resultOutputs returns the outputs of a run, labels with the scores of all.
+func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorview.ResultOutput, err error) {
+	var steps []flow.Step
+	for _, o := range doc.Outputs(c.s.Kinds) {
+		value, there := run.Outputs[o.Name]
+		if !there {
+			continue
+		}
+		q := url.Values{"run": {run.ID}, "side": {"output"}, "port": {"value"}}
+		out := editorview.ResultOutput{ValueView: components.ValueView{Name: o.Name, Value: value,
+			More: components.FlowPath(run.FlowID) + "/data/" + url.PathEscape(o.Node) + "?" + q.Encode()}}
+		if from := c.labeledBy(doc, o.Node); from != "" {
+			if steps == nil {
+				if steps, err = c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID); err != nil {
+					return nil, err
+				}
+			}
+			addScores(&out, doc, steps, from)
+		}
+		list = append(list, out)
+	}
+	return list, nil
+}
+
+// labeledBy returns the node whose label the output node gives, or "".
+func (c *call) labeledBy(doc *flow.Document, output string) string {
+	for _, e := range doc.Edges {
+		node, port := e.Source()
+		if e.ToNode() != output || port != "label" {
+			continue
+		}
+		k := c.s.Kinds.For(doc.Node(node))
+		if k != nil && slices.ContainsFunc(k.Outputs, func(p flow.Port) bool { return p.Name == "scores" }) {
+			return node
+		}
+	}
+	return ""
+}
+
+// addScores adds what the step of a node says about its labels, if its label is the value.
+func addScores(out *editorview.ResultOutput, doc *flow.Document, steps []flow.Step, node string) {
+	for i := range steps {
+		s := &steps[i]
+		if s.Path != node || s.Outputs["label"] != out.Value {
+			continue
+		}
+		out.From = web.NodeLabel(doc, node)
+		list := scoresIn(s.Outputs)
+		for _, label := range list[:min(len(list), resultScores)] {
+			out.Scores = append(out.Scores, editorview.LabelScore(label))
+		}
+	}
 }

@@ -16,7 +16,7 @@ type preview struct {
 	Text   string  `json:"text,omitempty"`
 	Scores []score `json:"scores,omitempty"`
 	File   string  `json:"file,omitempty"` // its address
-	Port   string  `json:"port,omitempty"`
+	Port   string  `json:"port,omitempty"` // the branch that was taken
 }
 
 // score is a label with its score from 0 to 1.
@@ -29,29 +29,34 @@ type score struct {
 const (
 	previewRunes  = 280
 	previewScores = 3
+	resultScores  = 8 // beside the canvas there is space for more
 )
 
 // sortedKeys returns the keys of a map in order.
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // preview returns the preview of a step: its scores if it has some, else the
-// first of its outputs in the order of the kind. Branches have none, as their
-// edges show the result.
+// first of its outputs in the order of the kind. Of a branch, it is named too.
 func (s *runStream) preview(step *flow.Step) *preview {
 	if list := scoresIn(step.Outputs); len(list) > 0 {
-		return &preview{Kind: "scores", Scores: list}
+		return &preview{Kind: "scores", Scores: list[:min(len(list), previewScores)]}
 	}
 	n := s.graph.Node(step.Node)
 	if n == nil {
 		return nil
 	}
 	k := s.s.Kinds.For(n)
-	if k == nil || k.OutputsField != "" || len(k.Outputs) > 1 && k.Class == flow.Inline {
-		return nil // the edges show which branch was taken
+	if k == nil || k.OutputsField != "" {
+		return nil
 	}
-	for _, p := range k.Outputs {
+	ports := flow.OutputPorts(n, k)
+	for _, p := range ports {
 		if v, ok := step.Outputs[p.Name]; ok && v != nil && v != "" {
-			return previewOf(v)
+			shown := previewOf(v)
+			if k.Class == flow.Inline && len(step.Outputs) < len(ports) {
+				shown.Port = p.Name
+			}
+			return shown
 		}
 	}
 	return nil
@@ -104,7 +109,7 @@ func scoresIn(outputs map[string]any) []score {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b score) int { return cmp.Compare(b.Score, a.Score) })
-	return list[:min(len(list), previewScores)]
+	return list
 }
 
 // itemsIn returns how many items each output port with a list gave.

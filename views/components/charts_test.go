@@ -56,10 +56,10 @@ func TestSparkline(t *testing.T) {
 func TestGraph(t *testing.T) {
 	t.Parallel()
 	g := Graph{Nodes: []GraphNode{{X: 0, Y: 0}, {X: 1000, Y: 500}}, Edges: [][2]int{{0, 1}, {1, 7}, {-1, 0}}}
-	if got, want := g.viewBox(), "-72 -72 1356 740"; got != want {
+	if got, want := g.viewBox(), "-72 -72 1320 740"; got != want {
 		t.Errorf("got %q, wanted %q", got, want)
 	}
-	if got := g.paths(); len(got) != 1 || got[0] != "M212,48C606,48 606,548 1000,548" {
+	if got := g.paths(); len(got) != 1 || got[0] != "M176,48C588,48 588,548 1000,548" {
 		t.Errorf("got %v: an edge to nowhere must be left out", got)
 	}
 }

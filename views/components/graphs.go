@@ -10,6 +10,8 @@ type Graph struct {
 	Nodes []GraphNode
 	// Edges are pairs of indexes into Nodes.
 	Edges [][2]int
+	// Live marks each node with its ID, so that a run can be shown on the picture.
+	Live bool
 }
 
 // GraphNode is one node of the picture. Group is the word of its kind's group:
@@ -18,12 +20,13 @@ type GraphNode struct {
 	X, Y  float64
 	Group string
 	Icon  string // of the node's kind; empty shows a plain square
+	ID    string
 }
 
-// A node on the canvas is some 212 by 96 units; the picture takes that size for
+// A node on the canvas is some 176 by 96 units; the picture takes that size for
 // all, as it shows the shape of a flow and not what nodes say.
 const (
-	GraphNodeWidth = 212
+	GraphNodeWidth = 176
 	nodeHeight     = 96
 	thumbPad       = 72
 	// A flow of two nodes must not look larger than one of ten.

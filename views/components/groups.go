@@ -1,10 +1,16 @@
 package components
 
-// groupOrder is the order of the palette, with the word that each group's
-// color is known by.
-var KindGroups = []struct{ Title, word string }{
-	{"API", "api"}, {"AI models", "model"}, {"Built in", "builtin"}, {"Text and data", "text"},
-	{"Sources", "source"}, {"Flow control", "control"}, {"Code", "code"}, {"Canvas", "canvas"},
+// KindGroups are the groups of node kinds in the order of the palette. Short and Icon are
+// for the rail, which the palette is in narrow windows.
+var KindGroups = []struct{ Title, word, Short, Icon string }{
+	{"API", "api", "API", "log-in"},
+	{"AI models", "model", "Models", "message-square"},
+	{"Built in", "builtin", "Built in", "tags"},
+	{"Text and data", "text", "Text", "braces"},
+	{"Sources", "source", "Sources", "file-text"},
+	{"Flow control", "control", "Control", "split"},
+	{"Code", "code", "Code", "code"},
+	{"Canvas", "canvas", "Notes", "sticky-note"},
 }
 
 // GroupWord is the word that a group's color is known by.

@@ -7,8 +7,9 @@ import (
 
 // PaletteGroup is one heading of the palette with its kinds.
 type PaletteGroup struct {
-	Title string
-	Kinds []PaletteKind
+	Title       string
+	Short, Icon string // of the rail
+	Kinds       []PaletteKind
 }
 
 // PaletteKind is one kind that can be put on the canvas. Its JSON is what the
@@ -45,11 +46,11 @@ func PaletteOf(kinds []*flow.Kind) []PaletteGroup {
 	var list []PaletteGroup
 	for _, g := range components.KindGroups {
 		if len(byGroup[g.Title]) > 0 {
-			list = append(list, PaletteGroup{g.Title, byGroup[g.Title]})
+			list = append(list, PaletteGroup{g.Title, g.Short, g.Icon, byGroup[g.Title]})
 		}
 	}
 	for _, title := range others {
-		list = append(list, PaletteGroup{title, byGroup[title]})
+		list = append(list, PaletteGroup{title, title, byGroup[title][0].Icon, byGroup[title]})
 	}
 	return list
 }

@@ -59,9 +59,13 @@ type PublishForm struct {
 	Done, First bool
 	// Inputs, Outputs and Webhooks count what the draft has.
 	Inputs, Outputs, Webhooks int
-	// Command calls the flow with cURL and waits for the result; shown after the
-	// first publish.
-	Command []components.CodePiece
+	// What is shown after the first publish: a picture of the flow, and code that calls
+	// it and waits for the result. Test has the values for a call from here; it is nil
+	// if only a person can give them, such as a file.
+	Graph     components.Graph
+	Languages []APILanguage
+	Command   []components.CodePiece
+	Test      []components.RunField
 }
 
 // Follower is a node of another flow that runs whatever version of the flow is live.

@@ -2,6 +2,7 @@ package editor
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
@@ -13,9 +14,10 @@ import (
 type ResultPane struct {
 	FlowID string
 	// Run is nil before the first run.
-	Run             *RunMark
-	Now             time.Time
-	Outputs, Inputs []components.ValueView
+	Run     *RunMark
+	Now     time.Time
+	Outputs []ResultOutput
+	Inputs  []components.ValueView
 	// Failed is the title of the node that failed; it may be empty.
 	Failed string
 	// Erased says why the content of the run is gone.
@@ -23,7 +25,30 @@ type ResultPane struct {
 	// Publish is the version that publishing the draft would make live; zero if
 	// there is nothing to publish.
 	Publish int64
+	// Live is the version that programs call if the draft is the same; zero if not.
+	Live int64
 }
+
+// ResultOutput is one output of a run.
+type ResultOutput struct {
+	components.ValueView
+	// From is the title of the node that chose the value from labels, and Scores are
+	// those of the labels, best first. Both are empty for other values.
+	From   string
+	Scores []LabelScore
+}
+
+// LabelScore is a label with its score from 0 to 1.
+type LabelScore struct {
+	Label string
+	Score float64
+}
+
+// text is the score with two digits, as on the canvas.
+func (s LabelScore) text() string { return fmt.Sprintf("%.2f", s.Score) }
+
+// exact is the score as the step has it.
+func (s LabelScore) exact() string { return strconv.FormatFloat(s.Score, 'f', -1, 64) }
 
 // about is the line below the state of the run.
 func (r ResultPane) about() string {

@@ -9,8 +9,8 @@ type Named = [name: string, type: PortType];
 /** Kind is a node kind. named: its nodes need a unique name. templates: its fields with {{names}}. collects: the field that names the outputs which it sends. */
 export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; templates?: string[]; output?: boolean; collects?: string; in: Named[]; out: Named[] };
 
-const width = 220, height = 160; // approximate size of a new node in flow units
-const apart = 80, beside = 20; // flow units to the node that it stands right of, and to any other
+const width = 176, height = 160; // approximate size of a new node in flow units
+const apart = 44, beside = 20; // flow units to the node that it stands right of, and to any other
 
 /** kinds lists all kinds in the order of the palette. */
 export const kinds: Kind[] = JSON.parse(document.querySelector("script.kinds")?.textContent ?? "[]");

@@ -4,6 +4,7 @@ import { chord } from "../canvas/shortcuts.ts";
 import { canvas, isReady } from "./canvas.ts";
 import { add, addNext, kindOf, place, suits, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
+import { closeRail } from "./rail.ts";
 
 const palette = document.getElementById("palette");
 const threshold = 5; // pixels; below it a press is a click
@@ -28,7 +29,7 @@ function search(words: string): void {
 function reset(field: HTMLInputElement): void { field.value = ""; search(""); }
 
 /** buttons returns the kinds that are shown. */
-function buttons(): HTMLElement[] { return [...palette!.querySelectorAll<HTMLElement>(".kind")].filter((b) => !b.closest("[hidden]")); }
+function buttons(): HTMLElement[] { return [...palette!.querySelectorAll<HTMLElement>(".kind")].filter((b) => b.checkVisibility()); }
 
 /** walk moves the focus between the search field and the kinds; Enter in the field adds the first match. */
 function walk(e: KeyboardEvent, field: HTMLInputElement): void {
@@ -59,6 +60,7 @@ function press(e: PointerEvent): void {
     const far = Math.hypot(m.clientX - from.x, m.clientY - from.y) > threshold;
     if (!ghost && !far) return;
     ghost ??= lift(button);
+    if (!dragged) closeRail(); // it would cover the canvas
     dragged = true;
     ghost.style.transform = `translate(${m.clientX - 40}px,${m.clientY - 14}px)`;
     aim(k, { x: m.clientX, y: m.clientY });
@@ -106,5 +108,6 @@ if (palette) {
     if (!dragged) addNext(k);
     dragged = false;
     reset(field);
+    closeRail();
   });
 }

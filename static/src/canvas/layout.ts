@@ -30,7 +30,7 @@ if (typeof document === "undefined") onmessage = (e: MessageEvent<{ nodes: Sized
 /** layout returns positions with the same upper left corner as before. */
 function layout(nodes: Sized[], edges: Ends[]): Places {
   const g = new Graph();
-  g.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 80 });
+  g.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 44 });
   g.setDefaultEdgeLabel(() => ({}));
   for (const n of nodes) g.setNode(n.id, { width: n.width, height: n.height });
   for (const e of edges) g.setEdge(e.from, e.to);

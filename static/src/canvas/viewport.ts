@@ -12,7 +12,7 @@ const farZoom = 0.45; // below it labels are unreadable, and hiding them makes f
 const tileZoom = 0.2; // below it titles are too, and nodes are tiles in the color of their kind or state
 const gridStep = 20; // flow units between dots
 const quietFrames = 6; // without a wheel event, until the gesture has ended
-const side = 24, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below; the minimap hides when all is in view
+const side = 16, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below; the minimap hides when all is in view
 
 /**
  * prepareDetail guesses how much detail the first view will show: from the

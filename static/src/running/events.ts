@@ -5,7 +5,7 @@ import { listen } from "../listen.ts";
 export type RunError = { Code: string; Text: string; Do: string; Node: string };
 
 /** Preview is the result of a step, small enough to show in its node. */
-export type Preview = { kind: "text" | "scores" | "image" | "file"; text?: string; file?: string; scores?: { label: string; score: number }[] };
+export type Preview = { kind: "text" | "scores" | "image" | "file"; text?: string; file?: string; port?: string; scores?: { label: string; score: number }[] };
 
 /** StepEvent is the state of a step. items has the number of items of each output port with a list; at is when it was recorded, in ms since 1970. */
 export type StepEvent = { node: string; state: string; ms: number; items?: Record<string, number>; tokens?: string; cost?: string; error?: RunError; preview?: Preview; at: number };

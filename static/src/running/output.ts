@@ -84,6 +84,7 @@ function body(node: string): void {
   if (output.text) parts.push(el("div", { class: "result-text going" }, output.text, el("span", { class: "caret", "aria-hidden": "true" })));
   else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "result-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
+  else if (n?.state === "skipped") parts.push(el("div", { class: "result-text" }, "Not needed in this run."));
   if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "result-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
   slot.replaceChildren(...(parts.length ? [el("div", { class: `result${n?.error && !output.text && n.state !== "succeeded" ? " bad" : ""}` }, ...parts)] : []));
   const going = slot.querySelector(".going");
@@ -99,7 +100,7 @@ function preview({ preview: p }: StepEvent): HTMLElement[] {
     return [el("div", { class: "result-image" }, img)];
   }
   if (p.kind === "file") return [el("div", { class: "result-file" }, icon("file"), p.text)];
-  return p.text ? [el("div", { class: "result-text" }, p.text)] : [];
+  return p.text ? [el("div", { class: "result-text" }, ...(p.port ? [el("b", {}, p.port), " "] : []), p.text)] : [];
 }
 
 function score(label: string, value: number, best: boolean): HTMLElement[] {

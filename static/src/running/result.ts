@@ -31,4 +31,5 @@ subscribe<Shown>("over", ended);
 subscribe("clear", () => place.replaceChildren(...empty));
 
 command({ name: "result", title: "Show result", icon: "circle-check", run: () => { showTab("result"); sheet(true); } });
+document.addEventListener("flow:published", () => { if (shown?.over) void load(shown.id); }); // the next step is another one
 if (shown?.over) void ended(shown); // before this part was loaded

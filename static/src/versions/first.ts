@@ -2,17 +2,19 @@
 // first call is waited for and shown on the canvas.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { builder, flowPath } from "../builder/canvas.ts";
-import { html } from "../builder/dom.ts";
+import { el, html } from "../builder/dom.ts";
 import { fetchPart } from "../builder/requests.ts";
 import { copied } from "../copy.ts";
 import { icon } from "../icon.ts";
 import { listen, onClick } from "../listen.ts";
 import { ask } from "../running/ask.ts";
+import { subscribe, type StepEvent } from "../running/events.ts";
 import { follow } from "../running/stream.ts";
 import { toast } from "../toasts.ts";
 
 const interval = 800; // ms between questions for the first call
 const placeholder = "slu_YOUR_KEY";
+let created = ""; // the key, while the dialog is open; it is shown only once
 
 const dialog = (): HTMLDialogElement | null => document.querySelector<HTMLDialogElement>("#publish-dialog[open]");
 
@@ -21,12 +23,40 @@ onClick<HTMLButtonElement>(document, "[data-key-and-copy]", async (button) => {
   button.disabled = true;
   const made = code.textContent!.includes(placeholder) ? makeKey() : Promise.resolve(undefined);
   await copied(button, made.then((key) => {
-    if (key) put(code, key);
+    if (key) put(code, (created = key));
     return code.textContent!.trim();
   }));
   button.disabled = false;
   const note = document.querySelector("[data-key-note]");
   if (!code.textContent!.includes(placeholder) && note) note.textContent = "Copied. The key is shown only now; it works for this flow only.";
+});
+
+// The code in another language, with the key if there is one.
+onClick<HTMLButtonElement>(document, "[data-first-language]", async (button) => {
+  const r = await fetchPart(button.dataset.firstLanguage!), code = document.getElementById("first-command");
+  if (!r?.ok || !code) return;
+  code.replaceChildren(html(await r.text()));
+  if (created) put(code, created);
+  for (const b of button.parentElement!.children) b.toggleAttribute("aria-current", false);
+  button.setAttribute("aria-current", "true");
+});
+
+// A call from here, for people without a terminal. It goes through the API too.
+document.addEventListener("submit", async (e) => {
+  const form = (e.target as Element).closest<HTMLFormElement>("[data-test-call]");
+  if (!form) return;
+  e.preventDefault();
+  form.querySelector("button")!.disabled = true;
+  const answer = await ask(form.action, new URLSearchParams([...new FormData(form)] as [string, string][]));
+  const run = /run_[a-z0-9]+/.exec(answer?.headers.get("HX-Trigger") ?? "")?.[0];
+  if (run) return received(run, "The test call succeeded");
+  form.querySelector("button")!.disabled = false;
+  toast("The test call was not accepted. Try it in the API tab.", "bad");
+});
+
+// The picture shows the steps of that call.
+subscribe<StepEvent[]>("steps", (steps) => {
+  for (const s of steps) dialog()?.querySelector(`[data-step="${CSS.escape(s.node)}"]`)?.setAttribute("data-state", s.state);
 });
 
 /** makeKey makes a key for this flow with the name and rights that its form suggests. */
@@ -62,15 +92,32 @@ async function wait(): Promise<void> {
   }
 }
 
-/** received shows the first call, on the canvas too. */
-function received(run: string): void {
+/** received shows the first call, on the canvas too, and what it answered. */
+async function received(run: string, title = "Your first call arrived"): Promise<void> {
   const row = dialog()?.querySelector<HTMLElement>("[data-first-call]");
-  if (!row) return;
+  if (!row || row.dataset.received) return;
   row.dataset.received = run;
   row.querySelector(".dot")!.replaceWith(icon("circle-check"));
-  row.querySelector("b")!.textContent = "Your first call arrived";
-  row.querySelector("p")!.textContent = "Close this to see the run on the canvas.";
+  row.querySelector("b")!.textContent = title;
+  row.querySelector("p")!.textContent = "It runs…";
+  row.querySelector("form")?.remove();
+  row.append(el("a", { class: "link", href: `/runs/${run}`, target: "_blank" }, "View run"));
   follow(run, true);
+  row.querySelector("p")!.textContent = await answer(run);
+}
+
+/** answer waits for the end of a run and returns its outputs in one line, or its error. */
+async function answer(run: string): Promise<string> {
+  for (;;) {
+    const r = await fetchPart(`${flowPath}/runs/${run}/result`), pane = r?.ok ? html(await r.text()) : undefined;
+    if (!pane) return "Close this to see the run on the canvas.";
+    const error = pane.querySelector(".result-error-note .note p, .result-error-note .note")?.textContent;
+    if (error) return error.trim();
+    const outputs = [...pane.querySelectorAll(".result-output")].map((o) => `${o.getAttribute("aria-label")}: ${o.querySelector(".shape")?.textContent?.trim() ?? ""}`);
+    if (outputs.length) return outputs.join(" · ");
+    if (!dialog()) return "";
+    await new Promise((next) => setTimeout(next, interval));
+  }
 }
 
 listen<{ first: boolean }>(document, "flow:published", ({ first }) => { if (first && !builder.dataset.replay) requestAnimationFrame(() => void wait()); });

@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 	"sluice/views/components"
 )
 
-// thumbnail returns the small picture of a document. Nodes without a position
+// Thumbnail returns the small picture of a document. Nodes without a position
 // are put in a row.
-func thumbnail(d *flow.Document, kinds *flow.Registry) components.Graph {
+func Thumbnail(d *flow.Document, kinds *flow.Registry) components.Graph {
 	g, index := components.Graph{}, map[string]int{}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
@@ -22,7 +22,7 @@ func thumbnail(d *flow.Document, kinds *flow.Registry) components.Graph {
 			group, icon = components.GroupWord(k.Group), k.Icon
 		}
 		index[n.ID] = i
-		g.Nodes = append(g.Nodes, components.GraphNode{X: at.X, Y: at.Y, Group: group, Icon: icon})
+		g.Nodes = append(g.Nodes, components.GraphNode{X: at.X, Y: at.Y, Group: group, Icon: icon, ID: n.ID})
 	}
 	for _, e := range d.Edges {
 		a, _, _ := strings.Cut(e.From, ".")
