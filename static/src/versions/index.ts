@@ -21,7 +21,9 @@ function dialog(): HTMLDialogElement {
 
 async function publish(): Promise<void> {
   const d = dialog();
+  const parts = import("../builder/extras.ts"); // what the dialog does after the first publish
   await htmx.ajax("GET", `${flowPath}/publish`, { target: d, swap: "innerHTML" });
+  await parts;
   if (d.childElementCount > 0 && !d.open) d.showModal();
 }
 
