@@ -115,6 +115,12 @@ func TestInspectorInBrowser(t *testing.T) {
 		if chrome.Value[bool](w.Tab, `document.documentElement.outerHTML.includes("sk-right")`) {
 			t.Error("the key is still on the page")
 		}
+		w.Click(`[data-models-filter="Vision"]`)
+		w.Until(`document.querySelectorAll("[data-model]:not([data-unfit])").length === 1 && document.activeElement?.id === "set-model"`)
+		w.Click(`[data-models-filter="Under $1"]`)
+		w.Until(`document.querySelectorAll("[data-model]:not([data-unfit])").length === 0`)
+		w.Click(`[data-models-filter="Under $1"]`)
+		w.Shot("inspector-filter")
 		w.Click(`[data-model="mistral/known"]`)
 		w.UntilConfig("write", "model", `"mistral/known"`)
 	})

@@ -23,7 +23,7 @@ func (FakeModels) ListModels(_ context.Context, _ flow.WorkspaceID, task string,
 	}
 	return []components.ModelGroup{
 		{Name: "ollama", Title: "Ollama", Place: components.PlaceLocal, Models: list}, {Name: "groq", Title: "Groq", Place: components.PlaceConnected, Note: "The credential is refused."},
-		{Name: "mistral", Title: "Mistral", Place: components.PlaceOffered, KeysURL: "https://console.mistral.ai/api-keys", Models: []components.ModelChoice{{ID: "mistral/known", Context: "128K", Price: "$1.00 / $2.00"}}},
+		{Name: "mistral", Title: "Mistral", Place: components.PlaceOffered, KeysURL: "https://console.mistral.ai/api-keys", Models: []components.ModelChoice{{ID: "mistral/known", Context: "128K", Price: "$1.00 / $2.00", Can: []string{"Vision"}}}},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/views/components"
@@ -93,6 +94,43 @@ func (l ModelList) hasFacts() bool {
 	return slices.ContainsFunc(l.Groups, func(g components.ModelGroup) bool {
 		return slices.ContainsFunc(g.Models, func(m components.ModelChoice) bool { return m.Context != "" || m.Price != "" })
 	})
+}
+
+// cheapPrice is the price of a million tokens below which a model counts as cheap, in
+// dollars, and cheap is the word of its filter.
+const (
+	cheapPrice = 1
+	cheap      = "Under $1"
+)
+
+// traits are what a model can be filtered by: its abilities, and a price below cheapPrice.
+func traits(m components.ModelChoice) []string {
+	in, _, _ := strings.Cut(strings.TrimPrefix(m.Price, "$"), " ")
+	price, err := strconv.ParseFloat(in, 64)
+	if m.Price == "Free" || err == nil && price < cheapPrice {
+		return append(slices.Clone(m.Can), cheap)
+	}
+	return m.Can
+}
+
+// filters are the traits that tell models of the list apart, in a fixed order.
+func (l ModelList) filters() (list []string) {
+	for _, trait := range []string{"Vision", "Tools", "JSON", "Reasoning", cheap} {
+		with, without := 0, 0
+		for _, g := range l.Groups {
+			for _, m := range g.Models {
+				if slices.Contains(traits(m), trait) {
+					with++
+				} else {
+					without++
+				}
+			}
+		}
+		if with > 0 && without > 0 {
+			list = append(list, trait)
+		}
+	}
+	return list
 }
 
 // hostOf returns the host of an address, as people know it.

@@ -13,7 +13,7 @@ let timer = 0, asked = 0;
 const boxOf = (e: EventTarget | null): HTMLElement | null => (e instanceof Element ? e.closest<HTMLElement>("[data-models]") : null);
 const input = (box: HTMLElement): HTMLInputElement => box.querySelector<HTMLInputElement>("[role=combobox]")!;
 const list = (box: HTMLElement): HTMLElement => box.querySelector<HTMLElement>("[data-models-list]")!;
-const options = (box: HTMLElement): HTMLElement[] => [...box.querySelectorAll<HTMLElement>("[role=option]:not([hidden])")];
+const options = (box: HTMLElement): HTMLElement[] => [...box.querySelectorAll<HTMLElement>("[role=option]:not([hidden], [data-unfit])")];
 const typing = (t: Element): boolean => t.closest(".ins-connect") !== null; // the key of a provider
 
 let styled: Promise<unknown> | undefined;
@@ -39,10 +39,23 @@ async function open(box: HTMLElement, query: string, connected = ""): Promise<vo
   await styled;
   if (request !== asked || !r?.ok || l.hidden) return;
   l.replaceChildren(html(await r.text()));
+  filter(l);
   place(box);
   const found = l.querySelector("[role=dialog]")!;
   found.id = "models-found";
   input(box).setAttribute("aria-controls", found.id);
+}
+
+const wanted = new Set<string>(); // what only models with are shown, until the page is left
+
+/** filter hides the models that lack something wanted. */
+function filter(l: HTMLElement): void {
+  for (const b of l.querySelectorAll<HTMLElement>("[data-models-filter]")) b.ariaPressed = String(wanted.has(b.dataset.modelsFilter!));
+  const offered = new Set([...l.querySelectorAll<HTMLElement>("[data-models-filter]")].map((b) => b.dataset.modelsFilter!));
+  for (const o of l.querySelectorAll<HTMLElement>("[data-traits]")) {
+    const has = o.dataset.traits!.split(",");
+    o.toggleAttribute("data-unfit", [...wanted].some((w) => offered.has(w) && !has.includes(w)));
+  }
 }
 
 /** place puts the list beside the pane, so that a model is one line, and below or above the field. */
@@ -134,6 +147,11 @@ if (!readonly) {
     const t = e.target as Element, box = boxOf(t), option = t.closest<HTMLElement>("[data-model]");
     if (!box) return;
     if (option) return choose(box, option.dataset.model!);
+    const trait = t.closest<HTMLElement>("[data-models-filter]")?.dataset.modelsFilter;
+    if (trait) {
+      if (!wanted.delete(trait)) wanted.add(trait);
+      return filter(list(box));
+    }
     const all = t.closest<HTMLElement>("[data-models-all]");
     if (all) {
       for (const o of all.parentElement!.querySelectorAll<HTMLElement>("[role=option][hidden]")) o.hidden = false;
