@@ -15,6 +15,8 @@ mock.onMessage(/greet/i, { content: "Grüß dich, Ada – schön! 👋", usage }
 mock.onMessage(/route this ticket/i, { content: '{"team": "billing", "urgent": true}', usage });
 mock.onMessage(/route this/i, { content: '{"team": "billing", "urgent": true, "score": 0.75}', usage });
 mock.onMessage(/data of this invoice: .*invoice 2026-0417/is, { content: '{"number": "2026-0417", "total": 128.5}', usage });
+mock.onMessage(/answer in a formal tone.*parcel/is, { content: "We are looking for your parcel.", usage });
+mock.onMessage(/three months to the end.*how long is the notice period/is, { content: "Three months.", usage });
 mock.onMessage(/wrong shape/i, { content: '{"team": 7}', usage });
 mock.onMessage(/slow down/i, { error: { message: "Rate limit reached, slow down.", type: "rate_limit_error" }, status: 429, retryAfter: 1 });
 mock.onMessage(/no money/i, { error: { message: "You exceeded your current quota.", type: "insufficient_quota", code: "insufficient_quota" }, status: 429 });
