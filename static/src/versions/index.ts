@@ -35,9 +35,12 @@ async function refresh(): Promise<void> {
 
 let later = 0;
 
+/** refreshSoon loads the button when edits pause, or at once if it counts other problems than the list, which every edit updates. */
 function refreshSoon(): void {
   window.clearTimeout(later);
-  later = window.setTimeout(() => void refresh(), quiet);
+  const counted = Number(document.querySelector<HTMLElement>("#publish-button [data-command=problems]")?.dataset.short ?? 0);
+  const agrees = counted === document.querySelectorAll("#problems li").length;
+  later = window.setTimeout(() => void refresh(), agrees ? quiet : 0);
 }
 
 command({ name: "publish", title: "Publish", hint: "Make the draft the live version", icon: "radio", keys: "Ctrl+Shift+P", enabled: () => !readonly, run: () => void publish() });
@@ -45,7 +48,7 @@ command({ name: "versions", title: "Versions", hint: "History of published versi
 command({ name: "compare", title: "Compare draft with live", icon: "arrow-right-left", run: () => location.assign(`${flowPath}/compare`) });
 
 listen<{ state: string }>(canvas, "canvas:state", ({ state }) => { if (state === "saved") refreshSoon(); });
-listen(canvas, "canvas:remote", refreshSoon);
+listen(canvas, "canvas:acked canvas:remote", () => requestAnimationFrame(refreshSoon)); // the list of problems is updated first
 
 // After the first publish the dialog stays open with the URL to call; later ones
 // show a toast.
