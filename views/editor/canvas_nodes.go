@@ -127,6 +127,9 @@ func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 		}
 		if i < len(outs) {
 			row.Out = &PortFace{Name: outs[i].Name, Label: portLabel(outs[i].Name), Type: outs[i].ShownType()}
+			if k.Role == flow.RoleInput {
+				row.Out.Type = flow.ReadInput(n).Type
+			}
 		}
 		face.Rows = append(face.Rows, row)
 	}
