@@ -74,15 +74,18 @@ func dragged(p *webtest.Tab) float64 {
 	return took
 }
 
-// perFrame does something 60 times, once per frame, and returns the main thread's
-// milliseconds per frame.
+// perFrame does something 60 times and returns the main thread's milliseconds per frame
+// that the browser drew meanwhile. One step takes several frames, as the commands to the
+// browser take time too.
 func perFrame(p *webtest.Tab, do func(i int)) float64 {
+	webtest.Value[bool](p, `(window.drawn = 0, (function draw() { drawn++; window.drawing = requestAnimationFrame(draw); })(), true)`)
 	before := busy(p)
 	for i := range 60 {
 		do(i)
 		webtest.Value[bool](p, `new Promise((done) => requestAnimationFrame(() => done(true)))`)
 	}
-	return (busy(p) - before) * 1000 / 60
+	took := busy(p) - before
+	return took * 1000 / webtest.Value[float64](p, `(cancelAnimationFrame(drawing), drawn)`)
 }
 
 func busy(p *webtest.Tab) float64 {
