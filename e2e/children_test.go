@@ -20,6 +20,7 @@ type itemServer struct {
 	calls  map[string]int
 	broken map[string]bool
 	hold   chan struct{} // requests wait until it is closed; nil: they do not
+	held   string        // the only item whose requests wait; "": all
 }
 
 func newItemServer(t *testing.T, broken ...int) *itemServer {
@@ -41,6 +42,9 @@ func (up *itemServer) serve(w http.ResponseWriter, r *http.Request) {
 	up.mu.Lock()
 	up.calls[body.N]++
 	broken, hold := up.broken[body.N], up.hold
+	if up.held != "" && up.held != body.N {
+		hold = nil
+	}
 	up.mu.Unlock()
 	if hold != nil {
 		select {
@@ -347,5 +351,32 @@ func TestContractsOfHandwrittenFlows(t *testing.T) {
 	}
 	if r := c.want(200, "POST", "/v1/flow/validate", parent); !strings.Contains(string(r.body), `"valid":true`) {
 		t.Errorf("a flow of the server: %s", r.body)
+	}
+}
+
+// TestChildrenProgress counts the items of a map in the event stream while they run.
+func TestChildrenProgress(t *testing.T) {
+	t.Parallel()
+	up := newItemServer(t, 3)
+	up.hold, up.held = make(chan struct{}), "29"
+	s := newServer(t)
+	c := s.client(s.key())
+	r := c.start(s.publish(mapping(s.publish(doubling(up.URL)), nil)), object{"list": numbers(30)})
+	const last = `{"path":"each","done":29,"failed":1,"total":30}`
+	seen := 0
+	for _, e := range c.eventsUntil(r, 0, func(e event) bool { return e.data == last }) {
+		if e.name != "progress" {
+			continue
+		}
+		if seen++; e.id != 0 || !strings.Contains(e.data, `"total":30`) {
+			t.Errorf("the event %+v", e)
+		}
+	}
+	if seen == 0 {
+		t.Fatal("there was no progress event")
+	}
+	up.set(func() { close(up.hold); up.hold = nil })
+	if end := c.await(r); end.Status != "succeeded" {
+		t.Errorf("the run is %s: %+v", end.Status, end.Error)
 	}
 }

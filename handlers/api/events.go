@@ -34,15 +34,16 @@ func (s *Server) streamEvents(c *Call) error {
 // eventStream is the event stream of one run to one client.
 type eventStream struct {
 	*Call
-	out     *web.Stream
-	run     *flow.Run
-	outputs []flow.Output
-	watch   flow.Watch
-	reads   *Pacer // of the store
-	texts   *Pacer
-	last    int64                  // number of the newest event sent
-	steps   map[string]runningStep // running steps, by path
-	retry   bool                   // the last read failed and must be repeated
+	out      *web.Stream
+	run      *flow.Run
+	outputs  []flow.Output
+	watch    flow.Watch
+	reads    *Pacer // of the store
+	texts    *Pacer
+	last     int64                  // number of the newest event sent
+	steps    map[string]runningStep // running steps, by path
+	retry    bool                   // the last read failed and must be repeated
+	progress stepProgress
 }
 
 // stream sends the events of a run.
@@ -61,7 +62,7 @@ func (c *Call) stream(run *flow.Run, after int64) error {
 	defer watch.Stop()
 	e := &eventStream{
 		Call: c, run: run, outputs: out.Outputs, last: after, steps: map[string]runningStep{},
-		watch: watch, reads: NewPacer(watch.Changes), texts: NewPacer(watch.Texts),
+		watch: watch, reads: NewPacer(watch.Changes), texts: NewPacer(watch.Texts), progress: newStepProgress(),
 	}
 	e.out = web.StartStream(c.Response())
 	if err := e.follow(); !errors.Is(err, web.ErrStreamDone) {
@@ -79,6 +80,7 @@ func (e *eventStream) follow() error {
 	defer stop()
 	defer e.reads.Resumed.Stop()
 	defer e.texts.Resumed.Stop()
+	defer e.progress.due.Stop()
 	err := e.read()
 	for err == nil {
 		err = e.next(ping)
@@ -100,6 +102,8 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 		}
 	case <-e.texts.Resumed.C:
 		e.texts.Resume()
+	case <-e.progress.due.C:
+		return e.sendProgress()
 	case <-ping:
 		e.out.AddComment("ping")
 		if err := e.out.Flush(); err != nil {
@@ -172,6 +176,7 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 		return false, err
 	}
 	e.learn(steps)
+	e.progress.watch(steps)
 	e.watch.Sync(ctx, run, steps)
 	deltas, _ := e.readText()
 	e.writeText(deltas, false)

@@ -162,7 +162,7 @@ const runStreamExample = "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\
 func (d *api) streamSchema(a *answer) schema {
 	data := ref(a.schema)
 	if a.schema == "" {
-		data = schema{"anyOf": []schema{d.of(runType), d.of(stepEventType), d.of(outputEventType), d.of(deltaEventType)}}
+		data = schema{"anyOf": []schema{d.of(runType), d.of(stepEventType), d.of(outputEventType), d.of(deltaEventType), d.of(progressEventType)}}
 	}
 	data["description"] = "The data of one event."
 	return schema{"type": "string", "contentMediaType": TypeJSON, "contentSchema": data}

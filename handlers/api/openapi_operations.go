@@ -52,7 +52,8 @@ var (
 	stepEventType  = reflect.TypeFor[stepEvent]()
 	deltaEventType = reflect.TypeFor[deltaEvent]()
 
-	outputEventType = reflect.TypeFor[flow.OutputEvent]()
+	progressEventType = reflect.TypeFor[progressEvent]()
+	outputEventType   = reflect.TypeFor[flow.OutputEvent]()
 
 	startCodes = []flow.Code{
 		flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeInputInvalid,
@@ -133,7 +134,8 @@ var (
 		text: "Server-Sent Events: run (the run object without inputs), step (path, state, attempt) and output (name, value). They are numbered; a stream continues after Last-Event-ID and ends with the run. " +
 			"While a step runs, delta events (path, text) carry the text that it produces, such as the output of a model. They have no number, are not stored and are not sent again: " +
 			"append text to the earlier text of the same path. With reset, text is everything so far and replaces it; a client that connects late gets such a delta first, and so does every client when a new attempt starts. " +
-			"With truncated, the step produced more than the 1 MiB that is streamed; its outputs contain all of it. If several instances share a database, only clients of the instance that executes the run get deltas; the others get the numbered events.",
+			"With truncated, the step produced more than the 1 MiB that is streamed; its outputs contain all of it. If several instances share a database, only clients of the instance that executes the run get deltas; the others get the numbered events. " +
+			"While a step waits for the items of a list, progress events (path, done, failed, total) count them, at most 4 times a second and without a number.",
 		params:   []string{"Last-Event-ID"},
 		problems: []flow.Code{flow.CodeInvalidHeader, flow.CodeResultNotSaved, flow.CodeRunExpired},
 		answers: []answer{

@@ -29,6 +29,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[stepList]():         "StepList",
 	reflect.TypeFor[stepEvent]():        "StepEvent",
 	reflect.TypeFor[deltaEvent]():       "DeltaEvent",
+	reflect.TypeFor[progressEvent]():    "ProgressEvent",
 	reflect.TypeFor[flow.OutputEvent](): "OutputEvent",
 	reflect.TypeFor[flowObject]():       "Flow",
 	reflect.TypeFor[flowList]():         "FlowList",

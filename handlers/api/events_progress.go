@@ -1,0 +1,79 @@
+package api
+
+import (
+	"slices"
+	"time"
+
+	"sluice/flow"
+)
+
+// progressPause is the least time between two progress events of a stream.
+const progressPause = 250 * time.Millisecond
+
+// progressEvent is the data of a progress event: how many items of a step have ended.
+type progressEvent struct {
+	Path   string `json:"path"`
+	Done   int    `json:"done" doc:"Items that have ended, failed ones included."`
+	Failed int    `json:"failed"`
+	Total  int    `json:"total"`
+}
+
+// stepProgress follows the items of the steps of one run. Ends of items are not announced
+// to the run that waits for them, of which a list can have 100,000, so the counters are
+// read at intervals as long as a step waits for items.
+type stepProgress struct {
+	sent  map[string]progressEvent // by path
+	due   *time.Timer
+	armed bool
+}
+
+func newStepProgress() stepProgress {
+	due := time.NewTimer(time.Hour)
+	due.Stop()
+	return stepProgress{sent: map[string]progressEvent{}, due: due}
+}
+
+// watch begins to follow items if a step waits for something.
+func (p *stepProgress) watch(steps []flow.Step) {
+	waits := slices.ContainsFunc(steps, func(s flow.Step) bool { return s.State == flow.StepWaiting })
+	if waits && !p.armed {
+		p.again()
+	}
+}
+
+func (p *stepProgress) again() {
+	p.armed = true
+	p.due.Reset(progressPause)
+}
+
+// sendProgress sends the counters that have changed, and goes on as long as items run.
+func (e *eventStream) sendProgress() error {
+	e.progress.armed = false
+	err := e.checkKeyForText()
+	if err != nil && !flow.IsUnavailable(err) {
+		return err
+	}
+	list, err := e.s.Store.ListChildren(e.Request().Context(), e.run.WorkspaceID, e.run.ID)
+	switch {
+	case flow.IsUnavailable(err):
+		e.progress.again()
+		return nil
+	case err != nil:
+		return err
+	}
+	for i := range list {
+		c := &list[i]
+		if !c.Ended() {
+			e.progress.again()
+		}
+		now := progressEvent{Path: c.Caller.Path, Done: c.Succeeded + c.Failed, Failed: c.Failed, Total: c.Total}
+		if c.Total >= 0 && e.progress.sent[now.Path] != now {
+			e.out.Add("", "progress", now)
+			e.progress.sent[now.Path] = now
+		}
+	}
+	if !e.out.Pending() {
+		return nil
+	}
+	return e.out.Flush()
+}
