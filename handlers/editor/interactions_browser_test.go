@@ -337,16 +337,16 @@ func TestInteractions_edges(t *testing.T) {
 	p.Until(`document.querySelector(".canvas-edge-plus")`)
 	p.Click(".canvas-edge-plus circle")
 	p.Until(`document.getElementById("chooser")?.open`)
-	p.Write("replace")
+	p.Write("template")
 	p.Press("Enter")
-	p.Until(`canvas.draft.nodes.has("replace") && canvas.draft.edges.length === 3`)
+	p.Until(`canvas.draft.nodes.has("template") && canvas.draft.edges.length === 3`)
 	p.do(`canvas.keys.focus("short")`)
 	p.do(`canvas.selection.set(["short"])`)
 	p.Press("Shift+Delete") // its neighbors are connected
-	p.Until(`!canvas.draft.nodes.has("short") && canvas.draft.edges.some((e) => e.from === "ticket.value" && e.to.startsWith("replace."))`)
+	p.Until(`!canvas.draft.nodes.has("short") && canvas.draft.edges.some((e) => e.from === "ticket.value" && e.to.startsWith("template."))`)
 	p.do(`canvas.keys.focus("ticket")`)
 	webtest.Send(p.Tab, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "ArrowRight", Code: "ArrowRight", WindowsVirtualKeyCode: 39, Modifiers: altKey})
-	p.Until(`document.activeElement?.id === "node-replace"`) // along the edge
+	p.Until(`document.activeElement?.id === "node-template"`) // along the edge
 	p.Saved()
 }
 

@@ -31,7 +31,7 @@ const gives = (k: Kind, type: PortType) => k.out.some(([, t]) => fits(t, type));
 /** suitsEdge reports whether a node of the kind can be inserted into the edge. */
 function suitsEdge(k: Kind, e: Edge): boolean {
   const from = canvas.scene.port(e.from, "out"), to = canvas.scene.port(e.to, "in");
-  return !!from && !!to && takes(k, from.type) && gives(k, to.type);
+  return !!from && !!to && (takes(k, from.type) || !!k.templates) && gives(k, to.type);
 }
 
 /** place returns the position of a new node beside the port that it is connected to. */

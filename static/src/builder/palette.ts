@@ -2,7 +2,7 @@
 import type { Edge, Point } from "../canvas/model.ts";
 import { chord } from "../canvas/shortcuts.ts";
 import { canvas, isReady } from "./canvas.ts";
-import { add, addNext, kindOf, place, suits, type Kind } from "./kinds.ts";
+import { add, addNext, kindOf, place, suits, takes, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
 import { closeRail } from "./rail.ts";
 
@@ -87,7 +87,7 @@ function over(p: Point): boolean { return !!document.elementFromPoint(p.x, p.y)?
 /** aim highlights the edge under the pointer, if a node of the kind can be inserted into it. */
 function aim(k: Kind, p: Point): void {
   const edge = over(p) ? canvas.edges.under(p) : undefined;
-  canvas.edges.aim(target = edge && suits(k, { edge }) ? edge : undefined);
+  canvas.edges.aim(target = edge && suits(k, { edge }) && takes(k, canvas.scene.port(edge.from, "out")!.type) ? edge : undefined);
 }
 
 /** drop adds a node of the kind where it was dropped, unless that is outside of the canvas. */

@@ -1,5 +1,6 @@
 // The floating palette: adds a node at the pointer, at a port or in an edge.
 import type { Attach, Point } from "../canvas/model.ts";
+import { canvas } from "./canvas.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { add, clear, kindOf, kinds, place, nextPlace, recent, suits, takes, type Kind } from "./kinds.ts";
 import { unusedName } from "./fill.ts";
@@ -17,9 +18,9 @@ export function pick(asked: Asked): void {
   });
 }
 
-/** texts returns the config of a node that takes the dropped edge in a template: one without a port that fits, and the template itself. */
-function texts(k: Kind, { port }: Asked): Record<string, unknown> {
-  const [field] = k.templates ?? [];
+/** texts returns the config of a node that takes the edge in a template: one without a port that fits, and the template itself. */
+function texts(k: Kind, { port: dropped, edge }: Asked): Record<string, unknown> {
+  const [field] = k.templates ?? [], port = dropped ?? (edge && canvas.scene.port(edge.from, "out"));
   return field && port?.side === "out" && (k.kind === "template" || !takes(k, port.type)) ? { [field]: `{{${unusedName(port)}}}` } : {};
 }
 
