@@ -18,9 +18,9 @@ type progressEvent struct {
 	Total  int    `json:"total"`
 }
 
-// stepProgress follows the items of the steps of one run. Ends of items are not announced
-// to the run that waits for them, of which a list can have 100,000, so the counters are
-// read at intervals as long as a step waits for items.
+// stepProgress follows the items of the steps of one run. A list can have 100,000 items,
+// so their ends are not announced to the run that waits for them; the counters are read
+// at intervals as long as a step waits for items.
 type stepProgress struct {
 	sent  map[string]progressEvent // by path
 	due   *time.Timer
@@ -46,7 +46,7 @@ func (p *stepProgress) again() {
 	p.due.Reset(progressPause)
 }
 
-// sendProgress sends the counters that have changed, and goes on as long as items run.
+// sendProgress sends the counters that have changed, and continues as long as items run.
 func (e *eventStream) sendProgress() error {
 	e.progress.armed = false
 	err := e.checkKeyForText()
