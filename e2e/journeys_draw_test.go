@@ -197,6 +197,8 @@ func TestDrawOnAPhone(t *testing.T) {
 		e.Shot("journey-phone-connect")
 		e.Tap(fmt.Sprintf(`form:has(%s) button`, choose))
 		e.Until(fmt.Sprintf(`document.querySelector("flow-canvas").document().edges.some((x) => x.from === %q && x.to === %q)`, from, to))
+		e.There(fmt.Sprintf("#line-%s .edge", node)) // the outline shows it: the next line stays where it is
+		e.saved()
 	}
 	e.want(five)
 	e.Shot("journey-phone")

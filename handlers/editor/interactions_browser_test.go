@@ -262,7 +262,8 @@ func TestInteractions_nodes(t *testing.T) {
 	p.Saved()
 }
 
-// TestInteractions_clipboard copies nodes as text, without secrets, and pastes them.
+// TestInteractions_clipboard copies nodes as text, with the edge between them, and pastes and
+// cuts them.
 func TestInteractions_clipboard(t *testing.T) {
 	t.Parallel()
 	p := newHand(t, "")
