@@ -1,6 +1,7 @@
 package editor_test
 
 import (
+	"fmt"
 	"testing"
 
 	"sluice/flow"
@@ -78,8 +79,12 @@ func TestBuilder_problemsFollowEdits(t *testing.T) {
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	const undo = `document.getElementById("undo").getBoundingClientRect().x`
+	was := fmt.Sprint(webtest.Value[float64](p, undo))
 	webtest.Value[bool](p, `(canvas.commit("Disconnect", [{ op: "disconnect", edge: { from: "team.label", to: "reply.team" } }]), true)`)
 	p.Until(`document.getElementById("problem-count").textContent === "1" && document.querySelector("#node-reply [data-trouble]")`)
+	p.Until(`document.querySelector("#publish-button [data-command='problems']")`)
+	p.Want(undo, was) // it can be pressed again without looking
 	p.Click("#node-reply [data-trouble]")
 	p.Until(`canvas.selection.nodes.has("reply")`)
 	p.Click("#undo") // by the button: the focus goes into a field, which has an undo of its own
