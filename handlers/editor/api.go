@@ -71,7 +71,7 @@ func (c *call) showAPI(a *liveAPI) error {
 			return c.RenderOr(err, editorview.Snippets(code))
 		case "command":
 			lang, _ := languageOf(c.QueryParam("lang"))
-			code, err := c.firstCommand(a.flow, a.called(), cmp.Or(lang.ID, snippets.Languages()[0].ID))
+			code, err := c.codeSample(a.flow, a.called(), cmp.Or(lang.ID, snippets.Languages()[0].ID), snippets.MannerWait)
 			return c.RenderOr(err, editorview.FirstCommand(code))
 		}
 	}
@@ -169,15 +169,26 @@ func (c *call) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
 	s = editorview.APISnippets{FlowID: a.flow.ID, Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
 	lang, manner := c.chosenSnippet()
 	s.Language, s.Manner = editorview.APILanguage(lang), string(manner)
-	for _, l := range snippets.Languages() {
-		s.Languages = append(s.Languages, editorview.APILanguage(l))
-	}
+	s.Languages = apiLanguages()
 	for _, m := range snippets.Manners() {
 		s.Manners = append(s.Manners, string(m))
 	}
-	code, err := snippets.Render(lang.ID, manner, snippets.CallOf(c.s.PublicURL, a.flow, doc.Inputs(c.s.Kinds), doc.Outputs(c.s.Kinds)))
-	s.Code = components.CodePieces(snippets.Highlight(lang.ID, code))
+	s.Code, err = c.codeSample(a.flow, doc, lang.ID, manner)
 	return s, err
+}
+
+// apiLanguages returns the languages that code samples can be in.
+func apiLanguages() (list []editorview.APILanguage) {
+	for _, l := range snippets.Languages() {
+		list = append(list, editorview.APILanguage(l))
+	}
+	return list
+}
+
+// codeSample returns highlighted code that calls a flow.
+func (c *call) codeSample(f *flow.Flow, d *flow.Document, language string, manner snippets.Manner) ([]components.CodePiece, error) {
+	code, err := snippets.Render(language, manner, snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds)))
+	return components.CodePieces(snippets.Highlight(language, code)), err
 }
 
 // snippetCookie is the cookie with the language and style of code samples that

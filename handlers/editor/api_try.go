@@ -26,18 +26,22 @@ const tryWait = 30 * time.Second
 // samples show.
 func (c *call) apiTry(a *liveAPI) editorview.APITry {
 	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
-	doc := a.called()
-	inputs := doc.Inputs(c.s.Kinds)
+	t.Fields = c.sampleFields(a.flow, a.called().Inputs(c.s.Kinds))
+	return t
+}
+
+// sampleFields returns a field for each input with the value that the code samples show.
+func (c *call) sampleFields(f *flow.Flow, inputs []flow.Input) (fields []components.RunField) {
 	shown := map[string]any{}
-	for _, in := range snippets.CallOf(c.s.PublicURL, a.flow, inputs, nil).Inputs {
+	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
 		if !in.File {
 			shown[in.Name] = in.Value
 		}
 	}
 	for i := range inputs {
-		t.Fields = append(t.Fields, tryField(&inputs[i], shown, nil))
+		fields = append(fields, tryField(&inputs[i], shown, nil))
 	}
-	return t
+	return fields
 }
 
 // tryField returns a field of the form. Its ID has a prefix, because the form

@@ -21,7 +21,6 @@ const (
 // hand uses the mouse, wheel and fingers on an open flow.
 type hand struct {
 	*webtest.Tab
-	h  *webtest.Env
 	id string
 }
 
@@ -34,7 +33,7 @@ func newHand(t *testing.T, document string) *hand {
 		setDraft(h, id, document)
 	}
 	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
-	return &hand{p, h, id}
+	return &hand{p, id}
 }
 
 // event sends one mouse event.

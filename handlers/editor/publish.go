@@ -237,35 +237,22 @@ func (c *call) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
 	}
 	form.Graph = web.Thumbnail(d, c.s.Kinds)
 	form.Graph.Live = true
-	for _, l := range snippets.Languages() {
-		form.Languages = append(form.Languages, editorview.APILanguage{ID: l.ID, Name: l.Name})
-	}
-	form.Test = c.testCall(f, d)
+	form.Languages, form.Test = apiLanguages(), c.testCall(f, d)
 	var err error
-	form.Command, err = c.firstCommand(f, d, snippets.Languages()[0].ID)
+	form.Command, err = c.codeSample(f, d, form.Languages[0].ID, snippets.MannerWait)
 	return err
-}
-
-// firstCommand is code that calls the flow and waits for its result.
-func (c *call) firstCommand(f *flow.Flow, d *flow.Document, language string) ([]components.CodePiece, error) {
-	code, err := snippets.Render(language, snippets.MannerWait, snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds)))
-	return components.CodePieces(snippets.Highlight(language, code)), err
 }
 
 // testCall returns the values of the code as those of a form, or nil if the flow needs a
 // file or a secret.
 func (c *call) testCall(f *flow.Flow, d *flow.Document) []components.RunField {
-	inputs, shown := d.Inputs(c.s.Kinds), map[string]any{}
-	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
-		shown[in.Name] = in.Value
-	}
-	fields := []components.RunField{}
-	for i := range inputs {
+	inputs, fields := d.Inputs(c.s.Kinds), []components.RunField{}
+	for i, field := range c.sampleFields(f, inputs) {
 		in := &inputs[i]
 		if in.Required && (in.Type == flow.TypeFile || in.Secret) {
 			return nil
 		}
-		if field := tryField(in, shown, nil); in.Type != flow.TypeFile && !in.Secret && (field.Value != "" && in.Type != flow.TypeBoolean || field.Checked) {
+		if in.Type != flow.TypeFile && !in.Secret && (field.Value != "" && in.Type != flow.TypeBoolean || field.Checked) {
 			fields = append(fields, field)
 		}
 	}
