@@ -102,3 +102,19 @@ func TestTestCall(t *testing.T) {
 	tab.Click(".result-next a")
 	tab.There("#tab-api[aria-selected=true]")
 }
+
+// TestTestCallWithoutOutputs publishes a flow that gives nothing back: the dialog says so when
+// the test call has ended.
+func TestTestCallWithoutOutputs(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	doc := documentOf("Nothing back", []object{input("q"), node("short", "summarize", object{})}, "q.value > short.text")
+	id := strings.TrimSpace(d.must("flow", "import", writeFile(t, "flow.json", doc)))
+	tab := d.signIn(t, ownerEmail, "/flows/"+id)
+	tab.There("flow-canvas[ready]")
+	tab.Click("#publish-button a")
+	tab.Click("#publish-dialog footer button")
+	tab.Has("#publish-dialog", "v1 is live")
+	tab.Click("[data-test-call] button")
+	tab.Has("[data-first-call]", "This run has no outputs.")
+}

@@ -94,9 +94,10 @@ func (c *call) labeledBy(doc *flow.Document, output string) string {
 
 // addScores adds what the step of a node says about its labels, if its label is the value.
 func addScores(out *editorview.ResultOutput, doc *flow.Document, steps []flow.Step, node string) {
+	value, isText := out.Value.(string) // values of other types cannot always be compared
 	for i := range steps {
 		s := &steps[i]
-		if s.Path != node || s.Outputs["label"] != out.Value {
+		if label, ok := s.Outputs["label"].(string); s.Path != node || !ok || !isText || label != value {
 			continue
 		}
 		out.From = web.NodeLabel(doc, node)

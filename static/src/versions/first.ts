@@ -8,7 +8,7 @@ import { copied } from "../copy.ts";
 import { icon } from "../icon.ts";
 import { listen, onClick } from "../listen.ts";
 import { ask } from "../running/ask.ts";
-import { subscribe, type StepEvent } from "../running/events.ts";
+import { subscribe, type Shown, type StepEvent } from "../running/events.ts";
 import { follow } from "../running/stream.ts";
 import { toast } from "../toasts.ts";
 
@@ -93,7 +93,7 @@ async function wait(): Promise<void> {
 }
 
 /** received shows the first call, on the canvas too, and what it answered. */
-async function received(run: string, title = "Your first call arrived"): Promise<void> {
+function received(run: string, title = "Your first call arrived"): void {
   const row = dialog()?.querySelector<HTMLElement>("[data-first-call]");
   if (!row || row.dataset.received) return;
   row.dataset.received = run;
@@ -103,21 +103,19 @@ async function received(run: string, title = "Your first call arrived"): Promise
   row.querySelector("form")?.remove();
   row.append(el("a", { class: "link", href: `/runs/${run}`, target: "_blank" }, "View run"));
   follow(run, true);
-  row.querySelector("p")!.textContent = await answer(run);
 }
 
-/** answer waits for the end of a run and returns its outputs in one line, or its error. */
+subscribe<Shown>("over", async ({ id }) => {
+  const said = dialog()?.querySelector(`[data-first-call][data-received="${CSS.escape(id)}"] p`);
+  if (said) said.textContent = await answer(id);
+});
+
+/** answer returns the outputs of a run that has ended in one line, or its error, or why it has none. */
 async function answer(run: string): Promise<string> {
-  for (;;) {
-    const r = await fetchPart(`${flowPath}/runs/${run}/result`), pane = r?.ok ? html(await r.text()) : undefined;
-    if (!pane) return "Close this to see the run on the canvas.";
-    const error = pane.querySelector(".result-error-note .note p, .result-error-note .note")?.textContent;
-    if (error) return error.trim();
-    const outputs = [...pane.querySelectorAll(".result-output")].map((o) => `${o.getAttribute("aria-label")}: ${o.querySelector(".shape")?.textContent?.trim() ?? ""}`);
-    if (outputs.length) return outputs.join(" · ");
-    if (!dialog()) return "";
-    await new Promise((next) => setTimeout(next, interval));
-  }
+  const r = await fetchPart(`${flowPath}/runs/${run}/result`), pane = r?.ok ? html(await r.text()) : undefined;
+  const outputs = [...(pane?.querySelectorAll(".result-output") ?? [])].map((o) => `${o.getAttribute("aria-label")}: ${o.querySelector(".shape")?.textContent?.trim() ?? ""}`);
+  const error = pane?.querySelector(".result-error-note .note p, .result-error-note .note")?.textContent?.trim();
+  return error || outputs.join(" · ") || pane?.querySelector(".pane-empty")?.textContent?.trim() || "Close this to see the run on the canvas.";
 }
 
 listen<{ first: boolean }>(document, "flow:published", ({ first }) => { if (first && !builder.dataset.replay) requestAnimationFrame(() => void wait()); });
