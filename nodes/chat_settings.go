@@ -147,7 +147,7 @@ func chargeChat(config map[string]any) (flow.Charge, bool) {
 	return c, paid
 }
 
-// maxAnswer returns the typed limit of an answer in tokens, 0 if there is none.
+// maxAnswer returns the typed limit of an answer in tokens, 0 without one.
 func maxAnswer(config map[string]any) int64 {
 	values := []any{config["max_tokens"]}
 	if extra, _ := config["extra"].(map[string]any); extra != nil {
