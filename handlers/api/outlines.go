@@ -18,7 +18,7 @@ type Outline struct {
 	Outputs           []flow.Output
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
-	Reply             string            // name of the output that answers a chat; empty if there is none
+	Reply             string            // name of the output that answers a chat; empty without outputs
 	Sources           map[string]string // of outputs by name: the node whose text the output gives, if there is one
 }
 
