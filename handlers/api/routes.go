@@ -30,7 +30,7 @@ const (
 	accessAsked             // scope read or approve, or run for runs that the key started
 	accessApprove           // scope approve
 	accessAdmin             // scope admin
-	accessTools             // scope read or run for the tools of flows, edit for authoring; package mcp checks which
+	accessTools             // scope read, run or edit; package mcp checks what a tool needs
 	accessKey               // any scope, for routes about the key itself
 )
 

@@ -88,9 +88,6 @@ type tool struct {
 func (s *Server) toolsetOf(c *api.Call) (toolset, error) {
 	switch name := c.QueryParam("tools"); name {
 	case "":
-		if !c.Key.Has(flow.ScopeRead) && !c.Key.Has(flow.ScopeRun) {
-			return nil, api.ErrMissingScope(flow.ScopeRun)
-		}
 		return flowTools{}, nil
 	case "authoring":
 		if !c.Key.Has(flow.ScopeEdit) {
