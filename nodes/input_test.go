@@ -3,7 +3,7 @@ package nodes
 import (
 	"testing"
 
-	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 func TestInput(t *testing.T) {
@@ -48,7 +48,7 @@ func TestInput(t *testing.T) {
 	t.Run("offers the types there are", func(t *testing.T) {
 		t.Parallel()
 		f := New(Deps{}).Find("input").Field("type")
-		if len(f.Options) != len(flow.InputTypes) || f.Options[0] != "text" {
+		if len(f.Options) != len(contract.InputTypes) || f.Options[0] != "text" {
 			t.Errorf("got %v", f.Options)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/api"
 )
 
@@ -63,8 +64,8 @@ func (s *Server) read(c *api.Call) (*request, error) {
 
 // messageInput returns the input that gets the last message: the only required text
 // input, or the only text input.
-func messageInput(inputs []flow.Input) (*flow.Input, *flow.Error) {
-	var required, texts []*flow.Input
+func messageInput(inputs []contract.Input) (*contract.Input, *flow.Error) {
+	var required, texts []*contract.Input
 	for i := range inputs {
 		in := &inputs[i]
 		if in.Type != flow.TypeText || in.Secret {
@@ -88,7 +89,7 @@ func messageInput(inputs []flow.Input) (*flow.Input, *flow.Error) {
 // inputsFor makes the inputs of a run: the last user message, the messages before it if
 // the flow has an input for them, and the members of metadata that are named like
 // inputs. Metadata holds texts, which become the types of the inputs as on a form.
-func inputsFor(inputs []flow.Input, messages []any, metadata any) (map[string]any, error) {
+func inputsFor(inputs []contract.Input, messages []any, metadata any) (map[string]any, error) {
 	target, fault := messageInput(inputs)
 	if fault != nil {
 		return nil, fault
