@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"sluice/handlers/editor":             {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/forms", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/editor", "sluice/views/layout"},
 	"sluice/handlers/forms":              {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/forms", "sluice/flow/library", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/views/components", "sluice/views/editor", "sluice/views/forms", "sluice/views/layout"},
 	"sluice/handlers/mcp":                {"sluice/flow", "sluice/flow/contract", "sluice/handlers/api", "sluice/handlers/web", "sluice/handlers/web/conns"},
-	"sluice/handlers/openai":             {"sluice/flow", "sluice/flow/contract", "sluice/handlers/api", "sluice/handlers/web", "sluice/handlers/web/conns"},
+	"sluice/handlers/openai":             {"sluice/flow", "sluice/flow/contract", "sluice/flow/media", "sluice/handlers/api", "sluice/handlers/web", "sluice/handlers/web/conns"},
 	"sluice/handlers/passwords":          {"sluice/flow"},
 	"sluice/handlers/web":                {"sluice/db", "sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/forms", "sluice/handlers/passwords", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/static", "sluice/views/components", "sluice/views/editor", "sluice/views/layout"},
 	"sluice/handlers/web/conns":          {},

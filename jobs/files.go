@@ -84,7 +84,7 @@ func (r *Runner) checkRemoteFiles(in *contract.Input, value any) []flow.Problem 
 }
 
 func hasProblem(problems []flow.Problem, in *contract.Input) bool {
-	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.Pointer == flow.Pointer(in.Name) })
+	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.InField(in.Name) })
 }
 
 func tooManyFiles(in *contract.Input) flow.Problem {

@@ -26,15 +26,20 @@ type Input struct {
 	Accept      []string  // media types such as image/* and endings such as .pdf, of files; empty: all
 	Items       flow.Type // of a list: file, or empty for any items
 	Secret      bool      // the text is encrypted and shown nowhere; see SecretInputRef
+	Roles       []string  // of messages: the accepted roles; empty: MessageRoles
+	Images      bool      // of messages: they may have pictures
 
 	pattern *regexp.Regexp
 }
 
 // Output is one value that a run of a flow gives, declared by an output node.
-type Output struct{ Node, Name string }
+type Output struct {
+	Node, Name string
+	Reply      bool // it answers clients of a chat
+}
 
 // InputTypes are the types an input may have.
-var InputTypes = []flow.Type{flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeJSON, flow.TypeList, flow.TypeFile}
+var InputTypes = []flow.Type{flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeJSON, flow.TypeList, flow.TypeFile, flow.TypeMessages}
 
 // ReservedInput is the name that a start keeps for its options.
 const ReservedInput = "run_options"
@@ -55,7 +60,7 @@ func Outputs(d *flow.Document, kinds *flow.Registry) []Output {
 	var list []Output
 	for i := range d.Nodes {
 		if n := &d.Nodes[i]; flow.RoleOf(kinds, n) == flow.RoleOutput && !n.Disabled {
-			list = append(list, Output{Node: n.ID, Name: flow.NameOf(n)})
+			list = append(list, Output{Node: n.ID, Name: flow.NameOf(n), Reply: n.Config["reply"] == true})
 		}
 	}
 	return list
@@ -80,6 +85,8 @@ func ReadInput(n *flow.Node) Input {
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsOf(n.Config["accept"])
 	in.Secret = n.Config["secret"] == true
+	in.Roles = textsOf(n.Config["roles"])
+	in.Images = in.Type == flow.TypeMessages && n.Config["images"] != false
 	if items, ok := n.Config["items"].(string); ok && items != string(flow.TypeAny) {
 		in.Items = flow.Type(items)
 	}
@@ -143,7 +150,13 @@ func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 	if _, ok := flow.Float(v); !ok && in.Type == flow.TypeNumber {
 		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
 	}
-	if list, _ := v.([]any); in.Items == flow.TypeFile {
+	list, _ := v.([]any)
+	if in.Type == flow.TypeMessages {
+		if problems := in.checkMessages(list); len(problems) > 0 {
+			return v, problems
+		}
+	}
+	if in.Items == flow.TypeFile {
 		if problems := in.checkFiles(list); len(problems) > 0 {
 			return v, problems
 		}
@@ -182,7 +195,7 @@ func (in *Input) Problems() []flow.Problem {
 		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)
 	}
 	if !slices.Contains(InputTypes, in.Type) {
-		add("type", "invalid", "wanted one of text, number, boolean, json, list, file")
+		add("type", "invalid", "wanted one of text, number, boolean, json, list, file, messages")
 		return list
 	}
 	for i, a := range in.Accept {
@@ -193,6 +206,7 @@ func (in *Input) Problems() []flow.Problem {
 	if in.Items != "" && (in.Items != flow.TypeFile || in.Type != flow.TypeList) {
 		add("items", "invalid", "only an input of type list has items; they can be any or file")
 	}
+	list = append(list, in.messagesProblems()...)
 	if in.Secret && in.Type != flow.TypeText {
 		add("secret", "invalid", "only an input of type text can be secret")
 	}
@@ -205,7 +219,7 @@ func (in *Input) Problems() []flow.Problem {
 		}
 	}
 	if len(in.Accept) > 0 && !in.TakesFiles() {
-		add("accept", "invalid", "only an input of type file, or a list of files, can say which files it accepts")
+		add("accept", "invalid", "only an input that takes files can say which ones it accepts")
 	}
 	if in.Pattern != "" && in.pattern == nil {
 		add("pattern", "invalid", "this is not a regular expression (RE2)")
@@ -239,7 +253,7 @@ func (in *Input) Problems() []flow.Problem {
 // JSONSchema describes the value of one input.
 func (in *Input) JSONSchema() map[string]any {
 	s := map[string]any{}
-	if t := map[flow.Type]string{flow.TypeText: "string", flow.TypeNumber: "number", flow.TypeBoolean: "boolean", flow.TypeList: "array"}[in.Type]; t != "" {
+	if t := map[flow.Type]string{flow.TypeText: "string", flow.TypeNumber: "number", flow.TypeBoolean: "boolean", flow.TypeList: "array", flow.TypeMessages: "array"}[in.Type]; t != "" {
 		s["type"] = t
 	}
 	switch {
@@ -247,6 +261,8 @@ func (in *Input) JSONSchema() map[string]any {
 		items := map[string]any{}
 		in.describeFile(items)
 		s["items"] = items
+	case in.Type == flow.TypeMessages:
+		in.messagesSchema(s)
 	case in.Type == flow.TypeList:
 		s["items"] = map[string]any{}
 	case in.Type == flow.TypeFile:
@@ -266,7 +282,7 @@ func (in *Input) JSONSchema() map[string]any {
 		s["format"], s["writeOnly"] = "password", true
 	}
 	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == flow.TypeText || in.Type == flow.TypeJSON))
-	bounds := map[flow.Type][]string{flow.TypeText: {"Length"}, flow.TypeList: {"Items"}, flow.TypeNumber: {"imum"}, flow.TypeJSON: {"Length", "Items", "imum"}}
+	bounds := map[flow.Type][]string{flow.TypeText: {"Length"}, flow.TypeList: {"Items"}, flow.TypeMessages: {"Items"}, flow.TypeNumber: {"imum"}, flow.TypeJSON: {"Length", "Items", "imum"}}
 	for _, suffix := range bounds[in.Type] {
 		set("min"+suffix, in.Min, in.Min != nil)
 		set("max"+suffix, in.Max, in.Max != nil)

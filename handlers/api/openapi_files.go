@@ -34,7 +34,7 @@ func InputsSchema(inputs []contract.Input) schema {
 	s := schema(contract.Schema(inputs))
 	properties := s["properties"].(schema)
 	for i := range inputs {
-		if in := &inputs[i]; in.TakesFiles() {
+		if in := &inputs[i]; in.TakesFiles() && in.Type != flow.TypeMessages {
 			properties[in.Name] = fileInputSchema(in, properties[in.Name].(schema))
 		}
 	}
