@@ -18,46 +18,20 @@ type Attempt struct {
 	Log       string    `json:"log,omitempty"`    // what code wrote to its console
 	Paused    bool      `json:"paused,omitempty"` // it ended because the step waits and continues later
 	Model     string    `json:"model,omitempty"`  // provider/model that it called
-	Usage     *Spending `json:"usage,omitempty"`  // nil: nothing
+	// What it has used. Unpriced is set if the cost is not all known.
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostNanoUSD  NanoUSD `json:"cost_nano_usd,omitempty"`
+	Unpriced     bool    `json:"unpriced,omitempty"`
 	// Next is the alternative of the config that the attempts after it take; see
 	// Kind.Alternative.
 	Next int `json:"next,omitempty"`
 }
 
-// Spending is what an attempt has used.
-type Spending struct {
-	InputTokens  int64   `json:"input_tokens,omitempty"`
-	OutputTokens int64   `json:"output_tokens,omitempty"`
-	CostNanoUSD  NanoUSD `json:"cost_nano_usd,omitempty"`
-	Unpriced     bool    `json:"unpriced,omitempty"` // the cost is not all known
-}
-
-// Add returns what an attempt has used after more usage; nil is nothing.
-func (s *Spending) Add(u Usage) *Spending {
-	if u == (Usage{}) {
-		return s
-	}
-	var sum Spending
-	if s != nil {
-		sum = *s
-	}
-	sum.InputTokens += u.InputTokens
-	sum.OutputTokens += u.OutputTokens
-	sum.CostNanoUSD += u.CostNanoUSD
-	sum.Unpriced = sum.Unpriced || u.UnpricedSteps > 0
-	return &sum
-}
-
-// Usage returns the spending as usage; that of nil is zero.
-func (s *Spending) Usage() Usage {
-	if s == nil {
-		return Usage{}
-	}
-	u := Usage{InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CostNanoUSD: s.CostNanoUSD}
-	if s.Unpriced {
-		u.UnpricedSteps = 1
-	}
-	return u
+// Charge adds what the attempt has used.
+func (a *Attempt) Charge(u Usage) {
+	a.InputTokens, a.OutputTokens, a.CostNanoUSD = a.InputTokens+u.InputTokens, a.OutputTokens+u.OutputTokens, a.CostNanoUSD+u.CostNanoUSD
+	a.Unpriced = a.Unpriced || u.UnpricedSteps > 0
 }
 
 // Model returns the model that the step was given, or "".
@@ -80,7 +54,9 @@ func (s *Step) Tries() []Attempt {
 	if len(s.Attempts) > 0 || s.StartedAt.IsZero() || s.Attempt == 0 {
 		return s.Attempts
 	}
-	return []Attempt{{Number: s.Attempt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Error: s.Error, Model: s.Model(), Usage: (*Spending)(nil).Add(s.Usage)}}
+	a := Attempt{Number: s.Attempt, StartedAt: s.StartedAt, EndedAt: s.EndedAt, Error: s.Error, Model: s.Model()}
+	a.Charge(s.Usage)
+	return []Attempt{a}
 }
 
 // Log returns what code wrote to its console in the newest attempt.

@@ -14,7 +14,8 @@ func beginAttempt(s *flow.Step, now time.Time) {
 	}
 	if last := s.Attempts[len(s.Attempts)-1]; last.Paused && now.Sub(last.EndedAt) <= flow.HeldBackoff {
 		s.Attempts = s.Attempts[:len(s.Attempts)-1]
-		appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: last.StartedAt, Model: s.Model(), Usage: last.Usage, Next: last.Next})
+		last.Number, last.Model, last.EndedAt, last.Paused = s.Attempt, s.Model(), time.Time{}, false
+		appendAttempt(s, last)
 		return
 	}
 	appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: now, Model: s.Model(), Next: s.Alternative()})
@@ -29,14 +30,21 @@ func chargeAttempt(s *flow.Step, used flow.Usage) {
 	}
 	last := s.Attempts[n-1]
 	s.Attempts = s.Attempts[:n-1]
-	last.Usage = last.Usage.Add(used)
+	last.Charge(used)
 	appendAttempt(s, last)
+}
+
+// firstAttempt returns the attempt of a step that has kept none.
+func firstAttempt(s *flow.Step) flow.Attempt {
+	a := flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt, Model: s.Model()}
+	a.Charge(s.Usage)
+	return a
 }
 
 // endAttempt closes the present attempt of a step that another follows.
 func endAttempt(s *flow.Step, now time.Time, err *flow.Error, paused bool) {
 	if len(s.Attempts) == 0 {
-		appendAttempt(s, flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt, Model: s.Model(), Usage: (*flow.Spending)(nil).Add(s.Usage)})
+		appendAttempt(s, firstAttempt(s))
 	}
 	last := s.Attempts[len(s.Attempts)-1]
 	s.Attempts = s.Attempts[:len(s.Attempts)-1]
@@ -59,7 +67,7 @@ func logAttempt(s *flow.Step, log string) {
 	if log == "" {
 		return
 	}
-	last := flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt, Model: s.Model(), Usage: (*flow.Spending)(nil).Add(s.Usage)}
+	last := firstAttempt(s)
 	if n := len(s.Attempts); n > 0 {
 		last, s.Attempts = s.Attempts[n-1], s.Attempts[:n-1]
 	}

@@ -112,7 +112,10 @@ func newTryObjects(s *flow.Step) []tryObject {
 	list := []tryObject{}
 	for _, a := range s.Tries() {
 		t := tryObject{Number: a.Number, StartedAt: stampOrNull(a.StartedAt), EndedAt: stampOrNull(a.EndedAt), Model: orNull(a.Model), Error: newErrorObject(a.Error)}
-		t.Cost = costOf(a.Usage.Usage())
+		t.Cost.USD = a.CostNanoUSD.Exact()
+		if a.Unpriced {
+			t.Cost.UnpricedSteps = 1
+		}
 		list = append(list, t)
 	}
 	return list

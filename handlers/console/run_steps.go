@@ -206,11 +206,11 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 	if !a.EndedAt.IsZero() {
 		t.Took = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
 	}
-	if u := a.Usage.Usage(); v.asksModels(s) {
+	if v.asksModels(s) {
 		t.Model = a.Model
-		if u.CostNanoUSD > 0 {
-			t.Cost = u.CostNanoUSD.Rounded() + " USD"
-		}
+	}
+	if a.CostNanoUSD > 0 {
+		t.Cost = components.Money(a.CostNanoUSD.Micros())
 	}
 	switch {
 	case a.Error != nil:
@@ -227,7 +227,7 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 
 // asksModels reports whether the attempts of a step are told apart by model.
 func (v *runView) asksModels(s *flow.Step) bool {
-	return slices.ContainsFunc(s.Attempts, func(a flow.Attempt) bool { return a.Next > 0 || a.Usage != nil })
+	return slices.ContainsFunc(s.Attempts, func(a flow.Attempt) bool { return a.Next > 0 })
 }
 
 // stepSummary returns the kind of a step, its model, and the tokens and cost it
