@@ -981,7 +981,7 @@ func RunBar(m RunMark, now int64) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "\"> <button class=\"btn small\" data-command=\"rerun\" title=\"Run the draft with the same inputs; results that still hold are taken over\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "\"> <button class=\"btn small\" data-command=\"rerun\" title=\"Run the draft with the same inputs; results that still hold are reused\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
