@@ -192,6 +192,10 @@ type In struct {
 	// the workspace's own for that provider, or else the environment's. Without
 	// any it is ErrNoAccess.
 	Access func(ctx context.Context, provider string, ref any) (Access, error)
+	// TakeCall waits for the turn of a call with a credential that has limits: it returns a
+	// *DelayError, which the kind returns, if the step must begin again later. The call
+	// ends when the attempt does.
+	TakeCall func(ctx context.Context, a Access) error
 	// Price is what the workspace pays for a model, written provider/model.
 	Price func(ctx context.Context, model string) (p Price, known bool, err error)
 	// Origin says when the run was created and what its random numbers follow. A rerun has
