@@ -59,7 +59,7 @@ func (v *formCall) showForm(status int, fields []formsview.FormField, trouble st
 		text := ""
 		f.Fields = slices.DeleteFunc(f.Fields, func(field formsview.FormField) bool {
 			if field.Name == web.InputPrefix+in.Name {
-				text = field.Value
+				text, f.Error = field.Value, cmp.Or(f.Error, field.Error)
 				return true
 			}
 			return false

@@ -45,7 +45,7 @@ func (c ChatPage) data() templ.Attributes {
 // privacy says where the conversation is.
 func (c ChatPage) privacy() string {
 	if c.Kept {
-		return "Conversations are kept by the owner of this page."
+		return "The owner of this page keeps conversations."
 	}
-	return "The conversation stays in this browser."
+	return "This conversation is kept only in this browser."
 }
