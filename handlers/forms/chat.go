@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/static"
@@ -35,12 +36,12 @@ var (
 )
 
 // conversation returns the input of the live version that makes the form a chat, or nil.
-func (v *formCall) conversation() *flow.Input { return conversation(v.doc, v.s.Kinds) }
+func (v *formCall) conversation() *contract.Input { return conversation(v.doc, v.s.Kinds) }
 
 // conversation returns the first input of a document that takes messages, or nil.
-func conversation(d *flow.Document, kinds *flow.Registry) *flow.Input {
-	inputs := d.Inputs(kinds)
-	if i := slices.IndexFunc(inputs, func(in flow.Input) bool { return in.Type == flow.TypeMessages }); i >= 0 {
+func conversation(d *flow.Document, kinds *flow.Registry) *contract.Input {
+	inputs := contract.Inputs(d, kinds)
+	if i := slices.IndexFunc(inputs, func(in contract.Input) bool { return in.Type == flow.TypeMessages }); i >= 0 {
 		return &inputs[i]
 	}
 	return nil
@@ -48,10 +49,10 @@ func conversation(d *flow.Document, kinds *flow.Registry) *flow.Input {
 
 // pictureName returns the name of an uploaded picture of the conversation, as Inputs.Files has
 // it. Names of inputs have no dot.
-func pictureName(in *flow.Input, place int) string { return in.Name + "." + strconv.Itoa(place) }
+func pictureName(in *contract.Input, place int) string { return in.Name + "." + strconv.Itoa(place) }
 
 // isPicture reports whether a file belongs to the conversation.
-func isPicture(in *flow.Input, name string) bool {
+func isPicture(in *contract.Input, name string) bool {
 	if in == nil || !in.Images {
 		return false
 	}
@@ -61,7 +62,7 @@ func isPicture(in *flow.Input, name string) bool {
 }
 
 // readConversation returns the conversation that a visitor sent.
-func (v *formCall) readConversation(in *flow.Input, t *web.Inputs, fields map[string]string) ([]any, error) {
+func (v *formCall) readConversation(in *contract.Input, t *web.Inputs, fields map[string]string) ([]any, error) {
 	if t.TooLarge[pictureName(in, 0)] || slices.ContainsFunc(flow.SortedNames(t.TooLarge), func(name string) bool { return isPicture(in, name) }) {
 		return nil, &formRefusal{http.StatusRequestEntityTooLarge, "A picture is too large. The limit is " + flow.Size(v.maxFileSize()) + ".", 0}
 	}
@@ -87,7 +88,7 @@ func (v *formCall) readConversation(in *flow.Input, t *web.Inputs, fields map[st
 }
 
 // readTurns returns the messages of a conversation whose turns of the assistant are signed.
-func (v *formCall) readTurns(in *flow.Input, t *web.Inputs, list []any) (messages []any, err error) {
+func (v *formCall) readTurns(in *contract.Input, t *web.Inputs, list []any) (messages []any, err error) {
 	digest := ""
 	for _, item := range list {
 		turn, _ := item.(map[string]any)
@@ -122,7 +123,7 @@ func (v *formCall) readTurns(in *flow.Input, t *web.Inputs, list []any) (message
 
 // userMessage returns a message of the visitor. pictures are the places of its pictures among
 // those that were uploaded with it.
-func userMessage(in *flow.Input, t *web.Inputs, text string, pictures []any) (map[string]any, error) {
+func userMessage(in *contract.Input, t *web.Inputs, text string, pictures []any) (map[string]any, error) {
 	if len(pictures) == 0 {
 		return map[string]any{"role": flow.RoleUser, "content": text}, nil
 	}
@@ -156,7 +157,7 @@ type replyEvent struct {
 }
 
 // reply returns the answer of the run, signed.
-func (t *resultCall) reply(ctx context.Context, in *flow.Input) (replyEvent, error) {
+func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent, error) {
 	r := replyEvent{State: t.run.State}
 	switch {
 	case t.run.State == flow.RunFailed:
@@ -199,7 +200,7 @@ func (t *resultCall) replyValue() (value any, given bool) {
 			return value, true
 		}
 	}
-	for _, o := range t.doc.Outputs(t.s.Kinds) {
+	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
 		if value, given = t.run.Outputs[o.Name]; given {
 			return value, true
 		}
@@ -245,7 +246,7 @@ func (v *formCall) refuseChat(r *formRefusal, text string, fields []formsview.Fo
 }
 
 // chatPage returns the page of a chat. text is a message that was not accepted.
-func (v *formCall) chatPage(in *flow.Input, f formsview.FormPage, text string) formsview.ChatPage {
+func (v *formCall) chatPage(in *contract.Input, f formsview.FormPage, text string) formsview.ChatPage {
 	page := formsview.ChatPage{FormPage: f, Name: web.InputPrefix + in.Name, Text: text, FlowID: v.flow.ID, Pictures: in.Images, MostPictures: maxChatPictures, MostFile: v.maxFileSize(), Kept: v.form.Keep}
 	if in.Images {
 		page.Picture, page.Accept = web.InputPrefix+pictureName(in, 0), strings.Join(in.AcceptedFiles(), ",")

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"sluice/flow"
+	"sluice/flow/forms"
 	"sluice/handlers/webtest"
 )
 
@@ -54,7 +55,7 @@ func TestChatWithoutScripts(t *testing.T) {
 func TestChatKeeps(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	id := h.FormOf(conversation, func(f *flow.Form) { f.Keep = true })
+	id := h.FormOf(conversation, func(f *forms.Form) { f.Keep = true })
 	b := h.Anonymous()
 	b.Get("/f/" + id).Has("The owner of this page keeps conversations.")
 	b.SendForm("/f/"+id, map[string]string{"in.talk": "Hello"}, nil).Is(http.StatusSeeOther)
@@ -98,7 +99,7 @@ func TestChatEmbedded(t *testing.T) {
 	}))
 	t.Cleanup(elsewhere.Close)
 	other := strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1) // another site to browsers
-	id := h.FormOf(conversation, func(f *flow.Form) { f.Origins = []string{other} })
+	id := h.FormOf(conversation, func(f *forms.Form) { f.Origins = []string{other} })
 	p := h.Anonymous().Tab(webtest.Chromium(t), 800, 900)
 	p.Do(chromedp.Navigate(other + "/" + id + "?data-height=500"))
 	p.Until(`document.querySelector("p + script + iframe")?.clientHeight === 500 && document.querySelector("iframe").src === "` + h.Http.URL + `/f/` + id + `"`)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
@@ -48,7 +49,7 @@ func (v *formCall) followResult() error {
 // node, unchanged. Their text can be shown while the node still runs.
 func (t *resultCall) streamedOutputs() map[string]string {
 	names := map[string]string{}
-	sources := document.TextSources(t.doc, t.doc.Outputs(t.s.Kinds))
+	sources := document.TextSources(t.doc, contract.Outputs(t.doc, t.s.Kinds))
 	for output, node := range sources {
 		names[node] = output
 	}

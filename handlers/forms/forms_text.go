@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 	formsview "sluice/views/forms"
@@ -104,9 +105,9 @@ func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) 
 // assignProblems sets the error of each field that has a problem and returns
 // how many problems belong to a field.
 func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.Problem) (n int) {
-	inputs := v.doc.Inputs(v.s.Kinds)
+	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	for _, p := range problems {
-		i := slices.IndexFunc(inputs, func(in flow.Input) bool { return p.InField(in.Name) })
+		i := slices.IndexFunc(inputs, func(in contract.Input) bool { return p.InField(in.Name) })
 		if i >= 0 && fields[i].Error == "" {
 			fields[i].Error = v.problemText(&inputs[i], p)
 			n++
@@ -116,7 +117,7 @@ func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.
 }
 
 // problemText returns what is wrong with an input and how to fix it.
-func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
+func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 	if in.Type == flow.TypeMessages && p.Code == "too_large" {
 		return "This conversation is too long. Start a new chat."
 	}
@@ -167,7 +168,7 @@ var (
 
 // limitText returns what an input accepts, which is shown as help and repeated
 // in errors.
-func limitText(in *flow.Input, maxFileSize int64) string {
+func limitText(in *contract.Input, maxFileSize int64) string {
 	if in.Type == flow.TypeFile {
 		return strings.TrimSpace(acceptText(in) + " At most " + flow.Size(maxFileSize) + ".")
 	}
@@ -198,7 +199,7 @@ func boundsText(low, high *float64, unit string) string {
 
 // acceptText returns the file types that an input accepts, or "" if it accepts
 // all.
-func acceptText(in *flow.Input) string {
+func acceptText(in *contract.Input) string {
 	accepted := in.AcceptedFiles()
 	if len(accepted) == 0 {
 		return ""
