@@ -14,7 +14,7 @@ func TestProxies(t *testing.T) {
 		want                  string
 	}{
 		"nobody is trusted":               {"", "X-Forwarded-For", "10.0.0.1:5", []string{"198.51.100.7"}, "10.0.0.1:5"},
-		"a stranger's word counts nought": {"10.0.0.0/8", "X-Forwarded-For", "203.0.113.9:5", []string{"198.51.100.7"}, "203.0.113.9:5"},
+		"a stranger's header is ignored": {"10.0.0.0/8", "X-Forwarded-For", "203.0.113.9:5", []string{"198.51.100.7"}, "203.0.113.9:5"},
 		"a proxy's word counts":           {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"198.51.100.7"}, "198.51.100.7:0"},
 		"the nearest that is no proxy":    {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"1.2.3.4, 198.51.100.7, 10.2.2.2"}, "198.51.100.7:0"},
 		"over several headers":            {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"1.2.3.4", "198.51.100.7"}, "198.51.100.7:0"},
