@@ -62,7 +62,7 @@ func decodeEdits(data []byte) (any, error) {
 	return v, nil
 }
 
-// EditsInvalid returns the error for problems of edits, or nil if there are none. The
+// EditsInvalid returns the error for problems of edits; without problems it is nil. The
 // pointers are relative to the request, not to the document.
 func EditsInvalid(problems []flow.Problem) error {
 	if len(problems) == 0 {

@@ -286,7 +286,7 @@ func (o *object) list(name string, required bool) []any {
 	return l
 }
 
-// child begins to read an object inside this one; nil if there is none. Problems in it
+// child begins to read an object inside this one; nil if it is missing. Problems in it
 // belong to the same node.
 func (o *object) child(name string) *object {
 	v, ok := o.take(name)

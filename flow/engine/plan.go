@@ -438,6 +438,7 @@ func (p *Plan) nextTimer() time.Time {
 	return next
 }
 
+// enqueue makes a step ready to run.
 func (p *Plan) enqueue(i int) {
 	if p.nodes[i].class == flow.Inline {
 		p.inline = append(p.inline, i)
@@ -446,6 +447,7 @@ func (p *Plan) enqueue(i int) {
 	}
 }
 
+// mark notes that the row of a step has changed, so that the next write has it.
 func (p *Plan) mark(i int) {
 	if !p.nodes[i].dirty {
 		p.nodes[i].dirty = true

@@ -154,6 +154,7 @@ func (r *Keyring) audit(ctx context.Context, by flow.Actor, action string, k *fl
 // them, each under the name of its setting.
 func (r *Keyring) Check(ctx context.Context, k *flow.Key) error { return r.check(ctx, k, r.Now()) }
 
+// check validates the settings of a key and reports all problems at once.
 func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 	k.Name = strings.TrimSpace(k.Name)
 	var wrong []flow.Problem
