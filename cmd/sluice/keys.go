@@ -225,7 +225,7 @@ type keyRevokeCmd struct {
 
 // Run revokes a key. The running server rejects it from the next request on.
 func (c keyRevokeCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	k, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, flow.DefaultWorkspace, c.ID)
+	k, _, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, flow.DefaultWorkspace, c.ID, false)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return noSuchKey(c.ID)
 	}

@@ -67,6 +67,14 @@ func (c *Call) QueryTexts(names ...string) (map[string]string, error) {
 	return texts, q.err()
 }
 
+// QueryPage returns the query parameters limit and cursor of a list whose elements have IDs
+// with a prefix.
+func (c *Call) QueryPage(prefix string) (beforeID string, limit int, err error) {
+	q := newQuery(c.Request().URL)
+	beforeID, limit = q.cursor(prefix), q.limit()
+	return beforeID, limit, q.err()
+}
+
 // Time is written in RFC 3339, UTC, with milliseconds; its zero value is null.
 type Time = stampOrNull
 

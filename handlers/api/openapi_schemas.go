@@ -124,6 +124,12 @@ func (s *schemas) object(t reflect.Type) schema {
 	properties, required := schema{}, []string{}
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if f.Anonymous { // its fields are part of the same object in JSON
+			inner := s.object(f.Type)
+			maps.Copy(properties, inner["properties"].(schema))
+			required = append(required, inner["required"].([]string)...)
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" {
 			continue

@@ -92,6 +92,8 @@ func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 // sign-ins.
 func auditActor(e *flow.AuditEntry) string {
 	switch {
+	case strings.HasPrefix(e.Actor, flow.PrefixKey) && e.Person != "":
+		return "API key “" + e.Person + "”"
 	case e.Person != "":
 		return e.Person
 	case e.Actor == "cli":
