@@ -35,6 +35,22 @@ type Route struct {
 // scopeAccess are the classes of the scopes that a Route can have.
 var scopeAccess = map[flow.Scope]access{"": accessOpen, flow.ScopeRead: accessRead, flow.ScopeAdmin: accessAdmin}
 
+// RouteAccess is a route and the scopes that open it: a key needs one of them. A route
+// without scopes needs no key.
+type RouteAccess struct {
+	Method, Path string
+	Scopes       []flow.Scope
+}
+
+// RouteTable returns all routes, those of extensions too.
+func (s *Server) RouteTable() (list []RouteAccess) {
+	for i := range s.routes {
+		r := &s.routes[i]
+		list = append(list, RouteAccess{r.method, r.path, accessScopes[r.access]})
+	}
+	return list
+}
+
 // Extend adds routes. It is for the time before the server serves.
 func (s *Server) Extend(e Extension) {
 	s.extensions = append(s.extensions, e)
