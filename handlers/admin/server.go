@@ -20,6 +20,7 @@ type Store interface {
 	ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error)
 	CredentialStore
 	KeyStore
+	UserStore
 }
 
 // Server serves the routes for an API server.
@@ -36,14 +37,14 @@ type Server struct {
 // called once, at the first request for it.
 func New(a *api.Server, store Store, ids flow.IDs, providers Providers, schema func() any) *Server {
 	s := &Server{store: store, ids: ids, now: a.Now, providers: providers, schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(schema()) })}
-	e := api.Extension{Routes: slices.Concat(s.usageRoutes(), s.schemaRoutes(), s.credentialRoutes(), s.keyRoutes()), Schemas: map[string]map[string]any{}, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
+	e := api.Extension{Routes: slices.Concat(s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes()), Schemas: map[string]map[string]any{}, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
 	for _, schemas := range []map[string]map[string]any{credentialSchemas, keySchemas} {
 		maps.Copy(e.Schemas, schemas)
 	}
 	for _, params := range []map[string]map[string]any{usageParams, credentialParams, keyParams} {
 		maps.Copy(e.Params, params)
 	}
-	for _, names := range []map[reflect.Type]string{usageNames, credentialNames, keyNames} {
+	for _, names := range []map[reflect.Type]string{usageNames, credentialNames, keyNames, userNames} {
 		maps.Copy(e.Names, names)
 	}
 	a.Extend(e)

@@ -69,7 +69,7 @@ var auditText = map[string]string{
 	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "resent", "delivery.redeliver_failed": "resent failed messages of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
 	"form.on": "opened the form of", "form.off": "closed the form of", "form.change": "changed the form of",
-	"run.erase": "erased the run", "run.cancel": "canceled the run",
+	"run.erase": "erased the run", "run.cancel": "canceled the run", "file.erase": "erased the file", "approval.answer": "answered a question of the run",
 }
 
 // auditRow converts a log entry. For keys, the name comes first and then the
