@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/audittext"
 	"sluice/flow/library"
 )
 
@@ -253,6 +254,6 @@ func TestUpdateKey_outdated(t *testing.T) {
 			k.Name = "renamed"
 		})
 		w.must(err)
-		wantEqual(t, "terms", got.Name+" "+got.Terms(), "renamed run, admin · 1 flow · 5 requests a minute")
+		wantEqual(t, "terms", got.Name+" "+audittext.KeyTerms(got), "renamed run, admin · 1 flow · 5 requests a minute")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/audittext"
+	"sluice/flow/document"
 )
 
 // KeyStore is what keys are kept in. What is missing is an Error of
@@ -66,7 +68,7 @@ func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text 
 		if err := r.Store.CreateKey(ctx, k); err != nil {
 			return fmt.Errorf("create the key %s: %w", k.ID, err)
 		}
-		return r.audit(ctx, by, "key.create", k, k.Terms())
+		return r.audit(ctx, by, "key.create", k, audittext.KeyTerms(k))
 	})
 }
 
@@ -113,7 +115,7 @@ func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	if err := r.mayChange(ctx, &before, k); err != nil {
 		return nil, err
 	}
-	what := flow.ChangesOfKey(&before, k)
+	what := audittext.KeyChanges(&before, k)
 	if len(what) == 0 {
 		return k, nil
 	}
@@ -160,7 +162,7 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 		if err := r.Store.RollKey(ctx, k); err != nil {
 			return err
 		}
-		return r.audit(ctx, by, "key.roll", k, flow.RollWords(k, now))
+		return r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
 	})
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, "", errRolledMeanwhile
@@ -199,7 +201,7 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 			if err := r.Store.RevokeKey(ctx, ws, id); err != nil {
 				return fmt.Errorf("revoke the key %s: %w", id, err)
 			}
-			if err := r.audit(ctx, by, "key.revoke", k, k.LastUse()); err != nil {
+			if err := r.audit(ctx, by, "key.revoke", k, audittext.KeyLastUse(k)); err != nil {
 				return err
 			}
 		}
@@ -210,7 +212,7 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 			return fmt.Errorf("revoke the keys that %s made: %w", id, err)
 		}
 		for i := range made {
-			if err := r.audit(ctx, by, "key.revoke", &made[i], made[i].LastUse()+"; with "+id+", which made it"); err != nil {
+			if err := r.audit(ctx, by, "key.revoke", &made[i], audittext.KeyLastUse(&made[i])+"; with "+id+", which made it"); err != nil {
 				return err
 			}
 		}
@@ -271,7 +273,7 @@ func (r *Keyring) checkFlows(ctx context.Context, k *flow.Key) (sentence string,
 	for i, name := range k.Flows {
 		id := name
 		if !flow.ValidID(flow.PrefixFlow, name) {
-			if !flow.ValidSlug(name) {
+			if !document.ValidSlug(name) {
 				return fmt.Sprintf("There is no flow %.40q.", name), nil
 			}
 			id, err = r.Store.FindFlowID(ctx, k.WorkspaceID, name)

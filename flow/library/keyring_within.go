@@ -89,7 +89,9 @@ func (r *Keyring) withinCaller(at time.Time) time.Time {
 }
 
 // limited reports whether a key has any limit.
-func limited(k *flow.Key) bool { return len(k.Limits()) > 0 }
+func limited(k *flow.Key) bool {
+	return k.RPM > 0 || k.Concurrency > 0 || k.RunsPerDay > 0 || k.USDPerDay > 0
+}
 
 // Sees reports whether a key with the scope admin may see another in lists: one that is
 // for its own flows only.

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/handlers/api/openapi"
 )
 
 // flowObject is the JSON of a flow: what a client needs to call it.
@@ -135,13 +137,13 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	}
 	// Name and description are those of the published document, not of the draft.
 	o.Name, o.Description, o.Version = out.Name, out.Description, &f.LiveVersion
-	o.Inputs, o.Outputs = InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
+	o.Inputs, o.Outputs = openapi.InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
 	return o, nil
 }
 
 // OutputsSchema returns the JSON Schema of the outputs. Their types are not known before
 // a run, and a skipped output is absent.
-func OutputsSchema(outputs []flow.Output) map[string]any {
+func OutputsSchema(outputs []contract.Output) map[string]any {
 	properties := map[string]any{}
 	for _, o := range outputs {
 		properties[o.Name] = map[string]any{}

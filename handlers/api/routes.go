@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/handlers/api/openapi"
 	"sluice/handlers/web"
 )
 
@@ -30,6 +31,7 @@ const (
 	accessAsked             // scope read or approve, or run for runs that the key started
 	accessApprove           // scope approve
 	accessAdmin             // scope admin
+	accessTools             // scope read, run or edit; package mcp checks what a tool needs
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -41,6 +43,7 @@ var accessScopes = map[access][]flow.Scope{
 	accessFile:   {flow.ScopeRead, flow.ScopeRun},
 	accessRead:   {flow.ScopeRead},
 	accessManage: {flow.ScopeManage},
+	accessTools:  {flow.ScopeRead, flow.ScopeRun, flow.ScopeEdit},
 	accessKey:    flow.Scopes,
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 	accessEdit:   {flow.ScopeEdit},
@@ -58,7 +61,7 @@ type route struct {
 	method, path string
 	access       access
 	handle       func(*Call) error
-	doc          operation
+	doc          openapi.Operation
 }
 
 // Call is one request.
@@ -124,7 +127,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
 		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
 		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
-		{"POST", "/mcp", accessSee, func(c *Call) error { return s.MCP(c) }, docMCP},
+		{"POST", "/mcp", accessTools, func(c *Call) error { return s.MCP(c) }, docMCP},
 	}
 }
 
@@ -147,7 +150,7 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		if err := c.authorize(r.access); err != nil {
 			return err
 		}
-		if err := c.negotiate(r.doc.offers()); err != nil {
+		if err := c.negotiate(r.doc.Offers()); err != nil {
 			return err
 		}
 		if err := r.handle(c); err != nil || c.deferred == nil {

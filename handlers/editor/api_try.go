@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -26,12 +27,12 @@ const tryWait = 30 * time.Second
 // samples show.
 func (c *call) apiTry(a *liveAPI) editorview.APITry {
 	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
-	t.Fields = c.sampleFields(a.flow, a.called().Inputs(c.s.Kinds))
+	t.Fields = c.sampleFields(a.flow, contract.Inputs(a.called(), c.s.Kinds))
 	return t
 }
 
 // sampleFields returns a field for each input with the value that the code samples show.
-func (c *call) sampleFields(f *flow.Flow, inputs []flow.Input) (fields []components.RunField) {
+func (c *call) sampleFields(f *flow.Flow, inputs []contract.Input) (fields []components.RunField) {
 	shown := map[string]any{}
 	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
 		if !in.File {
@@ -46,7 +47,7 @@ func (c *call) sampleFields(f *flow.Flow, inputs []flow.Input) (fields []compone
 
 // tryField returns a field of the form. Its ID has a prefix, because the form
 // for runs is on the same page.
-func tryField(in *flow.Input, shown map[string]any, typed *web.Inputs) components.RunField {
+func tryField(in *contract.Input, shown map[string]any, typed *web.Inputs) components.RunField {
 	f := web.InputField(in, shown, typed)
 	f.ID = "try-" + in.Name
 	return f
@@ -143,7 +144,7 @@ func (c *call) answerTry(status int, a *liveAPI, x *editorview.APIExchange, chan
 
 // fillTyped fills the form with what was sent.
 func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
-	inputs := a.called().Inputs(c.s.Kinds)
+	inputs := contract.Inputs(a.called(), c.s.Kinds)
 	for i := range inputs {
 		t.Fields[i] = tryField(&inputs[i], nil, typed)
 	}
@@ -151,23 +152,23 @@ func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
 
 // exchange performs the request with a key of this user.
 func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
-	inputs := a.called().Inputs(c.s.Kinds)
+	inputs := contract.Inputs(a.called(), c.s.Kinds)
 	sent := requestInputs(typed, inputs)
 	body := web.Indented(sent)
 	r := c.tryRequest(a.flow.ID, body)
-	w := &responseRecorder{header: http.Header{}}
+	w := web.NewResponseRecorder()
 	began := time.Now()
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
-	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.status, Reason: http.StatusText(w.status), Took: took, Run: w.run()}
+	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.Status, Reason: http.StatusText(w.Status), Took: took, Run: startedRun(w)}
 	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, web.Indented(withoutSecrets(sent, inputs)))))
-	text, cut := w.text()
+	text, cut := responseText(w)
 	x.Response, x.Cut = components.CodePieces(snippets.Highlight("http", text)), cut
 	return x
 }
 
 // withoutSecrets returns the inputs as the page shows them.
-func withoutSecrets(sent map[string]any, inputs []flow.Input) map[string]any {
+func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any {
 	shown := maps.Clone(sent)
 	for i := range inputs {
 		if _, given := shown[inputs[i].Name]; given && inputs[i].Secret {
@@ -203,7 +204,7 @@ func (c *call) tryRequest(flowID, body string) *http.Request {
 // requestInputs converts the form to the body of a request. The API does not
 // convert texts to numbers, so this does. Values that cannot be read are sent
 // as typed and refused there.
-func requestInputs(t *web.Inputs, inputs []flow.Input) map[string]any {
+func requestInputs(t *web.Inputs, inputs []contract.Input) map[string]any {
 	sent := t.Values(inputs)
 	for i := range inputs {
 		in := &inputs[i]
@@ -218,45 +219,22 @@ func requestInputs(t *web.Inputs, inputs []flow.Input) map[string]any {
 	return sent
 }
 
-// responseRecorder is an http.ResponseWriter that keeps the response in memory.
-type responseRecorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header returns the header of the response.
-func (w *responseRecorder) Header() http.Header { return w.header }
-
-// WriteHeader keeps the first status, as net/http does.
-func (w *responseRecorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
-
-// Write keeps the body.
-func (w *responseRecorder) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(p)
-}
-
-// run returns the ID of the run in the response, or "".
-func (w *responseRecorder) run() string {
+// startedRun returns the ID of the run in a response, or "".
+func startedRun(w *web.ResponseRecorder) string {
 	var object struct {
 		Run string `json:"run_id"`
 	}
-	if w.status >= http.StatusBadRequest || json.Unmarshal(w.body.Bytes(), &object) != nil || !flow.ValidID(flow.PrefixRun, object.Run) {
+	if w.Status >= http.StatusBadRequest || json.Unmarshal(w.Body.Bytes(), &object) != nil || !flow.ValidID(flow.PrefixRun, object.Run) {
 		return ""
 	}
 	return object.Run
 }
 
-// text returns the response as HTTP/1.1 text, with indented JSON.
-func (w *responseRecorder) text() (text string, cut bool) {
-	body, cut := web.ShownBody(w.body.Bytes())
-	line := fmt.Sprintf("HTTP/1.1 %d %s\n", w.status, http.StatusText(w.status))
-	return line + headerText(w.header) + "\n" + body, cut
+// responseText returns a response as HTTP/1.1 text, with indented JSON.
+func responseText(w *web.ResponseRecorder) (text string, cut bool) {
+	body, cut := web.ShownBody(w.Body.Bytes())
+	line := fmt.Sprintf("HTTP/1.1 %d %s\n", w.Status, http.StatusText(w.Status))
+	return line + headerText(w.Header()) + "\n" + body, cut
 }
 
 // requestText returns the request as HTTP/1.1 text, with a placeholder for the
