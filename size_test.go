@@ -15,7 +15,7 @@ import (
 const (
 	maxPackageLines = 6000
 	maxKindsLines   = 9000 // of package nodes, whose files are independent of each other
-	maxMethods      = 150  // of a type, in all files of its package
+	maxMethods      = 80   // of a type, in all files of its package
 )
 
 // TestSizes keeps packages and types from growing beyond what a person can survey. Move
