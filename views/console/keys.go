@@ -59,7 +59,7 @@ type KeyRow struct {
 	MakerKey string
 	// Made are the keys that it made, directly or through others, and that are not revoked.
 	Made []KeyFlow
-	Now    time.Time
+	Now  time.Time
 }
 
 // MadeKey is a key whose text is on the screen, for this once.
