@@ -22,7 +22,7 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 	spending := core.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowUSD: l.FlowUsd, FlowUnpriced: l.FlowUnpriced != 0}
 	if r.KeyID != "" {
 		k := flow.Key{ID: r.KeyID, Name: l.KeyName, USDPerDay: flow.NanoUSD(l.KeyUsd), AllowUnpriced: l.KeyUnpriced != 0, CreatedBy: l.KeyMaker, Scopes: dbconn.DecodeList[flow.Scope](l.KeyScopes)}
-		makers, err := core.MakersOf(ctx, s.Reads, r.WorkspaceID, &k)
+		makers, err := makersOf(ctx, s.Reads, r.WorkspaceID, &k)
 		if err != nil {
 			return err
 		}

@@ -81,8 +81,22 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 	}
 	k := core.KeyOf(r)
 	k.Presented = hash
-	k.Makers, err = core.MakersOf(ctx, s.Reads, k.WorkspaceID, &k)
+	k.Makers, err = makersOf(ctx, s.Reads, k.WorkspaceID, &k)
 	return &k, err
+}
+
+// makersOf returns the keys that a key was made by, its own maker first. Nothing is read
+// for a key that a person made.
+func makersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.Key) (list []flow.Key, err error) {
+	for maker := k.Maker(); maker != "" && len(list) < flow.MaxKeyMakers; {
+		r, err := q.FindKey(ctx, gen.FindKeyParams{ID: maker, WorkspaceID: ws})
+		if err != nil {
+			return nil, fmt.Errorf("find the key %s, which made another: %w", maker, err)
+		}
+		list = append(list, core.KeyOf(r))
+		maker = list[len(list)-1].Maker()
+	}
+	return list, nil
 }
 
 // FindKey returns a key of a workspace.
@@ -122,7 +136,7 @@ func (s Keys) RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string
 }
 
 // revokeMade revokes what a key or a person has made and returns the keys that still
-// worked. It goes on below revoked keys, and level by level: a key is locked before the
+// worked. It continues below revoked keys, level by level: a key is locked before the
 // keys are read that it has made.
 func revokeMade(tx *core.Tx, ws flow.WorkspaceID, maker string) (revoked []flow.Key, err error) {
 	tx.Batch.KeysChanged = true

@@ -39,15 +39,13 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 	return tx.takeStart(r.WorkspaceID, flow.Budget{FlowID: r.FlowID, Unit: flow.BudgetRuns, Limit: limits.RunsPerDay}, day)
 }
 
-// keysOf returns a key and its makers, whose limits count what it does too. It returns
-// nothing for nil.
+// keysOf returns a key and its makers, whose limits count too, or nothing for nil.
 func keysOf(k *flow.Key) (list []*flow.Key) {
-	if k == nil {
-		return nil
-	}
-	list = append(list, k)
-	for i := range k.Makers {
-		list = append(list, &k.Makers[i])
+	if k != nil {
+		list = append(list, k)
+		for i := range k.Makers {
+			list = append(list, &k.Makers[i])
+		}
 	}
 	return list
 }
@@ -87,11 +85,10 @@ func (s *Spending) NeedsPrices() bool {
 		slices.ContainsFunc(s.Keys, func(k *flow.Key) bool { return k.USDPerDay > 0 && !k.AllowUnpriced })
 }
 
-// SpendingBudget is a budget in dollars. WithMade reports that the budget of a key counts
-// what the keys use that it made.
+// SpendingBudget is a budget in dollars.
 type SpendingBudget struct {
 	flow.Budget
-	WithMade bool
+	WithMade bool // of a key: it counts the keys that it made
 }
 
 // Budgets returns the budgets with a limit: that of the key, those of its makers, that of
@@ -110,8 +107,7 @@ func (s *Spending) Budgets() (list []SpendingBudget) {
 
 // ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
 // that is not used up allows any amount; otherwise what is spent, reserved and asked
-// for together must not exceed it. So parallel steps overshoot a
-// budget by at most the amount of one.
+// for together must not exceed it. So parallel steps overshoot a budget by one amount.
 func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
@@ -177,8 +173,7 @@ func (tx *Tx) findReserved(ws flow.WorkspaceID, b *SpendingBudget, r flow.Reserv
 	return row.Reserved, err
 }
 
-// CheckSpending returns an error if a key or the flow has used up its daily
-// budget. It reads nothing for one without a limit.
+// CheckSpending returns an error if a key or the flow has used up its daily budget.
 func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range s.Budgets() {

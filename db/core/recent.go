@@ -1,9 +1,7 @@
 package core
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -74,20 +72,6 @@ func (tx *Tx) keyNow(k *flow.Key) (*flow.Key, error) {
 	now := KeyOf(r)
 	tx.Batch.Counts.keys[k.ID] = &now
 	return &now, nil
-}
-
-// MakersOf returns the keys that a key was made by, its own maker first. Nothing is read
-// for a key that a person made.
-func MakersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.Key) (list []flow.Key, err error) {
-	for maker := k.Maker(); maker != "" && len(list) < flow.MaxKeyMakers; {
-		r, err := q.FindKey(ctx, gen.FindKeyParams{ID: maker, WorkspaceID: ws})
-		if err != nil {
-			return nil, fmt.Errorf("find the key %s, which made another: %w", maker, err)
-		}
-		list = append(list, KeyOf(r))
-		maker = list[len(list)-1].Maker()
-	}
-	return list, nil
 }
 
 // KeyOf converts a row.

@@ -190,8 +190,7 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 	return FindRun(tx.Ctx, tx.Queries, ws, "", held.RunID)
 }
 
-// checkConcurrency returns an error if the key, or one that it was made by, has too many
-// open runs.
+// checkConcurrency returns an error if the key or one of its makers has too many open runs.
 func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
 	for _, k := range keysOf(k) {
 		if k.Concurrency <= 0 {
@@ -201,10 +200,10 @@ func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
 			return err
 		}
 		n, err := tx.countOpen(ws, k)
-		if err != nil {
-			return fmt.Errorf("count runs of key: %w", err)
+		if err == nil {
+			err = fairness.CheckConcurrency(k, n+tx.Batch.Counts.startedBy[k.ID])
 		}
-		if err := fairness.CheckConcurrency(k, n+tx.Batch.Counts.startedBy[k.ID]); err != nil {
+		if err != nil {
 			return err
 		}
 	}

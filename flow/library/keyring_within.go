@@ -37,8 +37,8 @@ func (r *Keyring) mayManage(k *flow.Key) error {
 }
 
 // mayChange returns an error if a key would exceed the caller. A caller with limits may
-// not loosen a key that does not count against them: whoever holds both would have more
-// than before.
+// not loosen a key that does not count against them: a person who holds both would have
+// more than before.
 func (r *Keyring) mayChange(ctx context.Context, before, k *flow.Key) error {
 	if r.Caller == nil {
 		return nil

@@ -183,7 +183,7 @@ func TestKeysAreChecked(t *testing.T) {
 	}
 }
 
-// TestKeysStayWithinTheCaller checks each right by itself: a key that has less than another
+// TestKeysStayWithinTheCaller checks each right alone: a key that has less than another
 // neither makes such a key nor changes, rotates or revokes it.
 func TestKeysStayWithinTheCaller(t *testing.T) {
 	t.Parallel()
