@@ -58,7 +58,7 @@ func (s *Server) showAudit(c *call) error {
 // here are shown by name.
 var auditText = map[string]string{
 	"session.begin": "signed in", "session.end": "signed out", "session.refuse": "failed to sign in as",
-	"password.change": "changed their password", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
+	"password.change": "changed their password", "password.set": "set the password of", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
 	"member.add": "added the member", "member.invite": "invited", "member.revoke": "revoked the invitation", "member.join": "joined as",
 	"member.role": "changed the role of", "member.remove": "removed the member", "member.leave": "left the workspace",
 	"workspace.setup": "set up the workspace", "workspace.create": "created the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed the quotas of",
