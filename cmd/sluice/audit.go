@@ -59,7 +59,7 @@ func auditObject(chains []flow.AuditChain, intact bool) map[string]any {
 	list := make([]map[string]any, 0, len(chains))
 	for _, c := range chains {
 		one := map[string]any{
-			"workspace_id": cfg.WorkspaceID, "intact": c.Break == nil, "entries": c.Entries, "last_entry": c.LastSeq,
+			"workspace_id": c.WorkspaceID, "intact": c.Break == nil, "entries": c.Entries, "last_entry": c.LastSeq,
 			"began_at": stampOrNull(c.BeganAt), "adopted": c.Adopted, "pruned": c.Pruned, "pruned_at": stampOrNull(c.PrunedAt), "break": nil,
 		}
 		if b := c.Break; b != nil {
@@ -82,12 +82,12 @@ func stampOrNull(t time.Time) any {
 // it cannot prove because entries are older than the chain or were deleted.
 func printChains(w io.Writer, chains []flow.AuditChain) error {
 	for _, c := range chains {
-		line := fmt.Sprintf("%s: intact, %s", cfg.WorkspaceID, count(c.Entries, "entry", "entries"))
+		line := fmt.Sprintf("%s: intact, %s", c.WorkspaceID, count(c.Entries, "entry", "entries"))
 		if c.Break == nil && c.LastSeq > 0 {
 			line += fmt.Sprintf(", last is number %d", c.LastSeq)
 		}
 		if b := c.Break; b != nil {
-			line = fmt.Sprintf("%s: BROKEN", cfg.WorkspaceID)
+			line = fmt.Sprintf("%s: BROKEN", c.WorkspaceID)
 			if b.Seq > 0 {
 				line += fmt.Sprintf(" at entry %d", b.Seq)
 			}
