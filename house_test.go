@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"sluice/flow/redaction":              {"sluice/flow"},
 	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/filelinks", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/console", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web"},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
-	"sluice/handlers/admin":              {"sluice/flow", "sluice/flow/histogram", "sluice/handlers/api"},
+	"sluice/handlers/admin":              {"sluice/flow", "sluice/flow/histogram", "sluice/flow/library", "sluice/handlers/api"},
 	"sluice/handlers/api":                {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/api/openapi", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody"},
 	"sluice/handlers/api/openapi":        {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},
 	"sluice/handlers/console":            {"sluice/docs", "sluice/flow", "sluice/flow/audittext", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/endpoints", "sluice/flow/filelinks", "sluice/flow/histogram", "sluice/flow/library", "sluice/handlers/web", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/docs", "sluice/views/editor", "sluice/views/layout"},
