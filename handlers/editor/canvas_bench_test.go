@@ -45,9 +45,7 @@ func TestBuilderWeight(t *testing.T) {
 	webtest.Send(p, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 	for range 3 { // the first load compiles the scripts, later ones find them in the browser's cache
 		loaded(p)
-		before := busy(p)
 		p.Builder("/flows/" + id)
-		t.Logf("a load takes %.0f ms of the main thread", (busy(p)-before)*1000)
 	}
 	wheel := func(i int) {
 		webtest.Send(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: 600, Y: 400, DeltaX: float64(20 - i/30*40), DeltaY: 10})
