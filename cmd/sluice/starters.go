@@ -29,7 +29,8 @@ var starterList = []console.Starter{
 	{ID: "add-up-an-order", Icon: "braces"},
 	{ID: "approve-a-reply", Icon: "user-check"},
 	{ID: "send-it-later", Icon: "timer"},
-	{ID: "answer-in-a-tone", Icon: "message-square", Needs: "a chat model"},
+	{ID: "chat-assistant", Icon: "message-square", Needs: "a chat model"},
+	{ID: "answer-in-a-tone", Icon: "wand-sparkles", Needs: "a chat model"},
 	{ID: "ask-a-document", Icon: "book-open", Needs: "a chat model"},
 	{ID: "draw-a-picture", Icon: "image", Needs: "Replicate"},
 }
