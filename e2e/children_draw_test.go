@@ -54,12 +54,30 @@ func TestDrawMap(t *testing.T) {
 	c := d.client(d.key())
 	r := c.await(c.start(d.publish(mapping(child, nil)), object{"list": numbers(30)}))
 	e.Go(d.base() + "/runs/" + r.ID)
-	e.Until(`document.querySelector(".children")?.innerText.includes("29 of 30 succeeded · 1 failed")`)
+	e.Until(`document.querySelector(".children")?.innerText.includes("30 of 30 finished")`)
+	e.Has(".child-errors", "http_failed")
+	e.Click(".strip i:nth-child(3)") // item 2: its steps appear in the timeline of the run
+	e.There(".waterfall .inside")
+	e.Has(".waterfall .item", "Item 2")
+	e.Has("#step-name", "Item 2")
+	e.Until(`document.querySelectorAll(".waterfall .tick").length === 1`)
 	e.Shot("journey-map-run")
+	e.Click(`.child-picks a[href*="items=failed"]`)
+	e.Until(`document.querySelectorAll(".child-items tbody tr").length === 1`)
+	e.Type(`.children [name="q"]`, "no such text")
+	e.Has(".child-foot", "No items match")
+	up.set(func() { up.broken = map[string]bool{} })
+	e.Click(".children .title button") // retry 1 failed
+	e.Until(`document.querySelector(".lineage") !== null && document.querySelector(".children")?.innerText.includes("29 taken over")`)
+	if n := up.total(); n != 31 {
+		t.Errorf("a retry of one item made %d calls in all, wanted 31", n)
+	}
+	up.set(func() { up.broken["2"] = true })
 	stopped := c.await(c.start(d.publish(mapping(child, object{"on_item_error": "fail", "concurrency": 1})), object{"list": numbers(10)}))
 	e.Go(d.base() + "/runs/" + stopped.ID)
-	e.Until(`document.querySelector(".children")?.innerText.includes("2 of 10 succeeded · 1 failed · 7 not started")`)
-	e.Click(".child-items li:first-child a")
+	e.Until(`document.querySelector(".children")?.innerText.includes("3 of 10 finished")`)
+	e.Has(".waterfall .item", "Item 2") // what failed is open
+	e.Click(".waterfall .item .open-run")
 	e.Until(`document.querySelector(".lineage")?.innerText.includes("Item 2 of “each” in a run of Map")`)
 	e.Shot("journey-map-item")
 }

@@ -83,7 +83,18 @@ type Group struct {
 	First Failure
 }
 
-// GroupByCode groups failures, the most frequent code first.
+// Cause returns the first failure that is not just an item that was canceled because of
+// another one; else the first of all, which must exist.
+func Cause(failures []Failure) Failure {
+	for _, f := range failures {
+		if f.Error == nil || f.Error.Code != flow.CodeRunCanceled {
+			return f
+		}
+	}
+	return failures[0]
+}
+
+// GroupByCode groups failures, the most frequent code first and canceled items last.
 func GroupByCode(failures []Failure) []Group {
 	var groups []Group
 	for _, f := range failures {
@@ -97,6 +108,14 @@ func GroupByCode(failures []Failure) []Group {
 		}
 		groups[i].Count++
 	}
-	slices.SortStableFunc(groups, func(a, b Group) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(groups, func(a, b Group) int {
+		switch flow.CodeRunCanceled {
+		case a.Code:
+			return 1
+		case b.Code:
+			return -1
+		}
+		return cmp.Compare(b.Count, a.Count)
+	})
 	return groups
 }

@@ -13,31 +13,46 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// waterfall returns the steps over time.
-func (v *runView) waterfall(selected string, now time.Time) consoleview.Waterfall {
-	w := consoleview.Waterfall{Done: v.run.Progress.Done, Total: v.run.Progress.Total}
-	begin := v.run.StartedAt
-	if begin.IsZero() {
+// span returns when the run began, and its end or now.
+func (v *runView) span(now time.Time) (begin, end time.Time) {
+	if begin = v.run.StartedAt; begin.IsZero() {
 		begin = v.run.CreatedAt
 	}
-	end := v.run.EndedAt
-	if end.IsZero() {
+	if end = v.run.EndedAt; end.IsZero() {
 		end = now
 	}
-	w.Span = max(end.Sub(begin), time.Millisecond)
-	for i := range v.steps {
-		s := &v.steps[i]
-		row := consoleview.FallRow{
-			Path: s.Path, Label: v.stepLabel(s), State: string(s.State), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: tries(s),
-			Href: consoleview.StepPath(v.run.ID, s.Path), Attrs: consoleview.StepAttrs(v.run.ID, s.Path), Current: s.Path == selected,
-		}
-		if s.Attempt > 0 {
-			row.Began, row.Took = true, stepDuration(s, end)
-			row.Bars = bars(s, begin, end)
-		}
-		w.Rows = append(w.Rows, row)
+	return begin, end
+}
+
+// fallRow returns a step on the time axis from begin to end.
+func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.FallRow {
+	row := consoleview.FallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: tries(s)}
+	if s.Attempt == 0 {
+		return row
 	}
-	return w
+	row.Began, row.Took = true, stepDuration(s, end)
+	if v.below[s.Path] == nil {
+		row.Bars = bars(s, begin, end)
+		return row
+	}
+	// Waiting for children is work.
+	last := s.EndedAt
+	if last.IsZero() {
+		last = end
+	}
+	b := bar(begin, s.Tries()[0].StartedAt, last, row.State)
+	b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
+	row.Bars = []consoleview.FallBar{b}
+	return row
+}
+
+// shownState returns the state of a step. A step that waits for children which run is
+// shown as running.
+func (v *runView) shownState(s *flow.Step) flow.StepState {
+	if c := v.below[s.Path]; c != nil && s.State == flow.StepWaiting && !c.Ended() {
+		return flow.StepRunning
+	}
+	return s.State
 }
 
 // stepLabel returns the label of the node, or the path of a step inside another
@@ -181,7 +196,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 		return nil
 	}
 	out := &consoleview.StepView{
-		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(s.State), About: v.stepSummary(s, kinds),
+		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(v.shownState(s)), About: v.stepSummary(s, kinds),
 		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error), Log: s.Log(),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
 	}
@@ -253,7 +268,7 @@ func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
 
 // runPicture returns the flow as it was when the run started, with the state of
 // each step.
-func (s *Server) runPicture(v *runView, selected string) components.Picture {
+func (s *Server) runPicture(v *runView, link consoleview.RunLink) components.Picture {
 	if v.doc == nil {
 		return components.Picture{}
 	}
@@ -264,8 +279,9 @@ func (s *Server) runPicture(v *runView, selected string) components.Picture {
 		if step == nil { // a note
 			continue
 		}
-		box := d.Node(n, string(step.State))
-		box.Href, box.Attrs, box.Current = templ.SafeURL(consoleview.StepPath(v.run.ID, n.ID)), consoleview.StepAttrs(v.run.ID, n.ID), n.ID == selected
+		box := d.Node(n, string(v.shownState(step)))
+		to := link.WithStep(n.ID)
+		box.Href, box.Attrs, box.Current = templ.SafeURL(to.Path()), to.Attrs(), n.ID == topNode(link.Step)
 		if step.Attempt > 0 && step.State.Ended() {
 			box.Detail = consoleview.Precisely(stepDuration(step, v.run.EndedAt))
 		}
