@@ -13,6 +13,7 @@ import (
 var limits = map[string]string{
 	"Body of a JSON request":          "{{bytes `handlers/api` `MaxBody`}} (`/v1/chat/completions`: {{bytes `handlers/openai` `maxBody`}})",
 	"Nesting of JSON":                 `{{number "flow" "MaxJSONDepth"}} levels`,
+	"Messages of a conversation":      `{{number "flow" "MaxMessages"}}`,
 	"Headers":                         `{{bytes "handlers/web" "maxHeader"}}`,
 	"`Prefer: wait=N` and `?wait=N`":  `{{span "handlers/api" "maxWait"}}`,
 	"`Idempotency-Key`":               "{{number `handlers/api` `maxIdempotencyKey`}} characters, kept {{span `flow` `IdempotencyLife`}}",
@@ -76,6 +77,7 @@ var limits = map[string]string{
 	"Overlap when a key is rotated": `{{span "flow" "MaxOverlap"}} at most`,
 	"Tools that MCP lists":          `{{number "handlers/mcp" "maxTools"}}`,
 	"An MCP call":                   `{{span "handlers/mcp" "maxCall"}}`,
+	"An MCP message":                "{{bytes `handlers/api` `MaxBody`}}; {{bytes `handlers/mcp` `maxAuthoring`}} with [`?tools=authoring`](mcp.md#let-an-assistant-write-flows)",
 
 	"Built-in model: text":     `{{number "providers/builtin" "MaxText"}} characters; {{number "providers/builtin" "MaxBatch"}} for all texts of one step`,
 	"`classify`: labels":       `{{number "nodes" "maxLabels"}}`,

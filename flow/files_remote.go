@@ -89,16 +89,14 @@ func hideQuery(address string) string {
 	return address
 }
 
-// ShownFiles returns the value of a file or a list of files as records show it:
-// with RemoteFile.Shown in place of addresses.
-func ShownFiles(v any) any {
-	if list, ok := v.([]any); ok {
-		shown := make([]any, len(list))
-		for i := range list {
-			shown[i] = ShownFiles(list[i])
-		}
-		return shown
-	}
+// ShownFiles returns a value of the input as records show it: with RemoteFile.Shown in
+// place of addresses.
+func (in *Input) ShownFiles(v any) any {
+	return in.MapFiles(v, func(_ int, file any) any { return ShownFile(file) })
+}
+
+// ShownFile returns a file value as records show it.
+func ShownFile(v any) any {
 	if f, ok := RemoteFileOf(v); ok {
 		return f.Shown()
 	}

@@ -26,15 +26,20 @@ type Input struct {
 	Accept      []string // media types such as image/* and endings such as .pdf, of files; empty: all
 	Items       Type     // of a list: file, or empty for any items
 	Secret      bool     // the text is encrypted and shown nowhere; see SecretInputRef
+	Roles       []string // of messages: the accepted roles; empty: MessageRoles
+	Images      bool     // of messages: they may have pictures
 
 	pattern *regexp.Regexp
 }
 
 // Output is one value that a run of a flow gives, declared by an output node.
-type Output struct{ Node, Name string }
+type Output struct {
+	Node, Name string
+	Reply      bool // it answers clients of a chat
+}
 
 // InputTypes are the types an input may have.
-var InputTypes = []Type{TypeText, TypeNumber, TypeBoolean, TypeJSON, TypeList, TypeFile}
+var InputTypes = []Type{TypeText, TypeNumber, TypeBoolean, TypeJSON, TypeList, TypeFile, TypeMessages}
 
 // ReservedInput is the name that a start keeps for its options.
 const ReservedInput = "run_options"
@@ -55,7 +60,7 @@ func (d *Document) Outputs(kinds *Registry) []Output {
 	var list []Output
 	for i := range d.Nodes {
 		if n := &d.Nodes[i]; RoleOf(kinds, n) == RoleOutput && !n.Disabled {
-			list = append(list, Output{Node: n.ID, Name: NameOf(n)})
+			list = append(list, Output{Node: n.ID, Name: NameOf(n), Reply: n.Config["reply"] == true})
 		}
 	}
 	return list
@@ -89,6 +94,8 @@ func ReadInput(n *Node) Input {
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsOf(n.Config["accept"])
 	in.Secret = n.Config["secret"] == true
+	in.Roles = textsOf(n.Config["roles"])
+	in.Images = in.Type == TypeMessages && n.Config["images"] != false
 	if items, ok := n.Config["items"].(string); ok && items != string(TypeAny) {
 		in.Items = Type(items)
 	}
@@ -152,7 +159,13 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	if _, ok := Float(v); !ok && in.Type == TypeNumber {
 		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
 	}
-	if list, _ := v.([]any); in.Items == TypeFile {
+	list, _ := v.([]any)
+	if in.Type == TypeMessages {
+		if problems := in.checkMessages(list); len(problems) > 0 {
+			return v, problems
+		}
+	}
+	if in.Items == TypeFile {
 		if problems := in.checkFiles(list); len(problems) > 0 {
 			return v, problems
 		}
@@ -221,7 +234,7 @@ func (in *Input) Problems() []Problem {
 		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)
 	}
 	if !slices.Contains(InputTypes, in.Type) {
-		add("type", "invalid", "wanted one of text, number, boolean, json, list, file")
+		add("type", "invalid", "wanted one of text, number, boolean, json, list, file, messages")
 		return list
 	}
 	for i, a := range in.Accept {
@@ -232,6 +245,7 @@ func (in *Input) Problems() []Problem {
 	if in.Items != "" && (in.Items != TypeFile || in.Type != TypeList) {
 		add("items", "invalid", "only an input of type list has items; they can be any or file")
 	}
+	list = append(list, in.messagesProblems()...)
 	if in.Secret && in.Type != TypeText {
 		add("secret", "invalid", "only an input of type text can be secret")
 	}
@@ -244,7 +258,7 @@ func (in *Input) Problems() []Problem {
 		}
 	}
 	if len(in.Accept) > 0 && !in.TakesFiles() {
-		add("accept", "invalid", "only an input of type file, or a list of files, can say which files it accepts")
+		add("accept", "invalid", "only an input that takes files can say which ones it accepts")
 	}
 	if in.Pattern != "" && in.pattern == nil {
 		add("pattern", "invalid", "this is not a regular expression (RE2)")
@@ -276,7 +290,7 @@ func (in *Input) Problems() []Problem {
 // JSONSchema describes the value of one input.
 func (in *Input) JSONSchema() map[string]any {
 	s := map[string]any{}
-	if t := map[Type]string{TypeText: "string", TypeNumber: "number", TypeBoolean: "boolean", TypeList: "array"}[in.Type]; t != "" {
+	if t := map[Type]string{TypeText: "string", TypeNumber: "number", TypeBoolean: "boolean", TypeList: "array", TypeMessages: "array"}[in.Type]; t != "" {
 		s["type"] = t
 	}
 	switch {
@@ -284,6 +298,8 @@ func (in *Input) JSONSchema() map[string]any {
 		items := map[string]any{}
 		in.describeFile(items)
 		s["items"] = items
+	case in.Type == TypeMessages:
+		in.messagesSchema(s)
 	case in.Type == TypeList:
 		s["items"] = map[string]any{}
 	case in.Type == TypeFile:
@@ -303,7 +319,7 @@ func (in *Input) JSONSchema() map[string]any {
 		s["format"], s["writeOnly"] = "password", true
 	}
 	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == TypeText || in.Type == TypeJSON))
-	bounds := map[Type][]string{TypeText: {"Length"}, TypeList: {"Items"}, TypeNumber: {"imum"}, TypeJSON: {"Length", "Items", "imum"}}
+	bounds := map[Type][]string{TypeText: {"Length"}, TypeList: {"Items"}, TypeMessages: {"Items"}, TypeNumber: {"imum"}, TypeJSON: {"Length", "Items", "imum"}}
 	for _, suffix := range bounds[in.Type] {
 		set("min"+suffix, in.Min, in.Min != nil)
 		set("max"+suffix, in.Max, in.Max != nil)

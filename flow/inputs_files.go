@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,8 @@ var acceptable = regexp.MustCompile(`(?i)^([a-z]+/(\*|[a-z0-9.+_-]+)|\*/\*|\.[a-
 
 // Accepts reports whether the input takes the file.
 func (in *Input) Accepts(f *File) bool {
-	for _, a := range in.Accept {
+	accepted := in.acceptedFiles()
+	for _, a := range accepted {
 		family, all := strings.CutSuffix(strings.ToLower(a), "*")
 		switch {
 		case a == "*/*", strings.HasPrefix(a, ".") && strings.EqualFold(a, path.Ext(f.Name)),
@@ -21,14 +23,22 @@ func (in *Input) Accepts(f *File) bool {
 			return true
 		}
 	}
-	return len(in.Accept) == 0
+	return len(accepted) == 0
+}
+
+// acceptedFiles returns the media types and endings of the files that the input takes; empty for all.
+func (in *Input) acceptedFiles() []string {
+	if len(in.Accept) == 0 && in.Type == TypeMessages {
+		return []string{"image/*"}
+	}
+	return in.Accept
 }
 
 // NotAccepted is the problem of a file that the input does not take.
 func (in *Input) NotAccepted(f *File) Problem {
 	return Problem{
 		Pointer: Pointer(in.Name), Code: "not_allowed", Node: in.Node,
-		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, InputNames(in.Accept), f.Name, f.MIME),
+		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, InputNames(in.acceptedFiles()), f.Name, f.MIME),
 	}
 }
 
@@ -45,29 +55,44 @@ func (in *Input) NoFile(v any) Problem {
 	}
 }
 
-// TakesFiles reports whether the values of the input are files.
-func (in *Input) TakesFiles() bool { return in.Type == TypeFile || in.Items == TypeFile }
+// TakesFiles reports whether the values of the input are, or contain, files.
+func (in *Input) TakesFiles() bool {
+	return in.Type == TypeFile || in.Items == TypeFile || in.Type == TypeMessages && in.Images
+}
+
+// MapFiles returns a value of the input with what f makes of every file in it: the value
+// itself, the items of a list of files or the pictures of a conversation. f gets each with its
+// place among them. Other inputs have no files, so that a URL in a text stays a text.
+func (in *Input) MapFiles(v any, f func(place int, file any) any) any {
+	list, isList := v.([]any)
+	switch {
+	case !in.TakesFiles(), in.Type == TypeMessages && !isList:
+		return v
+	case in.Type == TypeMessages:
+		return mapPictures(list, f)
+	case !isList:
+		return f(0, v)
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = f(i, list[i])
+	}
+	return list
+}
 
 // RemoteFiles returns the files of a value that a step has to fetch, by their place
-// in it: 0 for a single file. Only inputs that take files have any, so that a URL
-// in a text stays a text.
+// in it; see MapFiles.
 func (in *Input) RemoteFiles(v any) map[int]RemoteFile {
-	if !in.TakesFiles() {
-		return nil
-	}
-	list, isList := v.([]any)
-	if !isList {
-		list = []any{v}
-	}
 	var files map[int]RemoteFile
-	for i, item := range list {
+	in.MapFiles(v, func(place int, item any) any {
 		if f, ok := RemoteFileOf(item); ok {
 			if files == nil {
 				files = map[int]RemoteFile{}
 			}
-			files[i] = f
+			files[place] = f
 		}
-	}
+		return item
+	})
 	return files
 }
 

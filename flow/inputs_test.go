@@ -66,6 +66,14 @@ func TestCheckInputs(t *testing.T) {
 		{name: "another service's file", input: file, given: `{"a": {"file": "report.pdf"}}`, want: `/a not_found`},
 		{name: "text for a file", input: file, given: `{"a": "file_01m7z26njgm1r68xj6qyhfyvty"}`, want: `/a wrong_type`},
 		{name: "an ID for a file, from a form", input: file, coerced: `{"a": "file_01m7z26njgm1r68xj6qyhfyvty"}`, want: `{"a":{"file":"file_01m7z26njgm1r68xj6qyhfyvty"}}`},
+		{name: "messages", input: `{"name": "a", "type": "messages"}`, given: `{"a": [{"role": "tool", "content": 1, "x": 2}, 3, {"role": "user", "content": [{"type": "text"}]}]}`,
+			want: `/a/0/role not_allowed /a/0/x unknown /a/0/content wrong_type /a/1 wrong_type /a/2/content/0 wrong_type`},
+		{name: "messages with an address", input: `{"name": "a", "type": "messages", "accept": ["image/png"]}`,
+			given: `{"a": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhAQABAAAAACw="}}]}]}`, want: `/a/0/content/0/image_url not_allowed`},
+		{name: "messages that are no pictures", input: `{"name": "a", "type": "messages"}`,
+			given: `{"a": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:text/plain;base64,YQ=="}}]}]}`, want: `/a/0/content/0/image_url not_allowed`},
+		{name: "words for messages, from a form", input: `{"name": "a", "type": "messages"}`, coerced: `{"a": "Hello"}`, want: `{"a":[{"content":"Hello","role":"user"}]}`},
+		{name: "messages from a form", input: `{"name": "a", "type": "messages"}`, coerced: `{"a": "[{\"role\": \"user\", \"content\": \"b\"}]"}`, want: `{"a":[{"content":"b","role":"user"}]}`},
 		{name: "default", input: `{"name": "a", "default": "d"}`, given: `{}`, want: `{"a":"d"}`},
 		{name: "empty default is one", input: `{"name": "a", "default": ""}`, given: `{"a": null}`, want: `{"a":""}`},
 		{name: "false is a default", input: `{"name": "a", "type": "boolean", "default": false}`, given: `{}`, want: `{"a":false}`},
@@ -114,11 +122,22 @@ var (
 		`{"name": "v", "type": "text", "description": "d", "example": "e", "min": 0}`,
 		`{"name": "v", "type": "file"}`, `{"name": "v", "type": "file", "accept": ["image/png"], "min": 3}`,
 		`{"name": "v", "type": "file", "default": {"file": "file_01m7z26njgm1r68xj6qyhfyvty"}}`,
+		`{"name": "v", "type": "messages"}`, `{"name": "v", "type": "messages", "max": 1}`, `{"name": "v", "type": "messages", "roles": ["user"], "images": false}`,
 	}
 	candidates = []string{
 		`{}`, `{"v": ""}`, `{"v": "a"}`, `{"v": "é"}`, `{"v": "aaa"}`, `{"v": "aaaa"}`, `{"v": "b"}`, `{"v": 0}`, `{"v": 1}`, `{"v": 1.0}`, `{"v": 2.5}`, `{"v": 25e-1}`, `{"v": 3}`, `{"v": -1}`,
 		`{"v": true}`, `{"v": false}`, `{"v": []}`, `{"v": [1]}`, `{"v": [1.0, "a"]}`, `{"v": [1, 2, 3]}`, `{"v": {}}`, `{"v": {"a": 1}}`, `{"v": {"file": "f"}}`, `{"v": {"file": 1}}`,
 		`{"v": {"file": "file_01m7z26njgm1r68xj6qyhfyvty"}}`, `{"v": {"file": "file_01m7z26njgm1r68xj6qyhfyvty", "name": "n", "size": 3}}`, `{"v": "a", "w": 1}`, `{"w": 1}`,
+		`{"v": [{"role": "user", "content": "a"}]}`, `{"v": [{"role": "assistant", "content": ""}, {"role": "user", "content": "a"}]}`, `{"v": [{"role": "system", "content": "a"}]}`,
+		`{"v": [{"role": "tool", "content": "a"}]}`, `{"v": [{"role": "user"}]}`, `{"v": [{"role": "user", "content": null}]}`, `{"v": [{"role": "user", "content": []}]}`, `{"v": [{"content": "a"}]}`,
+		`{"v": [{"role": "user", "content": "a", "name": "b"}]}`, `{"v": [{"role": 1, "content": "a"}]}`, `{"v": [{"role": "user", "content": {"type": "text", "text": "a"}}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "text", "text": "a"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "text"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "text", "text": 1}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "text", "text": "a", "image_url": "https://example.com"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png", "size": 1}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": "https://example.com/a.png"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"detail": "low"}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"file": "file_01m7z26njgm1r68xj6qyhfyvty"}}]}]}`, `{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"file": "f"}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": "ftp://example.com/a.png"}]}]}`, `{"v": [1]}`,
 	}
 )
 

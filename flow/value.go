@@ -119,6 +119,8 @@ var members = map[Type][]Type{
 	TypeSource:  {TypeFile, TypeText},
 	TypeSources: {TypeList, TypeFile, TypeText},
 	TypeItems:   {TypeList, TypeText},
+
+	TypeMessages: {TypeList},
 }
 
 // Overlaps reports whether a value can be of both types without a conversion.
@@ -204,7 +206,10 @@ func (t Type) Parse(s string) (any, error) {
 			return strings.TrimSpace(s), nil
 		}
 	}
-	if t != TypeList && t != TypeJSON {
+	if t == TypeMessages && !strings.HasPrefix(strings.TrimSpace(s), "[") {
+		return UserMessage(s), nil // plain words are one message
+	}
+	if t != TypeList && t != TypeJSON && t != TypeMessages {
 		return Coerce(s, t)
 	}
 	v, err := DecodeJSON([]byte(s))

@@ -83,7 +83,7 @@ func (r *Runner) checkRemoteFiles(in *flow.Input, value any) []flow.Problem {
 }
 
 func hasProblem(problems []flow.Problem, in *flow.Input) bool {
-	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.Pointer == flow.Pointer(in.Name) })
+	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.InField(in.Name) })
 }
 
 func tooManyFiles(in *flow.Input) flow.Problem {

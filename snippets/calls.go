@@ -48,6 +48,8 @@ func sample(in *flow.Input) any {
 		return true
 	case flow.TypeList:
 		return list(in)
+	case flow.TypeMessages:
+		return flow.UserMessage("Hello")
 	case flow.TypeJSON:
 		return map[string]any{"key": "value"}
 	}

@@ -81,6 +81,8 @@ func narrowed(was, in flow.Input) (rules []string) {
 	rule(in.Pattern != "" && in.Pattern != was.Pattern, "pattern")
 	rule(in.Enum != nil && (was.Enum == nil || !containsAll(in.Enum, was.Enum)), "allowed values")
 	rule(len(in.Accept) > 0 && (len(was.Accept) == 0 || !containsAll(in.Accept, was.Accept)), "accepted files")
+	rule(len(in.Roles) > 0 && (len(was.Roles) == 0 || !containsAll(in.Roles, was.Roles)), "roles")
+	rule(was.Images && !in.Images, "pictures")
 	return rules
 }
 

@@ -33,7 +33,7 @@ func InputsSchema(inputs []flow.Input) schema {
 	s := schema(flow.InputsSchema(inputs))
 	properties := s["properties"].(schema)
 	for i := range inputs {
-		if in := &inputs[i]; in.TakesFiles() {
+		if in := &inputs[i]; in.TakesFiles() && in.Type != flow.TypeMessages {
 			properties[in.Name] = fileInputSchema(in, properties[in.Name].(schema))
 		}
 	}

@@ -62,6 +62,8 @@ func startSchema(inputs schema, list []flow.Input) schema {
 		switch in := &list[i]; {
 		case in.Type == flow.TypeFile:
 			example[in.Name] = fileExample(in)
+		case in.Type == flow.TypeMessages && in.Required && !in.HasExample:
+			example[in.Name] = flow.UserMessage("Hello")
 		case in.TakesFiles() && in.Required && !in.HasExample:
 			example[in.Name] = []any{exampleFileURL}
 		case in.HasExample:

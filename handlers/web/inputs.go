@@ -152,14 +152,14 @@ func (t *Inputs) value(in *flow.Input) (v any, ok bool) {
 	case flow.TypeText:
 		return strings.ReplaceAll(text, "\r\n", "\n"), came && (text != "" || !in.Required)
 	case flow.TypeList:
-		return listOf(text), came && strings.TrimSpace(text) != ""
+		return ParseList(text), came && strings.TrimSpace(text) != ""
 	}
 	return text, came && strings.TrimSpace(text) != ""
 }
 
-// listOf parses a list with one item per line. A list in JSON stays text, which the
+// ParseList parses a list with one item per line. A list in JSON stays text, which the
 // check of the inputs parses.
-func listOf(text string) any {
+func ParseList(text string) any {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return text
 	}
@@ -266,8 +266,8 @@ func typedForm(in *flow.Input, v any) string {
 	return flow.Text(v)
 }
 
-// plainLines returns a list of texts with one per line. It reports false if listOf
-// would not read the same list back.
+// plainLines returns a list of texts with one per line. It reports false if
+// ParseList would not read the same list back.
 func plainLines(list []any) (string, bool) {
 	var lines []string
 	for _, item := range list {
