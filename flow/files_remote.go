@@ -89,12 +89,6 @@ func hideQuery(address string) string {
 	return address
 }
 
-// ShownFiles returns a value of the input as records show it: with RemoteFile.Shown in
-// place of addresses.
-func (in *Input) ShownFiles(v any) any {
-	return in.MapFiles(v, func(_ int, file any) any { return ShownFile(file) })
-}
-
 // ShownFile returns a file value as records show it.
 func ShownFile(v any) any {
 	if f, ok := RemoteFileOf(v); ok {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // The input kind is a value that a run is started with: a field of the API's
@@ -71,7 +72,7 @@ var _ = register(func(Deps) flow.Kind {
 // passInput outputs the value of the input, with stored files in place of the
 // addresses of files.
 func passInput(ctx context.Context, in *flow.In) (flow.Out, error) {
-	input := flow.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
+	input := contract.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
 	value := in.Ports["value"]
 	remote := input.RemoteFiles(value)
 	if len(remote) == 0 {
@@ -101,8 +102,8 @@ func passInput(ctx context.Context, in *flow.In) (flow.Out, error) {
 
 // inputTypes returns the options of the field "type".
 func inputTypes() []string {
-	list := make([]string, len(flow.InputTypes))
-	for i, t := range flow.InputTypes {
+	list := make([]string, len(contract.InputTypes))
+	for i, t := range contract.InputTypes {
 		list[i] = string(t)
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 func TestInput(t *testing.T) {
@@ -57,7 +58,7 @@ func TestInput(t *testing.T) {
 			}
 			return []any{map[string]any{"role": "user", "content": "https://example.com/"}, map[string]any{"role": "user", "content": parts}}
 		}
-		input := flow.ReadInput(&flow.Node{Config: map[string]any{"name": "v", "type": "messages"}})
+		input := contract.ReadInput(&flow.Node{Config: map[string]any{"name": "v", "type": "messages"}})
 		given := content(file, map[string]any{"url": "https://example.com/a.png?secret", "detail": "low"})
 		remote := input.RemoteFiles(given)
 		if len(remote) != 1 || remote[1].URL != "https://example.com/a.png?secret" {
@@ -75,7 +76,7 @@ func TestInput(t *testing.T) {
 	t.Run("offers the types there are", func(t *testing.T) {
 		t.Parallel()
 		f := New(Deps{}).Find("input").Field("type")
-		if len(f.Options) != len(flow.InputTypes) || f.Options[0] != "text" {
+		if len(f.Options) != len(contract.InputTypes) || f.Options[0] != "text" {
 			t.Errorf("got %v", f.Options)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -38,7 +39,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("got %q, want %q", got.Name, want)
 		}
 		if want == "c" {
-			if sources := document.TextSources(d, d.Outputs(kinds)); len(sources) != 1 || sources["c"] != "w" {
+			if sources := document.TextSources(d, contract.Outputs(d, kinds)); len(sources) != 1 || sources["c"] != "w" {
 				t.Errorf("sources %v", sources)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // Validate reports everything that keeps a well-formed document from running,
@@ -144,7 +145,7 @@ func (v *validator) edges() {
 // for secrets, where its text would be recorded or sent on.
 func (v *validator) secretEdge(i int, e flow.Edge, to flow.Port) {
 	source := &v.d.Nodes[v.nodes[e.FromNode()]]
-	if flow.RoleOf(v.kinds, source) != flow.RoleInput || !flow.ReadInput(source).Secret {
+	if flow.RoleOf(v.kinds, source) != flow.RoleInput || !contract.ReadInput(source).Secret {
 		return
 	}
 	place := v.nodes[e.ToNode()]

@@ -7,6 +7,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -14,8 +15,8 @@ import (
 // take part in a run.
 type Outline struct {
 	Name, Description string
-	Inputs            []flow.Input
-	Outputs           []flow.Output
+	Inputs            []contract.Input
+	Outputs           []contract.Output
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
 	Reply             string            // name of the output that answers a chat; empty without outputs
@@ -84,7 +85,7 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 	if d == nil {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
-	out := &Outline{Name: d.Name, Description: d.Description, Inputs: d.Inputs(o.kinds), Outputs: d.Outputs(o.kinds), Labels: map[string]string{}}
+	out := &Outline{Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, o.kinds), Outputs: contract.Outputs(d, o.kinds), Labels: map[string]string{}}
 	out.Sources = document.TextSources(d, out.Outputs)
 	reply, _ := document.Reply(d, o.kinds)
 	out.Reply = reply.Name

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/items"
 	"sluice/handlers/web"
@@ -160,7 +161,7 @@ func (c *call) fillItems(out *consoleview.ChildStep, s *flow.Children, link cons
 
 // childItem converts an item.
 func (c *call) childItem(i *items.Item) consoleview.ChildItem {
-	item := consoleview.ChildItem{Number: i.Number, State: string(flow.StepPending), Input: flow.InputSummary(i.Inputs), Tries: i.Tries, Took: "–", Cost: "–"}
+	item := consoleview.ChildItem{Number: i.Number, State: string(flow.StepPending), Input: contract.Summary(i.Inputs), Tries: i.Tries, Took: "–", Cost: "–"}
 	if i.Error != nil {
 		item.State, item.Code = string(flow.StepFailed), string(i.Error.Code)
 	}
@@ -168,7 +169,7 @@ func (c *call) childItem(i *items.Item) consoleview.ChildItem {
 	if run == nil {
 		return item
 	}
-	item.State, item.Path, item.Output = string(run.State), components.RunPath(run.ID), flow.InputSummary(run.Outputs)
+	item.State, item.Path, item.Output = string(run.State), components.RunPath(run.ID), contract.Summary(run.Outputs)
 	if i.Reused {
 		item.State = string(flow.StepReused)
 		return item

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/media"
 	"sluice/handlers/api"
 	"sluice/handlers/web"
 )
@@ -17,16 +19,16 @@ const conversationInput = "messages"
 // target is where the messages of a request go: the input of type messages, or else a text
 // input for the last message.
 type target struct {
-	conversation, text *flow.Input
+	conversation, text *contract.Input
 }
 
 // findTarget returns the inputs that take the messages: an input of type messages, else the
 // only required text input, else the only text input.
-func findTarget(inputs []flow.Input) (target, error) {
-	if in := only(inputs, func(in *flow.Input) bool { return in.Type == flow.TypeMessages }); in != nil {
+func findTarget(inputs []contract.Input) (target, error) {
+	if in := only(inputs, func(in *contract.Input) bool { return in.Type == flow.TypeMessages }); in != nil {
 		return target{conversation: in}, nil
 	}
-	isText := func(in *flow.Input) bool { return in.Type == flow.TypeText && !in.Secret }
+	isText := func(in *contract.Input) bool { return in.Type == flow.TypeText && !in.Secret }
 	if in := only(inputs, isText); in != nil {
 		return target{text: in}, nil
 	}
@@ -39,8 +41,8 @@ func findTarget(inputs []flow.Input) (target, error) {
 }
 
 // only returns the only required input that fits, else the only one that fits, or nil.
-func only(inputs []flow.Input, fits func(*flow.Input) bool) *flow.Input {
-	var required, all []*flow.Input
+func only(inputs []contract.Input, fits func(*contract.Input) bool) *contract.Input {
+	var required, all []*contract.Input
 	for i := range inputs {
 		if in := &inputs[i]; fits(in) {
 			if all = append(all, in); in.Required {
@@ -59,7 +61,7 @@ func only(inputs []flow.Input, fits func(*flow.Input) bool) *flow.Input {
 
 // inputsFor makes the inputs of a run: the messages, and the members of metadata that are
 // named like inputs. Metadata holds texts, which become the types of the inputs as on a form.
-func inputsFor(inputs []flow.Input, messages []any, metadata any) (map[string]any, error) {
+func inputsFor(inputs []contract.Input, messages []any, metadata any) (map[string]any, error) {
 	to, err := findTarget(inputs)
 	if err != nil {
 		return nil, err
@@ -87,7 +89,7 @@ func inputsFor(inputs []flow.Input, messages []any, metadata any) (map[string]an
 		return given, nil
 	}
 	given[to.text.Name] = flow.MessageText(last)
-	if in := only(inputs, func(in *flow.Input) bool { return in.Name == conversationInput && in.Type == flow.TypeList }); in != nil {
+	if in := only(inputs, func(in *contract.Input) bool { return in.Name == conversationInput && in.Type == flow.TypeList }); in != nil {
 		given[in.Name] = list[:len(list)-1]
 	}
 	return given, givePictures(inputs, given, last)
@@ -120,7 +122,7 @@ func readMessage(v any) any {
 
 // readMetadata returns the value of an input in the metadata. Texts are converted when the
 // run starts, as those of a form.
-func readMetadata(in *flow.Input, value any) any {
+func readMetadata(in *contract.Input, value any) any {
 	if in.Type == flow.TypeText {
 		if text, err := flow.Coerce(value, flow.TypeText); err == nil {
 			return text
@@ -134,7 +136,7 @@ func readMetadata(in *flow.Input, value any) any {
 
 // givePictures gives the pictures of the last message to the input of the flow that takes
 // files.
-func givePictures(inputs []flow.Input, given map[string]any, message map[string]any) error {
+func givePictures(inputs []contract.Input, given map[string]any, message map[string]any) error {
 	var pictures []any
 	pictureSource.MapFiles([]any{message}, func(_ int, picture any) any {
 		pictures = append(pictures, picture)
@@ -149,7 +151,7 @@ func givePictures(inputs []flow.Input, given map[string]any, message map[string]
 	if len(pictures) == 0 {
 		return nil
 	}
-	in := only(inputs, func(in *flow.Input) bool { return in.TakesFiles() && given[in.Name] == nil })
+	in := only(inputs, func(in *contract.Input) bool { return in.TakesFiles() && given[in.Name] == nil })
 	switch {
 	case in == nil:
 		return invalid("The message has a picture, but the flow has no input of type messages, and none that takes its file.")
@@ -164,12 +166,12 @@ func givePictures(inputs []flow.Input, given map[string]any, message map[string]
 }
 
 // pictureSource finds the pictures in a message.
-var pictureSource = flow.Input{Type: flow.TypeMessages, Images: true}
+var pictureSource = contract.Input{Type: flow.TypeMessages, Images: true}
 
 // storePictures stores the pictures that were sent as data URLs as files, so that the record
 // of the run has references to them. It returns the IDs of the new files. Data that cannot be
 // read is left for the check of the inputs.
-func (s *Server) storePictures(c *api.Call, inputs []flow.Input, given map[string]any) (ids []string, err error) {
+func (s *Server) storePictures(c *api.Call, inputs []contract.Input, given map[string]any) (ids []string, err error) {
 	for i := range inputs {
 		in := &inputs[i]
 		if given[in.Name] == nil {
@@ -187,7 +189,7 @@ func (s *Server) storePictures(c *api.Call, inputs []flow.Input, given map[strin
 			var f *flow.File
 			if f, err = s.api.Files.SaveFile(c.Request().Context(), flow.NewFile{
 				WorkspaceID: c.Key.WorkspaceID, KeyID: c.Key.ID, MaxSize: s.api.MaxFile, MIME: mediaType,
-				Name: flow.FileName(remote.Name, flow.MediaType(mediaType, content)),
+				Name: media.FileName(remote.Name, media.Type(mediaType, content)),
 			}, bytes.NewReader(content)); err != nil {
 				return v
 			}

@@ -1,4 +1,4 @@
-package flow
+package contract
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"sluice/flow"
+	"sluice/flow/media"
 )
 
 // acceptable is a media type, whose second part may be *, or an ending of
@@ -13,7 +16,7 @@ import (
 var acceptable = regexp.MustCompile(`(?i)^([a-z]+/(\*|[a-z0-9.+_-]+)|\*/\*|\.[a-z0-9]{1,10})$`)
 
 // Accepts reports whether the input takes the file.
-func (in *Input) Accepts(f *File) bool {
+func (in *Input) Accepts(f *flow.File) bool {
 	accepted := in.acceptedFiles()
 	for _, a := range accepted {
 		family, all := strings.CutSuffix(strings.ToLower(a), "*")
@@ -28,36 +31,36 @@ func (in *Input) Accepts(f *File) bool {
 
 // acceptedFiles returns the media types and endings of the files that the input takes; empty for all.
 func (in *Input) acceptedFiles() []string {
-	if len(in.Accept) == 0 && in.Type == TypeMessages {
+	if len(in.Accept) == 0 && in.Type == flow.TypeMessages {
 		return []string{"image/*"}
 	}
 	return in.Accept
 }
 
 // NotAccepted is the problem of a file that the input does not take.
-func (in *Input) NotAccepted(f *File) Problem {
-	return Problem{
-		Pointer: Pointer(in.Name), Code: "not_allowed", Node: in.Node,
-		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, InputNames(in.acceptedFiles()), f.Name, f.MIME),
+func (in *Input) NotAccepted(f *flow.File) flow.Problem {
+	return flow.Problem{
+		Pointer: flow.Pointer(in.Name), Code: "not_allowed", Node: in.Node,
+		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, flow.InputNames(in.acceptedFiles()), f.Name, f.MIME),
 	}
 }
 
 // NoFile is the problem of a value that refers to a file which is not there,
 // also because it is another's.
-func (in *Input) NoFile(v any) Problem {
+func (in *Input) NoFile(v any) flow.Problem {
 	name := "it refers to"
 	if m, ok := v.(map[string]any); ok {
-		name = fmt.Sprintf("%.64s", Text(m["file"]))
+		name = fmt.Sprintf("%.64s", flow.Text(m["file"]))
 	}
-	return Problem{
-		Pointer: Pointer(in.Name), Code: "not_found", Node: in.Node,
+	return flow.Problem{
+		Pointer: flow.Pointer(in.Name), Code: "not_found", Node: in.Node,
 		Detail: fmt.Sprintf("the file %s does not exist; upload it with POST /v1/files", name),
 	}
 }
 
 // TakesFiles reports whether the values of the input are, or contain, files.
 func (in *Input) TakesFiles() bool {
-	return in.Type == TypeFile || in.Items == TypeFile || in.Type == TypeMessages && in.Images
+	return in.Type == flow.TypeFile || in.Items == flow.TypeFile || in.Type == flow.TypeMessages && in.Images
 }
 
 // MapFiles returns a value of the input with what f makes of every file in it: the value
@@ -66,9 +69,9 @@ func (in *Input) TakesFiles() bool {
 func (in *Input) MapFiles(v any, f func(place int, file any) any) any {
 	list, isList := v.([]any)
 	switch {
-	case !in.TakesFiles(), in.Type == TypeMessages && !isList:
+	case !in.TakesFiles(), in.Type == flow.TypeMessages && !isList:
 		return v
-	case in.Type == TypeMessages:
+	case in.Type == flow.TypeMessages:
 		return mapPictures(list, f)
 	case !isList:
 		return f(0, v)
@@ -82,12 +85,12 @@ func (in *Input) MapFiles(v any, f func(place int, file any) any) any {
 
 // RemoteFiles returns the files of a value that a step has to fetch, by their place
 // in it; see MapFiles.
-func (in *Input) RemoteFiles(v any) map[int]RemoteFile {
-	var files map[int]RemoteFile
+func (in *Input) RemoteFiles(v any) map[int]flow.RemoteFile {
+	var files map[int]flow.RemoteFile
 	in.MapFiles(v, func(place int, item any) any {
-		if f, ok := RemoteFileOf(item); ok {
+		if f, ok := flow.RemoteFileOf(item); ok {
 			if files == nil {
-				files = map[int]RemoteFile{}
+				files = map[int]flow.RemoteFile{}
 			}
 			files[place] = f
 		}
@@ -96,38 +99,44 @@ func (in *Input) RemoteFiles(v any) map[int]RemoteFile {
 	return files
 }
 
+// ShownFiles returns a value of the input as records show it: with RemoteFile.Shown in
+// place of addresses.
+func (in *Input) ShownFiles(v any) any {
+	return in.MapFiles(v, func(_ int, file any) any { return flow.ShownFile(file) })
+}
+
 // checkFiles returns the first problem with the values of files, without looking
 // them up. What a data URL holds is known, so its type is checked here; the type of
 // what a server sends is checked once it was fetched.
-func (in *Input) checkFiles(values []any) []Problem {
-	fail := func(code, format string, args ...any) []Problem {
-		return []Problem{{Pointer: Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
+func (in *Input) checkFiles(values []any) []flow.Problem {
+	fail := func(code, format string, args ...any) []flow.Problem {
+		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
 	}
 	for _, v := range values {
-		remote, isRemote := RemoteFileOf(v)
-		_, isFile := FileID(v)
+		remote, isRemote := flow.RemoteFileOf(v)
+		_, isFile := flow.FileID(v)
 		switch {
 		case isFile:
 		case isRemote && remote.IsData():
 			content, mediaType, err := remote.Data()
 			if err != nil {
-				return fail("invalid_url", "%s", strings.TrimSuffix(AsError(err).Message, "."))
+				return fail("invalid_url", "%s", strings.TrimSuffix(flow.AsError(err).Message, "."))
 			}
-			f := &File{MIME: MediaType(mediaType, content)}
-			if f.Name = FileName(remote.Name, f.MIME); !in.Accepts(f) {
-				return []Problem{in.NotAccepted(f)}
+			f := &flow.File{MIME: media.Type(mediaType, content)}
+			if f.Name = media.FileName(remote.Name, f.MIME); !in.Accepts(f) {
+				return []flow.Problem{in.NotAccepted(f)}
 			}
 		case isRemote:
-		case TypeOf(v) == string(TypeFile):
-			return []Problem{in.NoFile(v)}
-		case TypeOf(v) == string(TypeText):
+		case flow.TypeOf(v) == string(flow.TypeFile):
+			return []flow.Problem{in.NoFile(v)}
+		case flow.TypeOf(v) == string(flow.TypeText):
 			code := "wrong_type"
-			if strings.Contains(Text(v), "://") {
+			if strings.Contains(flow.Text(v), "://") {
 				code = "invalid_url"
 			}
 			return fail(code, "wanted a URL that begins with https:// or data:, or a file such as {\"file\": \"file_…\"}")
 		default:
-			return fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, or its URL, got %s`, TypeOf(v))
+			return fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, or its URL, got %s`, flow.TypeOf(v))
 		}
 	}
 	return nil
@@ -137,7 +146,7 @@ func (in *Input) checkFiles(values []any) []Problem {
 // address in one of two forms. What is accepted is a list, for which JSON Schema has
 // no word; a single type is its contentMediaType.
 func (in *Input) describeFile(s map[string]any) {
-	id := map[string]any{"type": "string", "pattern": fileID.String()}
+	id := map[string]any{"type": "string", "pattern": flow.FileIDPattern}
 	address := map[string]any{"type": "string", "format": "uri", "pattern": "^([hH][tT][tT][pP][sS]?|[dD][aA][tT][aA]):"}
 	s["oneOf"] = []any{
 		map[string]any{"type": "object", "properties": map[string]any{"file": id}, "required": []any{"file"}},
@@ -156,7 +165,7 @@ func (in *Input) acceptSentence() string {
 	if len(in.Accept) == 0 {
 		return ""
 	}
-	return "Accepts " + InputNames(in.Accept) + "."
+	return "Accepts " + flow.InputNames(in.Accept) + "."
 }
 
 // textsOf is what a list holds of texts.

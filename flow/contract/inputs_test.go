@@ -1,4 +1,4 @@
-package flow_test
+package contract_test
 
 import (
 	"bytes"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
 )
 
 // inputsOf declares inputs by their configs.
-func inputsOf(t testing.TB, configs ...string) []flow.Input {
+func inputsOf(t testing.TB, configs ...string) []contract.Input {
 	t.Helper()
 	var lines strings.Builder
 	for i, c := range configs {
@@ -24,7 +25,7 @@ func inputsOf(t testing.TB, configs ...string) []flow.Input {
 	if problems = append(problems, document.Validate(d, flowtest.Kinds)...); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return d.Inputs(flowtest.Kinds)
+	return contract.Inputs(d, flowtest.Kinds)
 }
 
 func TestCheckInputs(t *testing.T) {
@@ -84,7 +85,7 @@ func TestCheckInputs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			given := tt.given + tt.coerced
-			values, problems := flow.CheckInputs(inputsOf(t, tt.input), flowtest.Decoded([]byte(given)).(map[string]any), tt.coerced != "")
+			values, problems := contract.Check(inputsOf(t, tt.input), flowtest.Decoded([]byte(given)).(map[string]any), tt.coerced != "")
 			got := string(flow.EncodeJSON(values))
 			if len(problems) > 0 {
 				var b strings.Builder
@@ -104,7 +105,7 @@ func TestCheckInputsSuggests(t *testing.T) {
 	t.Parallel()
 	inputs := inputsOf(t, `{"name": "ticket"}`, `{"name": "tone", "default": "kind"}`)
 	for given, want := range map[string]string{"tikcet": `did you mean "ticket"?`, "ton": `did you mean "tone"?`, "Tone": `did you mean "tone"?`, "colour": `this flow has no input "colour"`, "x": `no input "x"`} {
-		_, problems := flow.CheckInputs(inputs, map[string]any{"ticket": "t", given: "v"}, false)
+		_, problems := contract.Check(inputs, map[string]any{"ticket": "t", given: "v"}, false)
 		if len(problems) != 1 || !strings.HasSuffix(problems[0].Detail, want) {
 			t.Errorf("%s: %v", given, problems)
 		}
@@ -148,22 +149,22 @@ func TestInputsSchemaAgrees(t *testing.T) {
 	t.Parallel()
 	for _, declaration := range declarations {
 		inputs := inputsOf(t, declaration)
-		schema := compileSchema(t, flow.InputsSchema(inputs))
+		schema := compileSchema(t, contract.Schema(inputs))
 		for _, given := range candidates {
 			wantAgreement(t, inputs, schema, given)
 		}
 	}
 }
 
-func wantAgreement(t *testing.T, inputs []flow.Input, schema *jsonschema.Schema, given string) {
+func wantAgreement(t *testing.T, inputs []contract.Input, schema *jsonschema.Schema, given string) {
 	t.Helper()
-	_, problems := flow.CheckInputs(inputs, flowtest.Decoded([]byte(given)).(map[string]any), false)
+	_, problems := contract.Check(inputs, flowtest.Decoded([]byte(given)).(map[string]any), false)
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(given))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := schema.Validate(v); (err == nil) != (len(problems) == 0) {
-		t.Errorf("%s against %s:\nJSON Schema: %v\na start: %v", given, flow.EncodeJSON(flow.InputsSchema(inputs)), err, problems)
+		t.Errorf("%s against %s:\nJSON Schema: %v\na start: %v", given, flow.EncodeJSON(contract.Schema(inputs)), err, problems)
 	}
 }
 
@@ -189,7 +190,7 @@ func TestInputsSchemaAgreesOnRandomValues(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		kind := flow.InputTypes[rng.IntN(5)]
+		kind := contract.InputTypes[rng.IntN(5)]
 		declaration := map[string]any{"name": "v", "type": string(kind)}
 		if low := rng.IntN(4); rng.IntN(2) == 0 {
 			declaration["min"], declaration["max"] = flow.Number(low), flow.Number(low+rng.IntN(3))
@@ -198,7 +199,7 @@ func TestInputsSchemaAgreesOnRandomValues(t *testing.T) {
 			declaration["pattern"] = []string{"a", "^b", "1$", "[^a]"}[rng.IntN(4)]
 		}
 		inputs := inputsOf(t, string(flow.EncodeJSON(declaration)))
-		schema := compileSchema(t, flow.InputsSchema(inputs))
+		schema := compileSchema(t, contract.Schema(inputs))
 		for range 20 {
 			wantAgreement(t, inputs, schema, string(flow.EncodeJSON(map[string]any{"v": randomValue(rng, 2)})))
 		}
@@ -244,11 +245,11 @@ func TestCheckInputsRefusesDepth(t *testing.T) {
 	for range flow.MaxValueDepth + 1 {
 		deep = []any{deep}
 	}
-	in := []flow.Input{{Name: "j", Type: flow.TypeJSON, Required: true}}
-	if _, problems := flow.CheckInputs(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
+	in := []contract.Input{{Name: "j", Type: flow.TypeJSON, Required: true}}
+	if _, problems := contract.Check(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
 		t.Errorf("got %v", problems)
 	}
-	if _, problems := flow.CheckInputs(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
+	if _, problems := contract.Check(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
 		t.Errorf("one level less: got %v", problems)
 	}
 }
