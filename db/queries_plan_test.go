@@ -17,8 +17,8 @@ import (
 // small are the tables that may be read from end to end.
 var small = []string{"instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
 
-// few are the queries whose rows are few enough to be sorted: at most the 100,000 items of
-// a step, of which only numbers are read.
+// few are the queries whose rows are few enough to be sorted. The most are the numbers of
+// the 100,000 items of a step.
 var few = []string{"CountChildItemCells", "CountChildRunCells", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
 
 // TestQueries_use_indexes asks SQLite how it would carry out every query. A
