@@ -11,6 +11,7 @@ import (
 	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/items"
+	"sluice/handlers/console/advice"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -87,7 +88,7 @@ func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink)
 	total := max(s.Total, 0)
 	out := consoleview.ChildStep{
 		Path: path, Name: v.label(path), Icon: "list-tree", Group: "control", Total: total, Done: s.Succeeded, Running: s.Running, Failed: s.Failed,
-		Waiting: max(0, total-s.Succeeded-s.Failed-s.Running), Reused: s.Reused, Cost: costText(s.Usage), Link: link, Left: c.timeLeft(v, s),
+		Waiting: max(0, total-s.Succeeded-s.Failed-s.Running), Reused: s.Reused, Cost: costText(s.Usage), Link: link, Left: v.timeLeft(s, c.s.Now()),
 		MayRetry: c.MayEdit() && v.run.State.Ended() && s.Failed > 0,
 	}
 	n := v.doc.Node(path)
@@ -113,7 +114,7 @@ func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink)
 	for _, g := range items.GroupByCode(failures) {
 		to := link
 		to.State, to.Code, to.Text, to.Show = string(items.Failed), string(g.Code), "", 0
-		out.Groups = append(out.Groups, consoleview.ItemErrors{Count: g.Count, Code: string(g.Code), Message: g.First.Error.Message, Advice: advice[g.Code], Link: to})
+		out.Groups = append(out.Groups, consoleview.ItemErrors{Count: g.Count, Code: string(g.Code), Message: g.First.Error.Message, Advice: advice.Of[g.Code], Link: to})
 	}
 	return out, c.fillItems(&out, s, link)
 }
@@ -152,7 +153,7 @@ func (c *call) fillItems(out *consoleview.ChildStep, s *flow.Children, link cons
 	}
 	selected, chosen := itemOf(link.Step, out.Path)
 	for i := range list {
-		item := c.childItem(&list[i])
+		item := childItem(&list[i], c.s.Now())
 		item.Link, item.Current = link.WithStep(consoleview.ItemPath(out.Path, item.Number)), chosen && item.Number == selected
 		out.Items = append(out.Items, item)
 	}
@@ -160,7 +161,7 @@ func (c *call) fillItems(out *consoleview.ChildStep, s *flow.Children, link cons
 }
 
 // childItem converts an item.
-func (c *call) childItem(i *items.Item) consoleview.ChildItem {
+func childItem(i *items.Item, now time.Time) consoleview.ChildItem {
 	item := consoleview.ChildItem{Number: i.Number, State: string(flow.StepPending), Input: contract.Summary(i.Inputs), Tries: i.Tries, Took: "–", Cost: "–"}
 	if i.Error != nil {
 		item.State, item.Code = string(flow.StepFailed), string(i.Error.Code)
@@ -177,7 +178,7 @@ func (c *call) childItem(i *items.Item) consoleview.ChildItem {
 	if !run.StartedAt.IsZero() {
 		end := run.EndedAt
 		if end.IsZero() {
-			end = c.s.Now()
+			end = now
 		}
 		item.Took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
 	}
@@ -188,14 +189,14 @@ func (c *call) childItem(i *items.Item) consoleview.ChildItem {
 }
 
 // timeLeft estimates how long the rest of the items takes, from those that have ended.
-func (c *call) timeLeft(v *runView, s *flow.Children) string {
+func (v *runView) timeLeft(s *flow.Children, now time.Time) string {
 	step := v.step(s.Caller.Path)
 	ended := s.Succeeded + s.Failed - s.Reused
 	rest := s.Total - s.Succeeded - s.Failed
 	if step == nil || s.Ended() || ended < leftAfter || rest <= 0 || s.Stopped {
 		return ""
 	}
-	left := c.s.Now().Sub(step.StartedAt) * time.Duration(rest) / time.Duration(ended)
+	left := now.Sub(step.StartedAt) * time.Duration(rest) / time.Duration(ended)
 	return "about " + components.Took(max(left.Round(time.Second), time.Second)) + " left"
 }
 

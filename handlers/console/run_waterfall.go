@@ -7,6 +7,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/items"
+	"sluice/handlers/console/timeline"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -138,7 +139,7 @@ func (f *fall) addItem(v *runView, s *flow.Children, above consoleview.FallRow, 
 		return nil
 	}
 	begin, end := child.span(f.c.s.Now())
-	b := bar(f.begin, begin, end, row.State)
+	b := timeline.Span(f.begin, begin, end, row.State)
 	b.Title = b.State + " after " + consoleview.Precisely(b.From) + ", took " + consoleview.Precisely(b.To-b.From)
 	row.Bars, row.Began, row.Took = []consoleview.FallBar{b}, true, end.Sub(begin)
 	f.show(row, r, child)
