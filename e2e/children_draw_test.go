@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sluice/e2e/chrome"
 )
 
 // TestDrawMap draws a map in the builder: choosing a flow makes the ports of the node.
@@ -151,3 +153,29 @@ func TestUpgradeSubflow(t *testing.T) {
 	e.Has("main", "Loses the connection sub.text → out_y.value")
 	e.Shot("journey-followers")
 }
+
+// TestDrawCycle chooses a flow that runs the drawn one: the builder says so at once, and
+// publishing is refused.
+func TestDrawCycle(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	first := d.publish(documentOf("First", []object{input("word"), output("echo")}, "word.value > out_echo.value"))
+	second := d.publish(documentOf("Second", []object{input("word"), node("sub", "subflow", object{"flow": first, "contract": echoContract}), output("echo")}, "word.value > sub.input.word", "sub.echo > out_echo.value"))
+	e := &drawing{d.signIn(t, ownerEmail, "/flows/"+first), d, first}
+	e.There("flow-canvas[ready]")
+	addNode(e.Tab, "subflow")
+	e.There(`[data-key="set:flow"] select`)
+	if chrome.Value[bool](e.Tab, fmt.Sprintf(`[...document.querySelector('[data-key="set:flow"] select').options].some((o) => o.value === %q)`, first)) {
+		t.Error("a flow is offered to itself")
+	}
+	e.setField(drawnField{"flow", "select", second})
+	e.Until(`document.querySelector("#problems").textContent.includes("would run itself: First → Second → First")`)
+	e.Shot("journey-cycle")
+	c := d.client(d.key("--scope", "edit", "--scope", "run"))
+	if r := c.want(422, "POST", "/v1/flow/"+first+"/publish", object{}); !strings.Contains(string(r.body), "run itself") {
+		t.Errorf("publishing a cycle: %s", r.body)
+	}
+}
+
+// echoContract is what a node keeps of a flow that gives back a word.
+var echoContract = object{"inputs": []object{{"name": "word", "type": "text", "required": true}}, "outputs": []object{{"name": "echo", "type": "any"}}}
