@@ -176,7 +176,7 @@ func (p *Plan) hasAlternative(i int) bool {
 	return ok
 }
 
-// takeAlternative replaces the config of a step that goes on with an alternative.
+// takeAlternative replaces the config of a step that continues with an alternative.
 func (n *graphNode) takeAlternative(in *flow.In, step *flow.Step) {
 	alternative := step.Alternative()
 	if alternative == 0 || n.kind.Alternative == nil {
