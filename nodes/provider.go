@@ -141,6 +141,7 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	return used
 }
 
+// tokenUse converts the numbers of tokens that a provider reported to those that prices apply to.
 func tokenUse(u providers.Usage) flow.TokenUse {
 	return flow.TokenUse{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
 		CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning}

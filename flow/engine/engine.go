@@ -100,6 +100,7 @@ type saving struct {
 	done  chan<- error
 }
 
+// result is what the goroutine of a started step sends when the step is over.
 type result struct {
 	node int
 	out  flow.Out
@@ -177,9 +178,14 @@ func (c *execution) poll() {
 	}
 }
 
+// cancel and hold pass a signal to the plan once: a nil channel never becomes ready in a
+// select, so a closed channel does not make the loop spin.
 func (c *execution) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
 func (c *execution) hold()   { c.sig.Hold = nil; c.plan.Hold() }
 
+// wait blocks until something happens that the plan may have to react to: a step ends or
+// saves, a timer or a wake-up, a signal, or the end of the context. It handles exactly one event,
+// and the loop then asks the plan again.
 func (c *execution) wait(ctx context.Context, until time.Time) {
 	var timer <-chan time.Time
 	if !until.IsZero() {
@@ -204,12 +210,15 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 	}
 }
 
+// finish tells the plan the outcome of a started step and releases its context.
 func (c *execution) finish(r result) {
 	c.aborts[r.node]()
 	delete(c.aborts, r.node)
 	c.plan.Finish(r.node, r.out, r.err, c.Now())
 }
 
+// start runs a step on a goroutine of its own. The result channel has room for as many
+// results as steps may run, so that no goroutine blocks after the loop has ended.
 func (c *execution) start(ctx context.Context, a Action) {
 	if c.results == nil {
 		c.results, c.aborts = make(chan result, flow.StepParallel), map[int]context.CancelFunc{}
@@ -222,6 +231,7 @@ func (c *execution) start(ctx context.Context, a Action) {
 	}()
 }
 
+// abort cancels the contexts of started steps. Their results still arrive.
 func (c *execution) abort(nodes []int) {
 	for _, i := range nodes {
 		c.aborts[i]()
@@ -322,6 +332,8 @@ func (c *execution) track(ctx context.Context, node int) (_ context.Context, don
 	return c.Calls(ctx, c.mayCall, a.set), a.end
 }
 
+// mayCall is asked before each request that leaves the process: a worker that may have lost
+// the run must not call a paid service a second time.
 func (c *execution) mayCall(ctx context.Context) error {
 	if c.MayCall == nil {
 		return nil

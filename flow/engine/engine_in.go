@@ -329,6 +329,8 @@ func (c *execution) failPendingSaves() {
 	c.resolvePendingSaves(err)
 }
 
+// resolvePendingSaves unblocks the steps that wait in Save: nil means that their state
+// is on disk, an error that it never will be.
 func (c *execution) resolvePendingSaves(err error) {
 	for _, done := range c.unsaved {
 		done <- err
@@ -352,6 +354,8 @@ func (c *execution) cleanup(ctx context.Context, a Action) {
 	all.Wait()
 }
 
+// cleanupStep lets a kind tell an external service that its step is over, such as to cancel a
+// prediction that is billed by the second. A panic is an error of this step only.
 func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -376,6 +380,8 @@ func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
 	return o
 }
 
+// redactError removes the secrets that the step was given from an error: providers repeat
+// parts of a request in their messages.
 func redactError(err error, secrets *redaction.Redactor) error {
 	if err == nil || secrets.Empty() {
 		return err

@@ -67,6 +67,7 @@ func NewReuse(g *Graph, steps []flow.Step, from string) *Reuse {
 	return r
 }
 
+// force makes a node run again in a rerun, with everything that depends on it.
 func (r *Reuse) force(g *Graph, i int) {
 	if r.Forced[g.nodes[i].ID] {
 		return
@@ -77,6 +78,8 @@ func (r *Reuse) force(g *Graph, i int) {
 	}
 }
 
+// resolve builds the input of a node: values that arrived by live edges, else those typed
+// in its config. An error is a problem of the values, such as a type that does not convert.
 func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 	n := &p.g.nodes[i]
 	in := &flow.In{

@@ -60,6 +60,8 @@ func (p *Plan) send(i int, deliveries []flow.NewDelivery) {
 	}
 }
 
+// suspended handles a step that waits for a time or an event. A short wait keeps the worker;
+// a longer one lets the run release it.
 func (p *Plan) suspended(i int, s *flow.Suspension, now time.Time) {
 	step, until := &p.nodes[i].step, s.Until
 	if until.Before(now) {
@@ -125,7 +127,9 @@ func (p *Plan) wait(i int, state flow.StepState, until time.Time) {
 	p.mark(i)
 }
 
-// failed ends an attempt with an error. paid reports that it used something all the same.
+// failed handles an error of a step: a retry with back-off if the node allows one and the error
+// is transient, else the node's error handling, else the end of the run. paid reports that the
+// attempt used something of a provider all the same.
 func (p *Plan) failed(i int, e *flow.Error, now time.Time, paid bool) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	e = &flow.Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
@@ -252,6 +256,7 @@ func (p *Plan) decide(i int) {
 	}
 }
 
+// skip ends a step that no branch needs. Its edges become dead.
 func (p *Plan) skip(i int) {
 	step := &p.nodes[i].step
 	step.State = flow.StepSkipped

@@ -14,6 +14,7 @@ import (
 
 // CredentialStore keeps credentials and the audit log.
 type CredentialStore interface {
+	ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error)
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
 	SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
@@ -36,6 +37,7 @@ type Providers interface {
 var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[credentialObject](): "Credential",
 	reflect.TypeFor[credentialTest]():   "CredentialTest",
+	reflect.TypeFor[credentialList]():   "CredentialList",
 }
 
 var credentialParams = map[string]map[string]any{
@@ -61,6 +63,10 @@ func (s *Server) credentialRoutes() []api.Route {
 	const path, tag = "/v1/credentials/:name", "Credentials"
 	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}
 	return []api.Route{{
+		Method: get, Path: "/v1/credentials", Scope: flow.ScopeAdmin, Handle: s.listCredentials,
+		ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
+		Status: http.StatusOK, Answer: "All credentials, by name.", JSON: credentialList{},
+	}, {
 		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.showCredential,
 		ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
 		Status: http.StatusOK, Answer: "The credential.", JSON: credentialObject{},
@@ -93,6 +99,11 @@ type credentialObject struct {
 	UpdatedAt api.Time `json:"updated_at"`
 }
 
+// credentialList is the JSON of all credentials.
+type credentialList struct {
+	Credentials []credentialObject `json:"credentials"`
+}
+
 // credentialTest is the JSON of the result of a test.
 type credentialTest struct {
 	Accepted bool   `json:"accepted" doc:"Whether the provider accepts the secret."`
@@ -116,8 +127,24 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
-func writeCredential(c *api.Call, k *flow.Credential) error {
-	return c.WriteJSON(http.StatusOK, credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute, CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)})
+func newCredentialObject(k *flow.Credential) credentialObject {
+	return credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute, CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)}
+}
+
+// listCredentials is GET credentials.
+func (s *Server) listCredentials(c *api.Call) error {
+	if err := allowCredentials(c); err != nil {
+		return err
+	}
+	list, err := s.store.ListCredentials(c.Request().Context(), c.Key.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	all := credentialList{Credentials: []credentialObject{}}
+	for i := range list {
+		all.Credentials = append(all.Credentials, newCredentialObject(&list[i]))
+	}
+	return c.WriteJSON(http.StatusOK, all)
 }
 
 // showCredential is GET credentials/name.
@@ -126,7 +153,7 @@ func (s *Server) showCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	return writeCredential(c, &k)
+	return c.WriteJSON(http.StatusOK, newCredentialObject(&k))
 }
 
 // setCredential is PUT credentials/name. The base URL is never trusted: only an owner who
@@ -164,7 +191,7 @@ func (s *Server) setCredential(c *api.Call) error {
 	return s.showCredential(c)
 }
 
-// audit records who changed a credential: the acting key.
+// audit records who changed or tested a credential: the acting key.
 func (s *Server) audit(ctx context.Context, c *api.Call, action string, k *flow.Credential) error {
 	by := c.Actor()
 	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: k.WorkspaceID, Actor: by.ID, Action: action, Target: k.Name, Detail: k.Provider, IP: by.IP})
@@ -256,6 +283,9 @@ func (s *Server) testCredential(c *api.Call) error {
 	}
 	defer release()
 	told, err := s.providers.Test(c.Request().Context(), k.WorkspaceID, k.Name)
+	if err := s.audit(c.Request().Context(), c, "credential.test", &k); err != nil {
+		return err
+	}
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInternal {
 		return err
 	} else if err != nil {

@@ -48,7 +48,7 @@ func TestCredentials(t *testing.T) {
 			actions = append(actions, entry.Action+" "+entry.Target)
 		}
 	}
-	if len(actions) != 5 || actions[0] != "credential.remove hook" {
+	if len(actions) != 7 || actions[0] != "credential.remove hook" {
 		t.Errorf("the audit log has %q for the key", actions)
 	}
 }
@@ -78,8 +78,11 @@ func TestCredentialsNeedAdmin(t *testing.T) {
 	e.send(admin, "PUT", "/v1/credentials/hook", hookCredential).want(200, "")
 	_, other := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage, flow.ScopeEdit, flow.ScopeApprove}})
 	_, narrow := e.key(flow.Key{Scopes: flow.Scopes, Flows: []string{e.Live(webtest.Greeting)}})
+	if a := e.send(admin, "GET", "/v1/credentials", "").want(200, ""); !strings.Contains(a.raw, `"name":"hook"`) || strings.Contains(a.raw, "sk-hook") {
+		t.Errorf("listed %s", a.raw)
+	}
 	for _, r := range [][3]string{
-		{"GET", "/v1/credentials/hook"}, {"PUT", "/v1/credentials/hook", hookCredential}, {"POST", "/v1/credentials/hook/test"}, {"DELETE", "/v1/credentials/hook"},
+		{"GET", "/v1/credentials"}, {"GET", "/v1/users"}, {"GET", "/v1/credentials/hook"}, {"PUT", "/v1/credentials/hook", hookCredential}, {"POST", "/v1/credentials/hook/test"}, {"DELETE", "/v1/credentials/hook"},
 	} {
 		e.send("", r[0], r[1], r[2]).want(401, flow.CodeKeyMissing)
 		e.send(other, r[0], r[1], r[2]).want(403, flow.CodeScopeMissing)

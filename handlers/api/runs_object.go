@@ -116,6 +116,7 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 	return o
 }
 
+// newRunURLs returns the addresses of a run: its parts in the API, and its page for people.
 func newRunURLs(publicURL string, r *flow.Run) runURLs {
 	self := publicURL + runPath(r)
 	return runURLs{
