@@ -81,8 +81,8 @@ type Kind struct {
 	// of its run is used up.
 	Charge func(config map[string]any) (c Charge, paid bool)
 	// Alternative returns the config with which a step continues after its retries ended n
-	// times because what it called was not available, such as another model; false if
-	// no more exist. It is pure, and depends only on what is typed.
+	// times because what it called was unavailable, such as another model. It is pure and
+	// depends only on what is typed.
 	Alternative func(config map[string]any, n int) (map[string]any, bool)
 	// Cleanup tells the outside that a step which saved a State (see In.Save and
 	// Suspension) failed or was canceled and is not gone on with, so that nothing
