@@ -18,6 +18,16 @@ type Journal interface {
 	WriteRun(ctx context.Context, w flow.RunWrite) error
 }
 
+// CallLimiter lets calls with credentials that have limits wait for their turn, on all
+// instances together.
+type CallLimiter interface {
+	// TakeCall begins a call of a step, or returns how long the step waits before it asks
+	// again. Calls of one credential are served in the order in which they first asked.
+	// After lease the call counts as lost.
+	TakeCall(ctx context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (id string, wait time.Duration, err error)
+	EndCall(ctx context.Context, id string) error
+}
+
 // Outcome is why the engine let go of a run.
 type Outcome int
 
@@ -34,6 +44,7 @@ type Engine struct {
 	Files   flow.FileStore
 	Prices  flow.PriceStore
 	Budgets flow.BudgetStore // nil if there are no budgets
+	Limiter CallLimiter      // nil if no credential has limits
 	// RunSecrets opens the secret inputs of a run, by name.
 	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
 	Fetcher    flow.Fetcher // nil if files cannot be given by URL
@@ -276,11 +287,15 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 	ctx, done := c.track(flow.OutlastOutages(ctx), a.Node)
 	defer done()
 	secrets, spoken := c.bindCapabilities(ctx, a)
+	defer c.limitCalls(ctx, a)()
 	if err = c.checkBudget(ctx, n, a.In); err == nil {
 		err = c.fetchArrived(ctx, n, a.In)
 	}
 	if err == nil {
 		out, err = n.kind.Run(ctx, a.In)
+	}
+	if delay, ok := errors.AsType[*flow.DelayError](err); ok && ctx.Err() == nil {
+		out, err = flow.Out{Suspend: &flow.Suspension{Until: c.Now().Add(delay.Wait)}}, nil
 	}
 	if err == nil {
 		err = outputValues(&out)

@@ -100,6 +100,39 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	return secrets, v.end
 }
 
+// endCallTimeout is how long the end of a call with a limited credential may take to be
+// recorded; after that, the call counts until its lease ends.
+const endCallTimeout = 5 * time.Second
+
+// limitCalls binds the calls with credentials that have limits. The function that it
+// returns ends those of the attempt.
+func (c *execution) limitCalls(ctx context.Context, a Action) (end func()) {
+	var calls []string
+	a.In.TakeCall = func(ctx context.Context, access flow.Access) error {
+		if access.Limits == (flow.CallLimits{}) || c.Limiter == nil {
+			return nil
+		}
+		id, wait, err := c.Limiter.TakeCall(ctx, a.In.WorkspaceID, access.Name, a.In.RunID, a.In.Path, c.plan.TimeLimit(a.Node)+endCallTimeout)
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for the turn of %s: %w", a.In.Key, err)
+		case wait > 0:
+			return &flow.DelayError{Wait: wait}
+		}
+		calls = append(calls, id)
+		return nil
+	}
+	return func() {
+		for _, id := range calls {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endCallTimeout)
+			if err := c.Limiter.EndCall(ctx, id); err != nil {
+				c.Report(fmt.Errorf("end a call of %s: %w", a.In.Key, err))
+			}
+			cancel()
+		}
+	}
+}
+
 // secretInput opens a secret input of the run for a node. A reference that came from
 // anywhere but the input node itself is data: it must not choose which secret goes
 // out, and where.

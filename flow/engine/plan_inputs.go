@@ -20,7 +20,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 		if p.run.State != flow.RunRunning {
 			p.startRun(now)
 		}
-		p.failed(i, err, now)
+		p.failed(i, err, now, false)
 		return nil, false
 	}
 	step.Input = n.shown(in)
@@ -28,6 +28,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 	if p.takeOver(i, now) {
 		return nil, false
 	}
+	n.takeAlternative(in, step)
 	in.Attempt, in.State, in.Failures = step.Attempt+1, step.Saved, step.Failures
 	if p.reuse != nil && !p.reuse.Forced[n.ID] {
 		in.ReuseFrom = p.run.ParentRunID

@@ -27,7 +27,7 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 			return nil, err
 		}
 		problems = flow.MergeProblems(problems, more)
-		if more, err = l.callProblems(ctx, f, d); err != nil {
+		if more, err = l.CallProblems(ctx, f, d); err != nil {
 			return nil, err
 		}
 		problems = flow.MergeProblems(problems, more)

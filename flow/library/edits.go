@@ -112,7 +112,11 @@ func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *do
 		}
 		result.Rev, result.Ops, result.Inverse = f.Rev+1, out.Ops, out.Inverse
 	}
-	result.Problems = append(result.Problems, document.Validate(d, l.Kinds)...)
+	calls, err := l.CallProblems(ctx, f, d)
+	if err != nil {
+		return nil, err
+	}
+	result.Problems = append(append(result.Problems, document.Validate(d, l.Kinds)...), calls...)
 	return result, nil
 }
 

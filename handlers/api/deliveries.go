@@ -72,6 +72,9 @@ func (s *Server) redeliver(c *Call) error {
 		return err
 	}
 	d, err := s.Store.Redeliver(ctx, ws, c.deliveryID())
+	if err == nil {
+		err = c.audit("delivery.redeliver", d.ID, flow.ShownURL(d.URL))
+	}
 	if err != nil {
 		return err
 	}

@@ -90,5 +90,8 @@ func (s *Server) eraseFile(c *Call) error {
 	if err := s.Files.EraseFile(c.Request().Context(), f.WorkspaceID, f.ID); err != nil {
 		return err
 	}
+	if err := c.audit("file.erase", f.ID, f.Name); err != nil {
+		return err
+	}
 	return c.NoContent(http.StatusNoContent)
 }

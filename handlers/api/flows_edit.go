@@ -36,6 +36,12 @@ func (c *Call) Actor() flow.Actor {
 	return flow.Actor{ID: id, IP: web.RemoteIP(c.Request())}
 }
 
+// audit records what the key has done.
+func (c *Call) audit(action, target, detail string) error {
+	by := c.Actor()
+	return c.s.Library.Store.AddAudit(c.Request().Context(), flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
+}
+
 // allowAll returns an error for a key with a list of flows.
 func (c *Call) allowAll() error {
 	if len(c.Key.Flows) > 0 {

@@ -32,6 +32,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeQuotaExceeded:         {402, "Quota exceeded", 0},
 	flow.CodeScopeMissing:          {403, "Scope missing", 0},
 	flow.CodeFlowNotAllowed:        {403, "Flow not allowed", 0},
+	flow.CodeExceedsKey:            {403, "Exceeds the key", 0},
 	flow.CodeOriginNotAllowed:      {403, "Origin not allowed", 0},
 	flow.CodeNotFound:              {404, "Not found", 0},
 	flow.CodeMethodNotAllowed:      {405, "Method not allowed", 0},
