@@ -29,7 +29,7 @@ type Key struct {
 	ID          string
 	WorkspaceID WorkspaceID
 	Name        string
-	Prefix      string // the first characters, to recognise it by
+	Prefix      string // the first characters, to recognize it by
 	Hash        string // SHA-256 of the key text, in hex
 	Scopes      []Scope
 	Flows       []string // allowed flow IDs; empty means all of the workspace
@@ -186,7 +186,7 @@ const (
 	keyRandom   = 30
 	keyChecksum = 6
 	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	// KeyShown is how many characters of a key are kept to recognise it by.
+	// KeyShown is how many characters of a key are kept to recognize it by.
 	KeyShown = len(keyPrefix) + 6
 )
 

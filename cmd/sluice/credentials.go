@@ -27,6 +27,7 @@ import (
 type credentialCmd struct {
 	Add    credentialAddCmd    `cmd:"" help:"Store a secret that flows use; it is read from standard input."`
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
+	Limits credentialLimitsCmd `cmd:"" help:"Limit the calls of model nodes with a credential; without flags, show the limits."`
 	Test   credentialTestCmd   `cmd:"" help:"Check with the provider that it accepts the secret."`
 	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
 	Remove credentialRemoveCmd `cmd:"" help:"Remove a credential."`
@@ -185,6 +186,45 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	}
 	fmt.Fprintf(s.out, "Changed %s%s.\n", k.Name, allowedHosts(hosts))
 	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
+}
+
+// credentialLimitsCmd sets how many calls model nodes make with a credential.
+type credentialLimitsCmd struct {
+	Name      string `arg:"" help:"Name of the credential."`
+	AtOnce    *int64 `name:"at-once" help:"Calls at once; 0 for no limit." placeholder:"N"`
+	PerMinute *int64 `help:"Calls a minute; 0 for no limit." placeholder:"N"`
+}
+
+// Run sets the limits that have flags.
+func (c credentialLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := openStore(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	k, err := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name)
+	if err != nil {
+		return notFound(err, "there is no credential "+c.Name+"; 'sluice credential list' lists them")
+	}
+	for flag, to := range map[*int64]*int64{c.AtOnce: &k.Limits.AtOnce, c.PerMinute: &k.Limits.PerMinute} {
+		if flag == nil {
+			continue
+		}
+		if *flag < 0 || *flag > flow.MaxCallLimit {
+			return usageError(fmt.Sprintf("a limit is a number from 0 to %d", flow.MaxCallLimit))
+		}
+		*to = *flag
+	}
+	if c.AtOnce != nil || c.PerMinute != nil {
+		if err := store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, k.Limits); err != nil {
+			return err
+		}
+		if err := store.Audit(ctx, k.WorkspaceID, "cli", "credential.limits", k.Name, k.Limits.String()); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.out, "%s: %s.\n", k.Name, k.Limits)
+	return nil
 }
 
 // secret reads and checks the secret. Only servers that may work without

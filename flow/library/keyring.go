@@ -25,9 +25,9 @@ type KeyStore interface {
 	ListKeyTree(ctx context.Context, ws flow.WorkspaceID, id string) ([]string, error)
 	CreateKey(ctx context.Context, k *flow.Key) error // ErrKeyTaken if there is one of its ID
 	// UpdateKey writes name, flows, limits and expiry. It returns ErrKeyOutdated if the
-	// key is not as before any more.
+	// key is not as before any longer.
 	UpdateKey(ctx context.Context, before, k *flow.Key) error
-	// RollKey writes a new text, if the one before is still Previous.Prefix.
+	// RollKey stores a new secret, if the old one still begins with Previous.Prefix.
 	RollKey(ctx context.Context, k *flow.Key) error
 	EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id string) error
 	RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error
@@ -136,9 +136,9 @@ func (r *Keyring) checkChange(ctx context.Context, before, k *flow.Key) error {
 	return r.check(ctx, k, now)
 }
 
-// Roll gives a key a new text, and returns it. The one with the prefix works on
-// for the overlap, though not beyond its own expiry. A key that expires gets as
-// much time again as its text had, but no more than the calling key has.
+// Roll rotates a key and returns its new secret. The old secret, which begins with the
+// prefix, keeps working for the overlap, but not beyond its own expiry. A key that expires
+// gets as much time again as its old secret had, but not more than the calling key has.
 func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id, prefix string, overlap time.Duration) (*flow.Key, string, error) {
 	k, err := r.Find(ctx, ws, id)
 	switch {
@@ -173,9 +173,9 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 	return k, text, nil
 }
 
-var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "This key was rolled meanwhile, and has a newer text. Nothing was changed.")
+var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "Someone rotated this key meanwhile, so it has a newer secret. Nothing was changed.")
 
-// EndPrevious stops the text that a key had before, at once.
+// EndPrevious revokes the previous secret of a key immediately.
 func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	k, err := r.Find(ctx, ws, id)
 	if err != nil || !k.Overlaps(r.Now()) {
@@ -232,6 +232,7 @@ func (r *Keyring) audit(ctx context.Context, by flow.Actor, action string, k *fl
 // them, each under the name of its setting.
 func (r *Keyring) Check(ctx context.Context, k *flow.Key) error { return r.check(ctx, k, r.Now()) }
 
+// check validates the settings of a key and reports all problems at once.
 func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 	k.Name = strings.TrimSpace(k.Name)
 	var wrong []flow.Problem

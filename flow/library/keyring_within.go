@@ -56,7 +56,7 @@ func (r *Keyring) mayChange(ctx context.Context, before, k *flow.Key) error {
 	return exceeds(before, k, "The key in the request has limits and did not make this key, so it may not loosen it.")
 }
 
-// mayRotate returns an error if the caller would gain something by the new text of a key:
+// mayRotate returns an error if the caller would gain something by the new secret of a key:
 // a budget beside its own, or a look at runs that only that key may read.
 func (r *Keyring) mayRotate(ctx context.Context, k *flow.Key) error {
 	if r.Caller == nil {

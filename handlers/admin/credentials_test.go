@@ -10,7 +10,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-const hookCredential = `{"secret": "sk-hook-secret", "hosts": ["api.example.com"]}`
+const hookCredential = `{"secret": "sk-hook-secret", "hosts": ["api.example.com"], "max_calls": 4, "calls_per_minute": null}`
 
 func TestCredentials(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestCredentials(t *testing.T) {
 	e.send(admin, "GET", path, "").want(404, flow.CodeNotFound)
 	for range 2 { // the second replaces it
 		a := e.send(admin, "PUT", path, hookCredential).want(200, "")
-		if a.body["name"] != "hook" || fmt.Sprint(a.body["hosts"]) != "[api.example.com]" || strings.Contains(a.raw, "sk-hook") {
+		if a.body["name"] != "hook" || fmt.Sprint(a.body["max_calls"], a.body["calls_per_minute"]) != "4 0" || fmt.Sprint(a.body["hosts"]) != "[api.example.com]" || strings.Contains(a.raw, "sk-hook") {
 			t.Errorf("saved %s", a.raw)
 		}
 	}
@@ -58,7 +58,7 @@ func TestCredentialsAreChecked(t *testing.T) {
 	e := setup(t)
 	_, admin := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}})
 	for _, body := range []string{
-		`{}`, `{"secret": 1}`, `{"secret": "x"}`, `{"secret": "x", "hosts": []}`, `{"secret": "x", "hosts": "a.com"}`, `{"secret": "x", "hosts": [1]}`,
+		`{}`, `{"secret": 1}`, `{"secret": "x", "hosts": ["a.com"], "max_calls": -1}`, `{"secret": "x", "hosts": ["a.com"], "calls_per_minute": "9"}`, `{"secret": "x"}`, `{"secret": "x", "hosts": []}`, `{"secret": "x", "hosts": "a.com"}`, `{"secret": "x", "hosts": [1]}`,
 		`{"hosts": ["a.com"]}`, `{"provider": "vllm", "base_url": "https://a.com"}`, `{"secret": "x", "base_url": "https://a.com", "hosts": ["a.com"]}`,
 		`{"secret": "x", "provider": "openai", "hosts": ["a.com"]}`, `{"secret": "x", "hosts": ["a.com"], "trusted": true}`,
 	} {

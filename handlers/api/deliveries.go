@@ -94,6 +94,8 @@ func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	return o
 }
 
+// newAttemptObject returns the JSON of one attempt. A status of null means that there was no
+// response.
 func newAttemptObject(a *flow.DeliveryAttempt) attemptObject {
 	return attemptObject{
 		Number: a.Number, StartedAt: stamp(a.StartedAt), LatencyMS: a.Latency.Milliseconds(),

@@ -49,6 +49,7 @@ func (s *Server) createFile(c *Call) error {
 	})
 }
 
+// filePath returns the path of a file in the API.
 func filePath(id string) string { return "/v1/files/" + id }
 
 // findFile returns the file of the path if the key may use it: one that it uploaded or

@@ -64,6 +64,7 @@ func (c *Call) writeDraft(status int, id string) error {
 	return c.WriteJSON(status, o)
 }
 
+// flowURLs returns the addresses of a flow. They have its ID, because a slug may be changed.
 func (s *Server) flowURLs(f *flow.Flow) flowURLs {
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	return flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID}

@@ -33,6 +33,7 @@ func (g *gate) enter() bool {
 	return true
 }
 
+// leave ends a busy request.
 func (g *gate) leave() { g.busy.Add(-1) }
 
 // hold counts a busy request as held until release is called, which must happen before

@@ -151,6 +151,7 @@ type problemField struct {
 // problems collects everything that is wrong with a request.
 type problems []flow.Problem
 
+// add adds a problem at a JSON Pointer into the body, or at the name of a parameter.
 func (p *problems) add(pointer, code, detail string) {
 	*p = append(*p, flow.Problem{Pointer: pointer, Code: code, Detail: detail})
 }
