@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// largeFlow is a document of 900 templates and more than 3 MiB, in which every text differs
+// from that of another word.
+func largeFlow(word string) object {
+	d := object{"schema": "sluice.flow/v1", "name": "Large", "slug": "large", "groups": []any{}}
+	nodes := []any{node("who", "input", object{"name": "name"}), output("text")}
+	edges := []any{}
+	for i := range 900 {
+		id := fmt.Sprint("t", i)
+		nodes = append(nodes, node(id, "template", object{"template": strings.Repeat(word+" ", 3500/len(word)) + "{{who}}"}))
+		edges = append(edges, object{"from": "who.value", "to": id + ".who"})
+	}
+	d["nodes"], d["edges"] = nodes, append(edges, object{"from": "t0.text", "to": "out_text.value"})
+	return d
+}
+
+// TestLargeReplacement replaces a draft of several MiB over HTTP while it is open in an editor
+// with an edit that is not saved yet. The editor shows the new draft without a reload, neither
+// edit is lost, and what the editor did can still be undone.
+func TestLargeReplacement(t *testing.T) {
+	t.Parallel()
+	site := newDashboard(t)
+	c := site.client(site.key("--scope", "edit,read"))
+	made := c.want(201, "POST", "/v1/flow", largeFlow("before"))
+	id := made.object(t)["flow_id"].(string)
+	tab := site.signIn(t, ownerEmail, "/flows/"+id)
+	tab.There("flow-canvas[ready]")
+	commit := func(node, field, text string) {
+		t.Helper()
+		tab.Eval(`document.querySelector("flow-canvas").commit("Edit", [{op: "set", node: "` + node + `", field: "` + field + `", value: ` + quoted(text) + `}])`)
+	}
+	shown := func(node, field, text string) {
+		t.Helper()
+		tab.Until(`(document.querySelector("flow-canvas").document().nodes.find((n) => n.id === "` + node + `")?.config.` + field + `)?.startsWith(` + quoted(text) + `)`)
+	}
+	saved := func() { t.Helper(); tab.Until(`document.querySelector("flow-canvas").sync.waiting === 0`) }
+	commit("who", "description", "Drawn first.")
+	saved()
+
+	read := c.want(200, "GET", "/v1/flow/large/document?version=draft", nil)
+	// The next edit stays in the editor until the draft was replaced, as on a slow connection.
+	tab.Eval(`window.was = window.fetch; window.fetch = (...a) => new Promise((go) => { window.release = () => { window.fetch = window.was; go(window.was(...a)); }; })`)
+	commit("t1", "template", "Drawn meanwhile {{who}}")
+	next := largeFlow("after")
+	nodes := next["nodes"].([]any)
+	next["nodes"] = append(nodes[450:len(nodes):len(nodes)], nodes[:450]...) // also in another order
+	nodes[0].(object)["config"].(object)["description"] = "Drawn first."
+	c.want(200, "PUT", "/v1/flow/large", next, "If-Match: "+read.header.Get("ETag"))
+	c.want(412, "PUT", "/v1/flow/large", next, "If-Match: "+read.header.Get("ETag"))
+	tab.Eval(`window.release()`)
+	shown("t2", "template", "after")
+	shown("t1", "template", "Drawn meanwhile")
+	saved()
+	tab.Eval(`document.querySelector("flow-canvas").history.undo()`)
+	saved()
+	shown("t1", "template", "after")
+	var draft struct {
+		Nodes []struct {
+			ID     string
+			Config object
+		}
+	}
+	if err := json.Unmarshal(c.want(200, "GET", "/v1/flow/large/document?version=draft", nil).body, &draft); err != nil {
+		t.Fatal(err)
+	}
+	if len(draft.Nodes) != 902 || draft.Nodes[0].ID != "t448" {
+		t.Errorf("the draft has %d nodes and begins with %s", len(draft.Nodes), draft.Nodes[0].ID)
+	}
+	for _, n := range draft.Nodes {
+		if text, _ := n.Config["template"].(string); n.ID[0] == 't' && !strings.HasPrefix(text, "after") {
+			t.Errorf("%s has the template %.20q", n.ID, text)
+		}
+	}
+}
