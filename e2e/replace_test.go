@@ -47,7 +47,7 @@ func TestLargeReplacement(t *testing.T) {
 
 	read := c.want(200, "GET", "/v1/flow/large/document?version=draft", nil)
 	// The next edit stays in the editor until the draft was replaced, as on a slow connection.
-	tab.Eval(`window.was = window.fetch; window.fetch = (...a) => new Promise((go) => { window.release = () => { window.fetch = window.was; go(window.was(...a)); }; })`)
+	tab.Eval(`window.was = window.fetch; window.held = []; window.fetch = (...a) => new Promise((go) => held.push(() => go(was(...a))))`)
 	commit("t1", "template", "Drawn meanwhile {{who}}")
 	next := largeFlow("after")
 	nodes := next["nodes"].([]any)
@@ -55,7 +55,7 @@ func TestLargeReplacement(t *testing.T) {
 	nodes[0].(object)["config"].(object)["description"] = "Drawn first."
 	c.want(200, "PUT", "/v1/flow/large", next, "If-Match: "+read.header.Get("ETag"))
 	c.want(412, "PUT", "/v1/flow/large", next, "If-Match: "+read.header.Get("ETag"))
-	tab.Eval(`window.release()`)
+	tab.Eval(`window.fetch = was; for (const go of held) go()`)
 	shown("t2", "template", "after")
 	shown("t1", "template", "Drawn meanwhile")
 	saved()

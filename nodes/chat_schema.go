@@ -24,8 +24,13 @@ func chatPorts(n *flow.Node) flow.DynamicSchema {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if hasOwnPort(name) {
 			property, _ := properties[name].(map[string]any)
-			shape.Outputs = append(shape.Outputs, propertyPort(name, property))
+			port := propertyPort(name, property)
+			port.Schema, port.Optional = plainSchema(schema, property, 0), !isRequired(schema, name)
+			shape.Outputs = append(shape.Outputs, port)
 		}
+	}
+	if schema != nil {
+		shape.Outputs = append(shape.Outputs, flow.Port{Name: "json", Type: flow.TypeJSON, Schema: plainSchema(schema, schema, 0)})
 	}
 	return shape
 }
