@@ -15,6 +15,8 @@ type Output struct {
 	Type     flow.Type
 	Schema   map[string]any // JSON Schema of its values; empty if there may be any
 	Optional bool           // a run that succeeds may lack it, because its branch was not taken
+
+	fed bool // a node is connected to it
 }
 
 // Outputs lists the outputs of a document in the order of its nodes.
@@ -23,9 +25,21 @@ func Outputs(d *flow.Document, kinds *flow.Registry) []Output {
 	list := []Output{}
 	for _, o := range d.Outputs(kinds) {
 		v := t.output(o.Node, outputPort)
-		list = append(list, Output{Output: o, Type: v.typ, Schema: v.schema, Optional: !t.always(t.ran(o.Node))})
+		list = append(list, Output{Output: o, Type: v.typ, Schema: v.schema, Optional: !t.always(t.ran(o.Node)), fed: t.isFed(o.Node)})
 	}
 	return list
+}
+
+// isFed reports whether an edge leads from a node to this one.
+func (t *typer) isFed(node string) bool {
+	for _, edges := range t.nodes[node].fed {
+		for _, e := range edges {
+			if t.nodes[e.FromNode()] != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // outputPort is the port at which output nodes give their value.

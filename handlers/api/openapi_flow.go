@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // showFlowAPI is GET openapi.json of a flow: its paths with the names and types of the
@@ -30,8 +31,9 @@ func (s *Server) showFlowAPI(c *Call) error {
 // flowDocument returns the OpenAPI document of one flow.
 func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	d := newAPI(s, out.Name, out.Description, strconv.FormatInt(f.LiveVersion, 10))
-	inputs, outputs := InputsSchema(out.Inputs), schema(OutputsSchema(out.Outputs))
-	d.components["Inputs"], d.components["Outputs"] = inputs, outputs
+	inputs, outputs := InputsSchema(out.Inputs), schema(document.OutputsSchema(out.Outputs))
+	d.components["Inputs"], d.components["Outputs"] = inputs, described(outputs, "What a run that succeeded gives. An output that is not required may be absent, because its branch was not taken.")
+	d.components["SentOutputs"] = described(optionalMembers(outputs), "The outputs that the webhook node sends. One that was skipped is absent.")
 	d.components["StartRun"] = startSchema(inputs, out.Inputs)
 	run := d.components["Run"].(schema)["properties"].(schema)
 	run["inputs"] = knownNames(inputs, run["inputs"].(schema))
@@ -47,7 +49,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	}
 	d.webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", ref("RunEnded"))
 	d.webhook("runWaiting", "The webhook of a run that waits", "Sent to run_options.webhook when the run waits for a person to answer an approval.", ref("RunWaiting"))
-	d.webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", ref("Outputs"))
+	d.webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", ref("SentOutputs"))
 	return flow.EncodeJSON(d.document())
 }
 
@@ -72,6 +74,20 @@ func startSchema(inputs schema, list []flow.Input) schema {
 	}
 	start["examples"] = []any{example}
 	return start
+}
+
+// described returns a schema with a description.
+func described(of schema, text string) schema {
+	s := maps.Clone(of)
+	s["description"] = text
+	return s
+}
+
+// optionalMembers returns the schema of an object without required members.
+func optionalMembers(of schema) schema {
+	s := maps.Clone(of)
+	delete(s, "required")
+	return s
 }
 
 // knownNames returns the schema of the inputs or outputs of a run with typed properties.

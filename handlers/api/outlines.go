@@ -16,7 +16,7 @@ import (
 type Outline struct {
 	Name, Description string
 	Inputs            []flow.Input
-	Outputs           []flow.Output
+	Outputs           []document.Output
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
 	Sources           map[string]string // of outputs by name: the node whose text the output gives, if there is one
@@ -84,7 +84,7 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 	if d == nil {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
-	out := &Outline{Name: d.Name, Description: d.Description, Inputs: d.Inputs(o.kinds), Outputs: d.Outputs(o.kinds), Labels: map[string]string{}}
+	out := &Outline{Name: d.Name, Description: d.Description, Inputs: d.Inputs(o.kinds), Outputs: document.Outputs(d, o.kinds), Labels: map[string]string{}}
 	out.Sources = textSources(d, out.Outputs)
 	for _, id := range document.RunOrder(d, o.kinds) {
 		n := d.Node(id)
@@ -95,7 +95,7 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 }
 
 // textSources returns the nodes whose port text feeds an output directly and alone.
-func textSources(d *flow.Document, outputs []flow.Output) map[string]string {
+func textSources(d *flow.Document, outputs []document.Output) map[string]string {
 	from := map[string][]string{}
 	for _, e := range d.Edges {
 		if node, port, _ := strings.Cut(e.To, "."); port == "value" {

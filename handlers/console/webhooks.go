@@ -84,7 +84,7 @@ func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []compon
 	if d == nil {
 		return nil, nil
 	}
-	wanted := snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds))
+	wanted := snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), document.Outputs(d, c.s.Kinds))
 	wanted.Webhook.Secret = secret
 	for _, l := range snippets.Languages() {
 		code, err := snippets.Render(l.ID, snippets.MannerWebhook, wanted)
