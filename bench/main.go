@@ -72,7 +72,7 @@ var rows = []row{
 	{"nodes", onServer((*benchmark).nodesRow)}, {"queue", (*benchmark).queueRow}, {"start", onServer((*benchmark).startRow)},
 	{"stream", onServer((*benchmark).streamRow, "SLUICE_WORKERS=1024")}, // a streaming run occupies a worker
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
-	{"list", (*benchmark).listRow},
+	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)},
 }
 
 // allowLoopback lets flows call services of this process.

@@ -32,6 +32,7 @@ func TestLargeReplacement(t *testing.T) {
 	made := c.want(201, "POST", "/v1/flow", largeFlow("before"))
 	id := made.object(t)["flow_id"].(string)
 	tab := site.signIn(t, ownerEmail, "/flows/"+id)
+	tab.Allow("410 (Gone)") // what makes it reload
 	tab.There("flow-canvas[ready]")
 	commit := func(node, field, text string) {
 		t.Helper()

@@ -215,7 +215,7 @@ func optionsSchema() schema {
 		properties[name] = s
 	}
 	webhook := schema(flow.InputsSchema(webhookOptions))
-	set("version", "A version other than the live one; needs the scope manage.", schema{"anyOf": []schema{{"type": "integer", "minimum": 1}, {"const": "draft"}, {"type": "null"}}})
+	set("version", "A version other than the live one; needs the scope manage.", schema{"oneOf": []schema{{"type": "integer", "minimum": 1}, {"type": "string", "enum": []string{"draft"}}, {"type": "null"}}})
 	set("webhook", "Called when the run has ended.", nullable(webhook))
 	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", schema{"type": []string{"object", "null"}})
 	set("timeout_s", "Time limit of the run in seconds.", nullable(properties["timeout_s"].(schema)))
