@@ -166,7 +166,7 @@ func TestFlowsFromFiles(t *testing.T) {
 		if out := r.must("flow", "apply", "ai"); !strings.Contains(out, "unchanged  shorten") {
 			t.Errorf("applying again printed\n%s", out)
 		}
-		if id := strings.TrimSpace(r.must("flow", "import", "ai/shorten.flow.json")); !strings.Contains(r.must("flow", "export", id), `"schema": "sluice.flow/v1"`) {
+		if id := strings.TrimSpace(s.must("flow", "import", filepath.Join(r.dir, "ai/shorten.flow.json"))); !strings.Contains(r.must("flow", "export", id), `"schema": "sluice.flow/v1"`) {
 			t.Errorf("import printed %q", id)
 		}
 	})

@@ -174,14 +174,14 @@ func bodySchemas() schema {
 			"properties": schema{"jsonrpc": schema{"const": "2.0"}, "id": schema{"type": []string{"string", "number", "null"}}, "method": schema{"type": "string"}, "params": schema{"type": "object"}, "result": schema{"type": "object"}, "error": schema{"type": "object"}},
 			"examples":   []any{schema{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 		},
-		"Health": schema{"type": "object", "required": []string{"status"}, "properties": schema{"status": schema{"const": "ok"}}},
+		"Health": schema{"type": "object", "required": []string{"status"}, "properties": schema{"status": schema{"type": "string", "const": "ok"}}},
 		"OpenAPI": schema{"type": "object", "required": []string{"openapi", "info", "paths"}, "properties": schema{
 			"openapi": schema{"type": "string"}, "info": schema{"type": "object"}, "paths": schema{"type": "object"},
 		}},
 		"RunWaiting": schema{
 			"type": "object", "required": []string{"type", "timestamp", "data"},
 			"properties": schema{
-				"type":      schema{"const": "run.waiting"},
+				"type":      schema{"type": "string", "const": "run.waiting"},
 				"timestamp": schema{"type": "string", "format": "date-time"},
 				"data": schema{
 					"type": "object", "required": []string{"run_id", "flow_id", "node", "path", "title", "message", "values", "expires_at"},
