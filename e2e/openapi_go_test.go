@@ -20,6 +20,9 @@ func TestOpenAPIGoClient(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "openapi-go"))); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Rename(filepath.Join(dir, "main.go.txt"), filepath.Join(dir, "main.go")); err != nil { // so that it is no package of this module
+		t.Fatal(err)
+	}
 	s := newServer(t)
 	id, key := s.publish(documentOf("Rate", []object{
 		node("ticket", "input", object{"name": "ticket"}), node("least", "input", object{"name": "least", "type": "number", "default": 2}),
