@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -26,12 +26,12 @@ func ticket() Call {
 
 // ticketOutputs are of many types.
 var ticketOutputs = []document.Output{
-	{Output: flow.Output{Name: "answer"}, Schema: map[string]any{"type": "string"}},
-	{Output: flow.Output{Name: "sure"}, Schema: map[string]any{"type": "number"}, Optional: true},
-	{Output: flow.Output{Name: "the mood"}, Schema: map[string]any{"type": "string", "enum": []any{"good", "bad"}}},
-	{Output: flow.Output{Name: "list"}, Schema: map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": []any{"boolean", "null"}}}}}},
-	{Output: flow.Output{Name: "any"}, Schema: map[string]any{}},
-	{Output: flow.Output{Name: "object"}, Schema: map[string]any{"type": "object", "required": []any{"a"}, "properties": map[string]any{"a": map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}, "b": map[string]any{}}}},
+	{Output: contract.Output{Name: "answer"}, Schema: map[string]any{"type": "string"}},
+	{Output: contract.Output{Name: "sure"}, Schema: map[string]any{"type": "number"}, Optional: true},
+	{Output: contract.Output{Name: "the mood"}, Schema: map[string]any{"type": "string", "enum": []any{"good", "bad"}}},
+	{Output: contract.Output{Name: "list"}, Schema: map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": []any{"boolean", "null"}}}}}},
+	{Output: contract.Output{Name: "any"}, Schema: map[string]any{}},
+	{Output: contract.Output{Name: "object"}, Schema: map[string]any{"type": "object", "required": []any{"a"}, "properties": map[string]any{"a": map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}, "b": map[string]any{}}}},
 }
 
 // photo is a call that uploads a file first.

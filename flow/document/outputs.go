@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // Output is an output of a flow with what its callers get. Both follow from the ports that
 // are connected to it.
 type Output struct {
-	flow.Output
+	contract.Output
 	Type     flow.Type
 	Schema   map[string]any // JSON Schema of its values; empty if there may be any
 	Optional bool           // a run that succeeds may lack it, because its branch was not taken
@@ -23,7 +24,7 @@ type Output struct {
 func Outputs(d *flow.Document, kinds *flow.Registry) []Output {
 	t := newTyper(d, kinds)
 	list := []Output{}
-	for _, o := range d.Outputs(kinds) {
+	for _, o := range contract.Outputs(d, kinds) {
 		v := t.output(o.Node, outputPort)
 		list = append(list, Output{Output: o, Type: v.typ, Schema: v.schema, Optional: !t.always(t.ran(o.Node)), fed: t.isFed(o.Node)})
 	}
@@ -139,7 +140,7 @@ func (t *typer) output(node, port string) valueType {
 	var v valueType
 	switch {
 	case n.kind.Role == flow.RoleInput:
-		in := flow.ReadInput(n.Node)
+		in := contract.ReadInput(n.Node)
 		v = typeOf(flow.Port{Type: in.Type, Items: in.Items, Accept: in.Accept})
 		if len(in.Enum) > 0 && in.Type != flow.TypeJSON {
 			v.schema["enum"] = in.Enum

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
@@ -37,7 +38,7 @@ type eventStream struct {
 	*Call
 	out      *web.Stream
 	run      *flow.Run
-	outputs  []flow.Output
+	outputs  []contract.Output
 	watch    flow.Watch
 	reads    *Pacer // of the store
 	texts    *Pacer
@@ -62,7 +63,7 @@ func (c *Call) stream(run *flow.Run, after int64) error {
 	watch := c.s.Runner.WatchText(run.ID)
 	defer watch.Stop()
 	e := &eventStream{
-		Call: c, run: run, outputs: convert(out.Outputs, func(o *document.Output) flow.Output { return o.Output }), last: after, steps: map[string]runningStep{},
+		Call: c, run: run, outputs: convert(out.Outputs, func(o *document.Output) contract.Output { return o.Output }), last: after, steps: map[string]runningStep{},
 		watch: watch, reads: NewPacer(watch.Changes), texts: NewPacer(watch.Texts), progress: newStepProgress(),
 	}
 	e.out = web.StartStream(c.Response())
@@ -181,7 +182,7 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	e.watch.Sync(ctx, run, steps)
 	deltas, _ := e.readText()
 	e.writeText(deltas, false)
-	for _, ev := range flow.EventsAfter(run, steps, e.outputs, e.last) {
+	for _, ev := range contract.EventsAfter(run, steps, e.outputs, e.last) {
 		if ev.Seq <= run.Seq {
 			e.write(ev)
 			e.last = ev.Seq
@@ -204,7 +205,7 @@ type stepEvent struct {
 
 // write adds a numbered event. A client that reconnects sends the number of the last one
 // as Last-Event-ID and gets those after it.
-func (e *eventStream) write(ev flow.Event) {
+func (e *eventStream) write(ev contract.Event) {
 	id := strconv.FormatInt(ev.Seq, 10)
 	switch {
 	case ev.Run != nil:

@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // rerunBody declares the fields of the body of a rerun.
-var rerunBody = []flow.Input{
+var rerunBody = []contract.Input{
 	{Name: "from", Type: flow.TypeText},
 	{Name: "inputs", Type: flow.TypeJSON},
 }
@@ -46,7 +47,7 @@ func (s *Server) rerun(c *Call) error {
 // readRerun reads the body. Without inputs they are nil: the run uses those of its
 // parent.
 func readRerun(body map[string]any) (from string, inputs map[string]any, err error) {
-	values, list := flow.CheckInputs(rerunBody, body, false)
+	values, list := contract.Check(rerunBody, body, false)
 	wrong := problems(list)
 	for i := range wrong {
 		wrong[i].Detail = strings.Replace(wrong[i].Detail, "this flow has no input", "a rerun has no option", 1)

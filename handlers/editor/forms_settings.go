@@ -12,6 +12,9 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
+	"sluice/flow/forms"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -36,23 +39,23 @@ var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[
 
 func (s *Server) formSettingsRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/form", web.Viewer, web.OnFlow((*call).showFormSettings)},
-		{http.MethodPost, "/flows/:flow/form", web.Editor, web.OnFlow((*call).changeForm)},
+		{http.MethodGet, "/flows/:flow/form", web.Viewer, onForm(web.OnFlow((*formCall).showFormSettings))},
+		{http.MethodPost, "/flows/:flow/form", web.Editor, onForm(web.OnFlow((*formCall).changeForm))},
 	}
 }
 
 // findForm returns the form of a flow. A flow without settings has the default
 // form, which is off.
-func (c *call) findForm(f *flow.Flow) (*flow.Form, error) {
+func (c *formCall) findForm(f *flow.Flow) (*forms.Form, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
 	if web.IsNotFound(err) {
-		return flow.NewForm(c.WorkspaceID(), f.ID), nil
+		return forms.New(c.WorkspaceID(), f.ID), nil
 	}
 	return form, err
 }
 
 // showFormSettings is GET /flows/{id}/form.
-func (c *call) showFormSettings(f *flow.Flow) error {
+func (c *formCall) showFormSettings(f *flow.Flow) error {
 	form, err := c.findForm(f)
 	if err != nil {
 		return err
@@ -62,22 +65,37 @@ func (c *call) showFormSettings(f *flow.Flow) error {
 
 // renderFormSettings renders the settings. s has the values of the fields, form
 // what is stored.
-func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s consoleview.FormSettings) error {
+func (c *formCall) renderFormSettings(status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
 	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
 	s.FrameTitle = cmp.Or(form.Title, f.Name)
+	s.Chat = c.isChat(f)
 	if form.UsedUp(c.s.Now()) {
 		s.UsedUp = true
 	}
 	return c.Render(status, consoleview.FormSettingsPage(c.Page("Form of "+f.Name, layout.SectionFlows), s))
 }
 
+// isChat reports whether the form of a flow is a chat: whether the live version or, if the flow
+// is not published, the draft takes a conversation.
+func (c *formCall) isChat(f *flow.Flow) bool {
+	data := f.Draft
+	if f.LiveVersion > 0 {
+		var err error
+		if data, err = c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash); err != nil {
+			return false
+		}
+	}
+	doc, _ := document.ParseDocument(data)
+	return doc != nil && slices.ContainsFunc(contract.Inputs(doc, c.s.Kinds), func(in contract.Input) bool { return in.Type == flow.TypeMessages })
+}
+
 // formSettings converts a form to the values of its fields.
-func formSettings(f *flow.Form) consoleview.FormSettings {
+func formSettings(f *forms.Form) consoleview.FormSettings {
 	return consoleview.FormSettings{
-		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted,
+		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted, Keep: f.Keep,
 		PerMinute: strconv.FormatInt(f.PerMinute, 10), PerDay: strconv.FormatInt(f.PerDay, 10), MaxFile: strconv.FormatInt(f.MaxFile>>20, 10),
 		Origins: strings.Join(f.Origins, "\n"),
 	}
@@ -85,7 +103,7 @@ func formSettings(f *flow.Form) consoleview.FormSettings {
 
 // changeForm is POST /flows/{id}/form. The password is hashed only if all other
 // fields are valid, because hashing is expensive.
-func (c *call) changeForm(f *flow.Flow) error {
+func (c *formCall) changeForm(f *flow.Flow) error {
 	before, err := c.findForm(f)
 	if err != nil {
 		return err
@@ -124,7 +142,7 @@ func (c *call) changeForm(f *flow.Flow) error {
 }
 
 // savedText returns the message after saving.
-func savedText(f *flow.Flow, before, form *flow.Form) string {
+func savedText(f *flow.Flow, before, form *forms.Form) string {
 	switch {
 	case form.On && !before.On && f.LiveVersion == 0:
 		return "Saved. The form appears when the flow is published."
@@ -137,8 +155,8 @@ func savedText(f *flow.Flow, before, form *flow.Form) string {
 }
 
 // auditForm writes the audit log: which settings changed, without their values.
-func (c *call) auditForm(f *flow.Flow, before, form *flow.Form) error {
-	changed := form.Changed(&before.FormSettings)
+func (c *formCall) auditForm(f *flow.Flow, before, form *forms.Form) error {
+	changed := form.Changed(&before.Settings)
 	if form.On != before.On {
 		action := "form.off"
 		if form.On {
@@ -156,21 +174,21 @@ func (c *call) auditForm(f *flow.Flow, before, form *flow.Form) error {
 
 // readSettingsFields returns the submitted values, so that they can be shown
 // again.
-func (c *call) readSettingsFields() consoleview.FormSettings {
+func (c *formCall) readSettingsFields() consoleview.FormSettings {
 	text := func(name string) string {
 		return strings.TrimSpace(strings.ReplaceAll(c.FormValue(name), "\r\n", "\n"))
 	}
 	return consoleview.FormSettings{
-		On: text("on") != "", Title: text("title"), Intro: text("intro"), Button: text("button"), Unlisted: text("unlisted") != "",
+		On: text("on") != "", Title: text("title"), Intro: text("intro"), Button: text("button"), Unlisted: text("unlisted") != "", Keep: text("keep") != "",
 		PerMinute: text("per_minute"), PerDay: text("per_day"), MaxFile: text("max_file"), Origins: text("origins"), NoPassword: text("no_password") != "",
 	}
 }
 
 // parseSettings copies valid values to the form and returns the errors of the
 // others.
-func (c *call) parseSettings(form *flow.Form, typed consoleview.FormSettings) components.Errors {
+func (c *formCall) parseSettings(form *forms.Form, typed consoleview.FormSettings) components.Errors {
 	errs := components.Errors{}
-	form.On, form.Unlisted = typed.On, typed.Unlisted
+	form.On, form.Unlisted, form.Keep = typed.On, typed.Unlisted, typed.Keep
 	for _, t := range []struct {
 		name, text string
 		most       int

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/media"
 	"sluice/handlers/web"
 )
 
 // uploadFile is POST /flows/{id}/files: it stores a file for a field and
 // responds with its value.
-func (c *call) uploadFile() error {
+func (c *pickerCall) uploadFile() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (c *call) uploadFile() error {
 
 // storeFile stores an uploaded file. An error of the upload is returned before
 // one of the store that it caused.
-func (c *call) storeFile(part *multipart.Part) (*flow.File, error) {
+func (c *pickerCall) storeFile(part *multipart.Part) (*flow.File, error) {
 	content := &web.UploadReader{Source: part}
 	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
 	if content.Err != nil {
@@ -48,7 +49,7 @@ const downloadTime = 15 * time.Minute
 
 // showFile is GET /files/{id}: a file of the workspace, for its members. Its
 // policy keeps an uploaded page from running scripts.
-func (c *call) showFile() error {
+func (c *pickerCall) showFile() error {
 	f, content, err := c.s.Store.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return web.ErrNotFound
@@ -58,10 +59,10 @@ func (c *call) showFile() error {
 	}
 	defer content.Close()
 	h := c.Response().Header()
-	h.Set("Content-Type", f.ContentType())
-	h.Set("Content-Disposition", f.Disposition())
-	h.Set("Content-Security-Policy", flow.FilePolicy)
-	h.Set("ETag", f.ETag())
+	h.Set("Content-Type", media.ContentType(f))
+	h.Set("Content-Disposition", media.Disposition(f))
+	h.Set("Content-Security-Policy", media.Policy)
+	h.Set("ETag", media.ETag(f))
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(downloadTime))

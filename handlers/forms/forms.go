@@ -10,6 +10,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/forms"
 	"sluice/handlers/web"
 	formsview "sluice/views/forms"
 	"sluice/views/layout"
@@ -19,6 +20,7 @@ func (s *Server) formRoutes() []route {
 	return []route{
 		{http.MethodGet, "/f/:flow", web.Open, withPassword((*formCall).show)},
 		{http.MethodPost, "/f/:flow", web.Open, withPassword((*formCall).submit)},
+		{http.MethodGet, "/f/:flow/embed.js", web.Open, onForm((*formCall).embed)},
 		{http.MethodPost, "/f/:flow/password", web.Open, onForm((*formCall).submitPassword)},
 		{http.MethodGet, "/f/:flow/r/:ticket", web.Open, withPassword((*formCall).showResult)},
 		{http.MethodGet, "/f/:flow/r/:ticket/events", web.Open, withPasswordForScript((*formCall).followResult)},
@@ -32,17 +34,17 @@ const ticketLife = 7 * 24 * time.Hour
 // newSeals returns what signs tickets and password cookies. It uses the key of
 // file links, which all instances share and which survives a restart. Without
 // that key, signatures are only valid until this process ends.
-func (s *Server) newSeals() *flow.FormSeals {
+func (s *Server) newSeals() *forms.Seals {
 	if s.Links != nil && len(s.Links.Key) > 0 {
-		return &flow.FormSeals{Key: s.Links.Key}
+		return &forms.Seals{Key: s.Links.Key}
 	}
-	return &flow.FormSeals{Key: []byte(rand.Text() + rand.Text())}
+	return &forms.Seals{Key: []byte(rand.Text() + rand.Text())}
 }
 
 // formCall is a request for a form that is switched on.
 type formCall struct {
 	*call
-	form *flow.Form
+	form *forms.Form
 	flow *flow.Flow
 	doc  *flow.Document // of the live version
 }

@@ -5,10 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/forms"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	formsview "sluice/views/forms"
@@ -54,15 +57,29 @@ func (v *formCall) showForm(status int, fields []formsview.FormField, trouble st
 	}
 	p := v.publicPage(f.Title)
 	p.About = f.Intro
+	if in := v.conversation(); in != nil {
+		text := ""
+		f.Fields = slices.DeleteFunc(f.Fields, func(field formsview.FormField) bool {
+			if field.Name == web.InputPrefix+in.Name {
+				text, f.Error = field.Value, cmp.Or(f.Error, field.Error)
+				return true
+			}
+			return false
+		})
+		return v.Render(status, formsview.Chat(p, v.chatPage(in, f, text)))
+	}
 	return v.Render(status, formsview.Form(p, f))
 }
 
 // fields returns the fields of all inputs, filled with what was typed, or else
 // with the values of an earlier run.
 func (v *formCall) fields(typed *web.Inputs, last map[string]any) []formsview.FormField {
-	inputs := v.doc.Inputs(v.s.Kinds)
+	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	list := make([]formsview.FormField, len(inputs))
 	for i := range inputs {
+		if inputs[i].Type == flow.TypeMessages {
+			last = nil // a chat begins with an empty message
+		}
 		list[i] = v.field(&inputs[i], typed, last)
 	}
 	return list
@@ -86,7 +103,7 @@ func isOneLine(value string) bool {
 const maxRadios = 4
 
 // field returns the field of one input.
-func (v *formCall) field(in *flow.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
+func (v *formCall) field(in *contract.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
 	f := formsview.FormField{RunField: web.InputField(in, last, typed)}
 	f.ID, f.Label, f.Size = "in-"+in.Name, v.label(in.Node, in.Name), "large"
 	f.Help = in.Description
@@ -148,7 +165,11 @@ func (v *formCall) submit() error {
 		started, err = v.start(typed, fields)
 	}
 	if err == nil {
-		return v.Redirect(v.runPath(v.s.seals.Ticket(v.flow.ID, started.Run.ID, v.s.Now().Add(ticketLife))))
+		path := v.runPath(v.s.seals.Ticket(v.flow.ID, started.Run.ID, v.s.Now().Add(ticketLife)))
+		if v.wantsJSON() {
+			return v.startedChat(path)
+		}
+		return v.Redirect(path)
 	}
 	v.eraseFiles(typed)
 	return v.renderRefusal(typed, fields["again"], err)
@@ -160,14 +181,18 @@ func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
 	t := v.NewInputs(v.flow.WorkspaceID, v.maxFileSize())
 	t.Filled = true
 	files := map[string]bool{}
-	for _, in := range v.doc.Inputs(v.s.Kinds) {
+	for _, in := range contract.Inputs(v.doc, v.s.Kinds) {
 		files[in.Name] = in.Type == flow.TypeFile
 	}
+	chat, most := v.conversation(), len(files)
+	if chat != nil && chat.Images {
+		most += maxChatPictures
+	}
 	t.Accepts = func(input string) bool {
-		return !refused && files[input] && t.Files[input] == nil && !t.TooLarge[input]
+		return !refused && (files[input] || isPicture(chat, input)) && t.Files[input] == nil && !t.TooLarge[input]
 	}
 	r := v.Request()
-	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(len(files)+1)*v.maxFileSize())
+	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(most+1)*v.maxFileSize())
 	fields, err := v.ReadInputFields(t)
 	t.Parse(fields)
 	return t, fields, err
@@ -177,16 +202,22 @@ func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
 // today. The daily count is taken before the run starts and returned if it does
 // not start, so that concurrent requests cannot exceed it.
 func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started flow.Started, err error) {
-	inputs := v.doc.Inputs(v.s.Kinds)
+	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	previousRun, err := v.previousRun(fields["again"])
 	if err != nil {
 		return started, err
 	}
 	given := typed.Values(inputs)
+	chat := v.conversation()
+	if chat != nil {
+		if given[chat.Name], err = v.readConversation(chat, typed, fields); err != nil {
+			return started, err
+		}
+	}
 	if problems := inputProblems(typed, inputs, given, previousRun); len(problems) > 0 {
 		return started, &flow.Error{Code: flow.CodeInputInvalid, Fields: problems}
 	}
-	day := flow.FormDay(v.s.Now())
+	day := forms.Day(v.s.Now())
 	taken, err := v.s.Store.TakeFormRun(v.Ctx(), v.flow.ID, day, v.form.PerDay)
 	if err != nil {
 		return started, err
@@ -195,6 +226,7 @@ func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started f
 		return started, errFormUsedUp
 	}
 	s := flow.Start{WorkspaceID: v.flow.WorkspaceID, FlowID: v.flow.ID, Trigger: flow.TriggerForm, Given: given, Coerce: true}
+	s.Options.Discard = chat != nil && !v.form.Keep // the conversation stays in the browser
 	if once := fields["once"]; once != "" {
 		// A form sent twice by a double click starts one run. The hash keeps
 		// visitors from choosing the idempotency keys of others.

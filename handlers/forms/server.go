@@ -5,6 +5,7 @@
 //   - forms.go finds the form of a request, forms_show.go shows and submits it.
 //   - forms_inputs.go checks inputs and rate limits, forms_text.go has the
 //     messages for visitors.
+//   - chat.go makes the form of a flow with a conversation a chat.
 //   - forms_password.go protects a form with a password.
 //   - forms_result.go and forms_events.go show the run that a visitor started.
 //   - approvals.go asks people what a run waits for, by a link or as members.
@@ -16,8 +17,8 @@ package forms
 import (
 	"slices"
 
-	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/forms"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
@@ -34,8 +35,8 @@ type Config struct {
 type Server struct {
 	*web.Site
 	Config
-	seals        *flow.FormSeals // signs tickets and password cookies
-	rateLimiters *rateLimiters   // by form and address
+	seals        *forms.Seals  // signs tickets and password cookies
+	rateLimiters *rateLimiters // by form and address
 }
 
 // New returns the forms of a site. Mount its Routes to serve them.

@@ -15,6 +15,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 const (
@@ -58,7 +59,7 @@ func (flowTools) list(m *message) ([]tool, error) {
 		}
 		list[i].Tool = &sdk.Tool{
 			Name: t.name, Title: out.Name, Description: out.Description,
-			InputSchema: api.InputsSchema(out.Inputs), OutputSchema: document.OutputsSchema(out.Outputs),
+			InputSchema: openapi.InputsSchema(out.Inputs), OutputSchema: document.OutputsSchema(out.Outputs),
 		}
 	}
 	return list, nil

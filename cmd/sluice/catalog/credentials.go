@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/cmd/sluice/upstream"
+	"sluice/flow"
+	"sluice/flow/library"
+	"sluice/handlers/console"
+	"sluice/nodes"
+	"sluice/providers"
+	editorview "sluice/views/editor"
+)
+
+// Credentials implements console.Providers: credentials and their providers.
+type Credentials struct {
+	upstreams *upstream.Clients
+	store     library.DocumentStore
+}
+
+// NewCredentials returns the credentials of the workspaces in a store.
+func NewCredentials(u *upstream.Clients, store library.DocumentStore) *Credentials {
+	return &Credentials{u, store}
+}
+
+// List returns every provider. Local model servers are included because one on
+// another machine may need a credential.
+func (p *Credentials) List() (list []console.Provider) {
+	for _, preset := range providers.Presets() {
+		list = append(list, console.Provider{
+			Name: preset.Name, Title: preset.Title, KeysURL: preset.KeysURL, Can: Abilities(preset), Local: preset.Local,
+			OwnAddress: preset.Local || preset.BaseURL == "",
+		})
+	}
+	return list
+}
+
+// refusal returns a validation error for a field.
+func refusal(field, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
+}
+
+// Credential validates a form and binds the credential to its hosts. Errors name the
+// field of the form, which shows them beside it.
+func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credential, error) {
+	preset, known := providers.FindPreset(c.Provider)
+	other, taken := providers.FindPreset(c.Name)
+	own := preset.Local || known && preset.BaseURL == ""
+	switch {
+	case !flow.ValidCredentialName(c.Name):
+		return c, refusal("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
+	case taken && c.Name != c.Provider:
+		return c, refusal("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
+	case c.Provider != "" && !known:
+		return c, refusal("provider", "There is no such provider.")
+	case !own && c.BaseURL != "":
+		return c, refusal("base_url", "%s has one address.", preset.Title)
+	}
+	hosts, err := flow.ParseHosts(c.Hosts)
+	if err != nil {
+		return c, refusal("hosts", "%s", editorview.Sentence(err.Error()))
+	}
+	c.Hosts = hosts
+	if problem := flow.CheckSecret(secret); problem != "" && !(own && secret == "") {
+		return c, refusal("secret", "%s", problem)
+	}
+	c.Trusted = c.Trusted && own
+	if !own {
+		c.Hosts = append(c.Hosts, preset.Hosts...)
+		return c, nil
+	}
+	u, err := upstream.BaseURL(c.BaseURL)
+	if err != nil {
+		return c, refusal("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
+	}
+	c.BaseURL, c.Hosts = strings.TrimRight(c.BaseURL, "/"), []string{flow.BoundHost(u)}
+	return c, nil
+}
+
+// CheckSecret implements console.Providers.
+func (p *Credentials) CheckSecret(secret string) string { return flow.CheckSecret(secret) }
+
+// Test checks a credential with its provider.
+func (p *Credentials) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {
+	access, err := p.upstreams.Resolver(p.store).Access(ctx, ws, name, map[string]any{"credential": name})
+	if err != nil {
+		return "", err
+	}
+	return p.testAccess(ctx, access)
+}
+
+// TestSecret implements console.Providers.
+func (p *Credentials) TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error) {
+	return p.testAccess(ctx, flow.Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted})
+}
+
+// testAccess asks the provider, and returns errors that are meant for users.
+func (p *Credentials) testAccess(ctx context.Context, access flow.Access) (string, error) {
+	result, err := p.upstreams.Test(ctx, access)
+	if e, ok := errors.AsType[*providers.Error](err); ok {
+		return "", flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "", flow.Errorf(flow.CodeProviderUnavailable, "It did not answer in time. Test it again later.")
+	}
+	return result, err
+}
+
+// Environment lists the secrets in the environment. Only the default workspace may use
+// them, because the operator pays for them.
+func (p *Credentials) Environment(ws flow.WorkspaceID) (list []flow.Credential) {
+	if ws != flow.DefaultWorkspace {
+		return nil
+	}
+	env := upstream.Environment()
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		a := env[name]
+		list = append(list, flow.Credential{Name: a.Name, Provider: name, Hosts: a.Hosts, BaseURL: a.BaseURL})
+	}
+	return list
+}
+
+// ProposeHosts returns the hosts that the flows of the workspace send its
+// credentials to.
+func (p *Credentials) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error) {
+	return library.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
+}
+
+// CredentialUses reads the drafts and live versions of the workspace.
+func (p *Credentials) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
+	return library.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
+}
+
+// Abilities returns the node kinds that work with a provider. The dashboard uses the same
+// list to offer only models that fit a node.
+func Abilities(p providers.Preset) []string {
+	var list []string
+	for _, a := range []struct {
+		kind string
+		can  bool
+	}{
+		{"chat", p.Chat}, {"embed", p.Embed}, {"image", p.Image}, {"speech", p.Speech}, {"transcribe", p.Transcribe},
+		{"hosted_model", p.Wire == providers.WireHost},
+	} {
+		if a.can {
+			list = append(list, a.kind)
+		}
+	}
+	return list
+}

@@ -1,0 +1,111 @@
+package audittext
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// KeyTerms returns the settings of a key in one line, such as "run, read · all flows ·
+// 600 requests a minute · expires 21 Nov 2027".
+func KeyTerms(k *flow.Key) string {
+	scopes := make([]string, len(k.Scopes))
+	for i, s := range k.Scopes {
+		scopes[i] = string(s)
+	}
+	return strings.Join(slices.Concat([]string{strings.Join(scopes, ", "), flowWords(k)}, KeyLimits(k), expiryWords(k)), " · ")
+}
+
+func flowWords(k *flow.Key) string {
+	if len(k.Flows) == 0 {
+		return "all flows"
+	}
+	return flow.Count(len(k.Flows), "flow")
+}
+
+// KeyLimits returns the limits of a key that are set, such as "600 requests a minute".
+func KeyLimits(k *flow.Key) []string {
+	var list []string
+	for _, l := range []struct {
+		n    int64
+		what string
+	}{{k.RPM, "requests a minute"}, {k.Concurrency, "runs at once"}, {k.RunsPerDay, "runs a day"}} {
+		if l.n > 0 {
+			list = append(list, strconv.FormatInt(l.n, 10)+" "+l.what)
+		}
+	}
+	if k.USDPerDay > 0 {
+		list = append(list, "$"+k.USDPerDay.String()+" a day")
+	}
+	return list
+}
+
+func expiryWords(k *flow.Key) []string {
+	if k.ExpiresAt.IsZero() {
+		return nil
+	}
+	return []string{"expires " + dayWords(k.ExpiresAt)}
+}
+
+func dayWords(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
+
+// momentWords formats a time with its hour, for what ends within a day.
+func momentWords(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
+
+// KeyChanges lists the settings in which two states of a key differ.
+func KeyChanges(a, b *flow.Key) []string {
+	var list []string
+	differ := func(what, before, after string) {
+		if before != after {
+			list = append(list, what+" from "+before+" to "+after)
+		}
+	}
+	differ("name", "“"+a.Name+"”", "“"+b.Name+"”")
+	if !slices.Equal(a.Flows, b.Flows) {
+		differ("flows", orAll(a.Flows), orAll(b.Flows))
+	}
+	differ("requests a minute", orNone(a.RPM), orNone(b.RPM))
+	differ("runs at once", orNone(a.Concurrency), orNone(b.Concurrency))
+	differ("runs a day", orNone(a.RunsPerDay), orNone(b.RunsPerDay))
+	differ("dollars a day", dollars(a.USDPerDay), dollars(b.USDPerDay))
+	differ("models without a price", allowedWord(a.AllowUnpriced), allowedWord(b.AllowUnpriced))
+	if !a.ExpiresAt.Equal(b.ExpiresAt) {
+		differ("expiry", orNever(a.ExpiresAt), orNever(b.ExpiresAt))
+	}
+	return list
+}
+
+func orAll(flows []string) string {
+	if len(flows) == 0 {
+		return "all"
+	}
+	return strings.Join(flows, ", ")
+}
+
+func orNever(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return momentWords(at)
+}
+
+// KeyRotation returns the prefixes of the old and the new secret, and until when the old
+// one works.
+func KeyRotation(k *flow.Key, now time.Time) string {
+	words := k.Previous.Prefix + "… to " + k.Prefix + "…; "
+	if !now.Before(k.Previous.Until) {
+		return words + "the old one stopped at once"
+	}
+	return words + "the old one works until " + momentWords(k.Previous.Until)
+}
+
+// KeyLastUse returns which key was used last, when and from where.
+func KeyLastUse(k *flow.Key) string {
+	if k.LastUsedAt.IsZero() {
+		return k.Prefix + "…, never used"
+	}
+	return k.Prefix + "…, last used " + momentWords(k.LastUsedAt) + " from " + k.LastUsedIP
+}

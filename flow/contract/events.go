@@ -1,0 +1,48 @@
+package contract
+
+import (
+	"slices"
+
+	"sluice/flow"
+)
+
+// Event is one numbered thing that happened in a run. Exactly one of Run, Step
+// and Output is set.
+type Event struct {
+	Seq    int64
+	Run    *flow.Run
+	Step   *flow.Step
+	Output *OutputEvent
+}
+
+// OutputEvent is that an output of the run became known.
+type OutputEvent struct {
+	Name  string `json:"name"`
+	Value any    `json:"value"`
+}
+
+// EventsAfter derives the events of a run that are newer than a number from
+// its present state. The number of an event is that of the write that caused
+// it, so live and replayed streams agree; states that were passed through are
+// left out.
+func EventsAfter(run *flow.Run, steps []flow.Step, outputs []Output, after int64) []Event {
+	name := map[string]string{}
+	for _, o := range outputs {
+		name[o.Node] = o.Name
+	}
+	var list []Event
+	if run.RunSeq > after {
+		list = append(list, Event{Seq: run.RunSeq, Run: run})
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.Seq > after {
+			list = append(list, Event{Seq: s.Seq, Step: s})
+		}
+		if s.OutputSeq > after {
+			list = append(list, Event{Seq: s.OutputSeq, Output: &OutputEvent{Name: name[s.Node], Value: s.Outputs["value"]}})
+		}
+	}
+	slices.SortFunc(list, func(a, b Event) int { return int(a.Seq - b.Seq) })
+	return list
+}

@@ -1,0 +1,307 @@
+package contract
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// Input is one value that a run of a flow takes, declared by an input node.
+type Input struct {
+	Node, Name  string
+	Type        flow.Type
+	Required    bool
+	Default     any
+	HasDefault  bool
+	Description string
+	Example     any
+	HasExample  bool
+	Min, Max    *float64 // of the number, the characters or the items
+	Pattern     string
+	Enum        []any
+	Accept      []string  // media types such as image/* and endings such as .pdf, of files; empty: all
+	Items       flow.Type // of a list: file, or empty for any items
+	Secret      bool      // the text is encrypted and shown nowhere; see SecretInputRef
+	Roles       []string  // of messages: the accepted roles; empty: MessageRoles
+	Images      bool      // of messages: they may have pictures
+
+	pattern *regexp.Regexp
+}
+
+// Output is one value that a run of a flow gives, declared by an output node.
+type Output struct {
+	Node, Name string
+	Reply      bool // it answers clients of a chat
+}
+
+// InputTypes are the types an input may have.
+var InputTypes = []flow.Type{flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeJSON, flow.TypeList, flow.TypeFile, flow.TypeMessages}
+
+// ReservedInput is the name that a start keeps for its options.
+const ReservedInput = "run_options"
+
+// Inputs lists the inputs of a document in the order of its nodes.
+func Inputs(d *flow.Document, kinds *flow.Registry) []Input {
+	var list []Input
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; flow.RoleOf(kinds, n) == flow.RoleInput && !n.Disabled {
+			list = append(list, ReadInput(n))
+		}
+	}
+	return list
+}
+
+// Outputs lists the outputs of a document in the order of its nodes.
+func Outputs(d *flow.Document, kinds *flow.Registry) []Output {
+	var list []Output
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; flow.RoleOf(kinds, n) == flow.RoleOutput && !n.Disabled {
+			list = append(list, Output{Node: n.ID, Name: flow.NameOf(n), Reply: n.Config["reply"] == true})
+		}
+	}
+	return list
+}
+
+// ReadInput reads an input node's config as far as it is well formed.
+func ReadInput(n *flow.Node) Input {
+	in := Input{Node: n.ID, Name: flow.NameOf(n), Type: flow.TypeText}
+	if t, ok := n.Config["type"].(string); ok {
+		in.Type = flow.Type(t)
+	}
+	in.Default, in.HasDefault = n.Config["default"]
+	in.HasDefault = in.HasDefault && in.Default != nil
+	in.Required = !in.HasDefault
+	in.Description, _ = n.Config["description"].(string)
+	in.Example, in.HasExample = n.Config["example"]
+	in.Min, in.Max = bound(n.Config["min"]), bound(n.Config["max"])
+	in.Pattern, _ = n.Config["pattern"].(string)
+	if in.Pattern != "" {
+		in.pattern, _ = regexp.Compile(in.Pattern)
+	}
+	in.Enum, _ = n.Config["enum"].([]any)
+	in.Accept = textsOf(n.Config["accept"])
+	in.Secret = n.Config["secret"] == true
+	in.Roles = textsOf(n.Config["roles"])
+	in.Images = in.Type == flow.TypeMessages && n.Config["images"] != false
+	if items, ok := n.Config["items"].(string); ok && items != string(flow.TypeAny) {
+		in.Items = flow.Type(items)
+	}
+	return in
+}
+
+func bound(v any) *float64 {
+	if f, ok := flow.Float(v); ok {
+		return &f
+	}
+	return nil
+}
+
+// Check turns what a caller gave into the inputs of a run: defaults
+// filled in, every problem reported at once. With coerce, values written as
+// text are read as the input's type, as forms and the command line need.
+func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, []flow.Problem) {
+	values, known := make(map[string]any, len(inputs)), make(map[string]bool, len(inputs))
+	var problems []flow.Problem
+	for i := range inputs {
+		in := &inputs[i]
+		known[in.Name] = true
+		v, ok := given[in.Name]
+		if !ok || v == nil {
+			if in.Required {
+				problems = append(problems, flow.Problem{Pointer: flow.Pointer(in.Name), Code: "required", Detail: fmt.Sprintf("%q is required (%s)", in.Name, in.Type), Node: in.Node})
+			} else {
+				values[in.Name] = in.Default
+			}
+			continue
+		}
+		v, bad := in.check(v, coerce)
+		problems = append(problems, bad...)
+		values[in.Name] = v
+	}
+	for _, name := range flow.SortedNames(given) {
+		if !known[name] {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + flow.Closest(name, known)})
+		}
+	}
+	return values, problems
+}
+
+func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
+	fail := func(code, format string, args ...any) []flow.Problem {
+		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
+	}
+	if s, isText := v.(string); isText && coerce {
+		parsed, err := in.Type.Parse(s)
+		if err != nil {
+			return v, fail("wrong_type", "%v", err)
+		}
+		v = parsed
+	}
+	if in.Type == flow.TypeFile {
+		return v, in.checkFiles([]any{v})
+	}
+	if !in.Type.Is(v) {
+		return v, fail("wrong_type", "wanted %s, got %s", in.Type, flow.TypeOf(v))
+	}
+	if _, ok := flow.Float(v); !ok && in.Type == flow.TypeNumber {
+		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
+	}
+	list, _ := v.([]any)
+	if in.Type == flow.TypeMessages {
+		if problems := in.checkMessages(list); len(problems) > 0 {
+			return v, problems
+		}
+	}
+	if in.Items == flow.TypeFile {
+		if problems := in.checkFiles(list); len(problems) > 0 {
+			return v, problems
+		}
+	}
+	if _, _, err := flow.AsValue(v, flow.MaxValueDepth); err != nil {
+		return v, fail("too_deep", "nested deeper than %d levels", flow.MaxValueDepth)
+	}
+	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return flow.EqualValues(e, v) }) {
+		return v, fail("not_allowed", "wanted one of %s", flow.EncodeJSON(in.Enum))
+	}
+	if size, unit, ok := flow.Measure(v); ok {
+		if in.Min != nil && size < *in.Min {
+			return v, fail("too_small", "wanted at least %s%s, got %s", flow.FormatNumber(*in.Min), unit, flow.FormatNumber(size))
+		}
+		if in.Max != nil && size > *in.Max {
+			return v, fail("too_large", "wanted at most %s%s, got %s", flow.FormatNumber(*in.Max), unit, flow.FormatNumber(size))
+		}
+	}
+	if s, isText := v.(string); isText && in.pattern != nil && !in.pattern.MatchString(s) {
+		return v, fail("pattern", "does not match %s", in.Pattern)
+	}
+	return v, nil
+}
+
+// Problems of an input node's declaration; pointers are below its config.
+func (in *Input) Problems() []flow.Problem {
+	var list []flow.Problem
+	add := func(field, code, format string, args ...any) {
+		list = append(list, flow.Problem{Pointer: "/" + field, Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
+	if in.Name == "" {
+		add("name", "required", `"name" of %s is missing`, in.Node)
+	} else if !flow.InputNamePattern.MatchString(in.Name) {
+		add("name", "invalid", "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
+	} else if in.Name == ReservedInput {
+		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)
+	}
+	if !slices.Contains(InputTypes, in.Type) {
+		add("type", "invalid", "wanted one of text, number, boolean, json, list, file, messages")
+		return list
+	}
+	for i, a := range in.Accept {
+		if !acceptable.MatchString(a) {
+			add(fmt.Sprintf("accept/%d", i), "invalid", "%q is neither a media type such as image/* nor an ending such as .pdf", a)
+		}
+	}
+	if in.Items != "" && (in.Items != flow.TypeFile || in.Type != flow.TypeList) {
+		add("items", "invalid", "only an input of type list has items; they can be any or file")
+	}
+	list = append(list, in.messagesProblems()...)
+	if in.Secret && in.Type != flow.TypeText {
+		add("secret", "invalid", "only an input of type text can be secret")
+	}
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{{"default", in.HasDefault}, {"example", in.HasExample}, {"enum", len(in.Enum) > 0}} {
+		if in.Secret && field.set {
+			add(field.name, "invalid", "a secret input cannot have this, because it would be stored in the flow in plain text")
+		}
+	}
+	if len(in.Accept) > 0 && !in.TakesFiles() {
+		add("accept", "invalid", "only an input that takes files can say which ones it accepts")
+	}
+	if in.Pattern != "" && in.pattern == nil {
+		add("pattern", "invalid", "this is not a regular expression (RE2)")
+	}
+	if in.Min != nil && in.Max != nil && *in.Min > *in.Max {
+		add("min", "invalid", "min is larger than max")
+	}
+	counts := func(b *float64) bool {
+		return b == nil || in.Type == flow.TypeNumber || *b >= 0 && *b == math.Trunc(*b)
+	}
+	if !counts(in.Min) {
+		add("min", "invalid", "a number of characters or items is a whole number from 0 on")
+	}
+	if !counts(in.Max) {
+		add("max", "invalid", "a number of characters or items is a whole number from 0 on")
+	}
+	for i, e := range in.Enum {
+		if !in.Type.Is(e) {
+			add(fmt.Sprintf("enum/%d", i), "wrong_type", "wanted %s, got %s", in.Type, flow.TypeOf(e))
+		}
+	}
+	if in.HasDefault {
+		_, bad := in.check(in.Default, false)
+		for _, p := range bad {
+			add("default", p.Code, "the default is refused by the input itself: %s", p.Detail)
+		}
+	}
+	return list
+}
+
+// JSONSchema describes the value of one input.
+func (in *Input) JSONSchema() map[string]any {
+	s := map[string]any{}
+	if t := map[flow.Type]string{flow.TypeText: "string", flow.TypeNumber: "number", flow.TypeBoolean: "boolean", flow.TypeList: "array", flow.TypeMessages: "array"}[in.Type]; t != "" {
+		s["type"] = t
+	}
+	switch {
+	case in.Items == flow.TypeFile:
+		items := map[string]any{}
+		in.describeFile(items)
+		s["items"] = items
+	case in.Type == flow.TypeMessages:
+		in.messagesSchema(s)
+	case in.Type == flow.TypeList:
+		s["items"] = map[string]any{}
+	case in.Type == flow.TypeFile:
+		in.describeFile(s)
+	}
+	set := func(name string, v any, ok bool) {
+		if ok {
+			s[name] = v
+		}
+	}
+	description := strings.TrimSpace(in.Description + " " + in.acceptSentence())
+	set("description", description, description != "")
+	set("default", in.Default, in.HasDefault)
+	set("examples", []any{in.Example}, in.HasExample)
+	set("enum", in.Enum, len(in.Enum) > 0)
+	if in.Secret {
+		s["format"], s["writeOnly"] = "password", true
+	}
+	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == flow.TypeText || in.Type == flow.TypeJSON))
+	bounds := map[flow.Type][]string{flow.TypeText: {"Length"}, flow.TypeList: {"Items"}, flow.TypeMessages: {"Items"}, flow.TypeNumber: {"imum"}, flow.TypeJSON: {"Length", "Items", "imum"}}
+	for _, suffix := range bounds[in.Type] {
+		set("min"+suffix, in.Min, in.Min != nil)
+		set("max"+suffix, in.Max, in.Max != nil)
+	}
+	return s
+}
+
+// Schema describes the inputs of a flow as one JSON Schema object.
+func Schema(inputs []Input) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for i := range inputs {
+		properties[inputs[i].Name] = inputs[i].JSONSchema()
+		if inputs[i].Required {
+			required = append(required, inputs[i].Name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
