@@ -73,7 +73,7 @@ var rows = []row{
 	{"stream", onServer((*benchmark).streamRow, "SLUICE_WORKERS=1024")}, // a streaming run occupies a worker
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
-	{"list", (*benchmark).listRow},
+	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)},
 }
 
 // allowLoopback lets flows call services of this process.

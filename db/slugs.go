@@ -85,8 +85,10 @@ func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string, takeAlias b
 		return fmt.Errorf("find the slug %q: %w", slug, err)
 	case held.FlowID == flowID:
 		return nil
-	case held.Current != 0 || !takeAlias:
+	case held.Current != 0:
 		return errSlugTaken(slug)
+	case !takeAlias:
+		return flow.Errorf(flow.CodeSlugTaken, "The slug %q is a former slug of another flow, and programs may still use it. Choose another slug, or take it over with take_alias=true.", slug)
 	}
 	_, err = tx.MoveSlug(tx.Ctx, gen.MoveSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
 	return err

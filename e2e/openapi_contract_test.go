@@ -313,7 +313,7 @@ func (k *contract) protocol() {
 	k.ask("all", "POST", "/mcp", object{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	k.ask("all", "POST", "/mcp", message("tools/eat", meta), newest...)
 	k.ask("all", "POST", "/mcp", message("tools/list", object{}), newest...)
-	k.ask("all", "POST", "/mcp?tools=none", message("tools/list", object{}))
+	k.ask("all", "POST", "/mcp?tools=other", message("tools/list", object{}))
 	k.ask("all", "POST", "/mcp", []any{})
 	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Content-Type: text/plain")
 	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Origin: https://elsewhere.test")

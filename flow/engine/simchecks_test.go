@@ -2,8 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/flowtest"
 )
 
 // checkStart holds a start to what must be true before it.
@@ -197,6 +200,9 @@ func (w *world) checkEnd() error {
 			return fmt.Errorf("output %s is %v in the run and %v in the step", n.ID, run.Outputs[flow.NameOf(n.Node)], v)
 		}
 	}
+	if err := w.checkOutputs(run); err != nil {
+		return err
+	}
 	if err := w.checkJobs(); err != nil {
 		return err
 	}
@@ -208,6 +214,39 @@ func (w *world) checkEnd() error {
 	}
 	return nil
 }
+
+// checkOutputs compares the outputs of a run that succeeded with what callers are told to
+// expect. Pinned outputs may be anything.
+func (w *world) checkOutputs(run *flow.Run) error {
+	if run.State != flow.RunSucceeded {
+		return nil
+	}
+	for _, row := range w.disk.rows {
+		if row.at < 0 {
+			return nil
+		}
+	}
+	for _, o := range document.Outputs(w.g.Document, flowtest.Kinds) {
+		v, given := run.Outputs[o.Name]
+		if !given && !o.Optional {
+			return fmt.Errorf("the output %s is missing, although it is not optional", o.Name)
+		}
+		if given && !o.Type.Is(v) {
+			return fmt.Errorf("the output %s is %v, which is not %s", o.Name, v, o.Type)
+		}
+		if given {
+			simOutputs.given.Add(1)
+		}
+		if !o.Optional {
+			simOutputs.certain.Add(1)
+		}
+	}
+	return nil
+}
+
+// simOutputs counts outputs of simulated runs: those that had a value, and those that were
+// known to have one.
+var simOutputs struct{ given, certain atomic.Int64 }
 
 // checkAhead: what came with the run was neither started nor written again.
 func (w *world) checkAhead(ahead []flow.Step) error {

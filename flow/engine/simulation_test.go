@@ -51,6 +51,9 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 	workers.Wait()
+	if given, certain := simOutputs.given.Load(), simOutputs.certain.Load(); certain == 0 || certain == given {
+		t.Errorf("%d outputs had a value, and %d were known to have one", given, certain)
+	}
 }
 
 func numberOfSeeds() int {

@@ -1,7 +1,6 @@
 package library
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,6 +157,10 @@ func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node
 	return d, nil
 }
 
+// maxContractSchema bounds the JSON Schema of an output that a contract keeps, in bytes. Of
+// larger ones only the type is known.
+const maxContractSchema = 8 << 10
+
 // newContract returns the contract of a document. Secret inputs are left out, because
 // another flow cannot set them. The name is for people.
 func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string]any {
@@ -167,27 +170,16 @@ func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string
 			in = append(in, map[string]any{"name": i.Name, "type": string(i.Type), "required": i.Required && i.Default == nil})
 		}
 	}
-	for _, o := range contract.Outputs(d, kinds) {
-		out = append(out, map[string]any{"name": o.Name, "type": string(fedType(d, kinds, o.Node))})
+	for _, o := range document.Outputs(d, kinds) {
+		kept := map[string]any{"name": o.Name, "type": string(o.Type), "optional": o.Optional}
+		if flow.TypeOf(any(o.Schema["type"])) != "text" || o.Type == flow.TypeJSON || o.Type == flow.TypeList { // says more than the type
+			if data := flow.EncodeJSON(o.Schema); len(o.Schema) > 0 && len(data) <= maxContractSchema {
+				kept["schema"], _ = flow.DecodeJSON(data)
+			}
+		}
+		out = append(out, kept)
 	}
 	return map[string]any{"name": name, "inputs": in, "outputs": out}
-}
-
-// fedType returns the type of the value that is connected to an output; any if several
-// values of different types are.
-func fedType(d *flow.Document, kinds *flow.Registry, output string) flow.Type {
-	var found flow.Type
-	for _, e := range d.Edges {
-		if e.ToNode() != output {
-			continue
-		}
-		typ := d.EdgeType(e, kinds)
-		if found != "" && found != typ {
-			return flow.TypeAny
-		}
-		found = typ
-	}
-	return cmp.Or(found, flow.TypeAny)
 }
 
 // maxCallDepth bounds the search for flows that call themselves.
