@@ -22,6 +22,16 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: flow.NanoUSD(l.KeyUsd),
 		FlowUnpriced: l.FlowUnpriced != 0, KeyUnpriced: l.KeyUnpriced != 0,
 	}
+	for _, id := range r.FlowsAbove {
+		a, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: r.WorkspaceID, FlowID: id})
+		if dbconn.IsNoRows(err) {
+			continue // the flow was deleted
+		}
+		if err != nil {
+			return fmt.Errorf("read the budget of %s: %w", id, err)
+		}
+		spending.Above = append(spending.Above, core.SpendingAbove{FlowID: id, Name: a.Name, USD: a.FlowUsd, Unpriced: a.FlowUnpriced != 0})
+	}
 	if r.Unpriced != "" && spending.NeedsPrices() {
 		return flow.UnknownPrice([]string{r.Unpriced})
 	}

@@ -61,6 +61,7 @@ func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed
 // ChildTemplate is what all child runs of a step have in common, besides the flow.
 type ChildTemplate struct {
 	Version       int64          `json:"version,omitempty"`
+	FlowsAbove    []string       `json:"flows_above,omitempty"`
 	KeyID         string         `json:"key_id,omitempty"`
 	UserID        string         `json:"user_id,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`

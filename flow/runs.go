@@ -148,6 +148,7 @@ type Run struct {
 	KeyID, UserID   string
 	ParentRunID     string       // of a rerun: the run that it repeats
 	Caller          *CallingStep // of a child run; nil for a root run
+	FlowsAbove      []string     // IDs of the flows above a child run's own, from the top, each once
 	RerunFrom       string       // the node a rerun was asked from
 	Inputs          map[string]any
 	Outputs         map[string]any

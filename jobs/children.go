@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/flow"
@@ -166,13 +167,23 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 		return nil, err
 	}
 	template := flow.ChildTemplate{
-		Version: children.Version, KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
+		Version: children.Version, FlowsAbove: flowsAbove(c.run, children.FlowID), KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
 		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(),
 	}
 	if err := c.r.store.BeginChildren(ctx, children, template); err != nil {
 		return nil, fmt.Errorf("begin the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
 	}
 	return children, nil
+}
+
+// flowsAbove returns the flows above the child runs of a run, without their own flow.
+func flowsAbove(run *flow.Run, own string) (list []string) {
+	for _, id := range append(slices.Clone(run.FlowsAbove), run.FlowID) {
+		if id != own && !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // findFlow finds a flow by ID or slug.

@@ -160,6 +160,7 @@ func startItem(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, i
 	}
 	err := tx.SetCaller(tx.Ctx, gen.SetCallerParams{
 		ID: run.ID, CallerRunID: caller.RunID, CallerPath: caller.Path, CallerRound: int64(caller.Round), CallerItem: int64(item),
+		FlowsAbove: core.EncodeFlowsAbove(t.FlowsAbove),
 	})
 	if err != nil {
 		return fmt.Errorf("set the caller of %s: %w", run.ID, err)

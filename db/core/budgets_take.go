@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/db/dbconn"
@@ -75,15 +77,24 @@ type Spending struct {
 	// FlowUnpriced and KeyUnpriced report whether models without a price may be used
 	// although there is a limit.
 	FlowUnpriced, KeyUnpriced bool
+	Above                     []SpendingAbove // of a child run
+}
+
+// SpendingAbove is the limit of a flow above a child run.
+type SpendingAbove struct {
+	FlowID, Name string
+	USD          flow.NanoUSD
+	Unpriced     bool
 }
 
 // NeedsPrices reports whether models without a price must not be used.
 func (s *Spending) NeedsPrices() bool {
-	return s.FlowUSD > 0 && !s.FlowUnpriced || s.KeyUSD > 0 && !s.KeyUnpriced
+	above := slices.ContainsFunc(s.Above, func(a SpendingAbove) bool { return a.USD > 0 && !a.Unpriced })
+	return above || s.FlowUSD > 0 && !s.FlowUnpriced || s.KeyUSD > 0 && !s.KeyUnpriced
 }
 
-// Budgets returns the budgets with a limit, that of the key first. All transactions
-// lock them in this order.
+// Budgets returns the budgets with a limit: that of the key first, then those of the
+// flows by ID. All transactions lock them in this order.
 func (s *Spending) Budgets() (list []flow.Budget) {
 	if s.KeyUSD > 0 {
 		list = append(list, flow.Budget{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: int64(s.KeyUSD)})
@@ -91,6 +102,12 @@ func (s *Spending) Budgets() (list []flow.Budget) {
 	if s.FlowUSD > 0 {
 		list = append(list, flow.Budget{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)})
 	}
+	for _, a := range s.Above {
+		if a.USD > 0 {
+			list = append(list, flow.Budget{FlowID: a.FlowID, Name: a.Name, Unit: flow.BudgetUSD, Limit: int64(a.USD)})
+		}
+	}
+	slices.SortFunc(list, func(a, b flow.Budget) int { return strings.Compare(a.FlowID, b.FlowID) })
 	return list
 }
 
@@ -135,6 +152,11 @@ func (tx *Tx) reserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, 
 			b.Used += int64(e.Usage.CostNanoUSD)
 		}
 	}
+	for i := range tx.Batch.below {
+		if e := &tx.Batch.below[i]; e.ws == ws && e.day == day && e.flowID == b.FlowID {
+			b.Used += int64(e.cost)
+		}
+	}
 	return reserved, err
 }
 
@@ -145,7 +167,7 @@ func (tx *Tx) findReserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservati
 		return row.Reserved, err
 	}
 	row, err := tx.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, RunID: r.RunID, Path: r.Path})
-	b.Used = row.Spent
+	b.Used = row.Spent + row.Below
 	return row.Reserved, err
 }
 
@@ -165,11 +187,12 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Tim
 	return nil
 }
 
-// Spent returns the cost of the key or flow of a budget on a day, in
-// nano-dollars.
+// Spent returns the cost of the key or flow of a budget on a day, in nano-dollars. The
+// cost of a flow includes that of the child runs below it.
 func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b flow.Budget, day string) (int64, error) {
 	if b.KeyID != "" {
 		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
 	}
-	return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
+	row, err := q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
+	return row.Spent + row.Below, err
 }

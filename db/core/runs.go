@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
@@ -87,9 +88,10 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
 		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
-		Usage:    UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
-		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
+		FlowsAbove: strings.Fields(r.FlowsAbove),
+		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
+		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
+		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
 		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
 		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),

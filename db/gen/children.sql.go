@@ -303,7 +303,7 @@ func (q *Queries) ListChildItems(ctx context.Context, arg ListChildItemsParams) 
 }
 
 const listChildRuns = `-- name: ListChildRuns :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
     AND caller_item >= $4 AND caller_item < $5
 ORDER BY caller_item
@@ -385,6 +385,7 @@ func (q *Queries) ListChildRuns(ctx context.Context, arg ListChildRunsParams) ([
 			&i.CallerPath,
 			&i.CallerRound,
 			&i.CallerItem,
+			&i.FlowsAbove,
 		); err != nil {
 			return nil, err
 		}
@@ -607,8 +608,9 @@ func (q *Queries) SeeChildren(ctx context.Context, arg SeeChildrenParams) error 
 }
 
 const setCaller = `-- name: SetCaller :exec
-UPDATE runs SET caller_run_id = $1, caller_path = $2, caller_round = $3, caller_item = $4
-WHERE id = $5
+UPDATE runs SET caller_run_id = $1, caller_path = $2, caller_round = $3, caller_item = $4,
+    flows_above = $5
+WHERE id = $6
 `
 
 type SetCallerParams struct {
@@ -616,6 +618,7 @@ type SetCallerParams struct {
 	CallerPath  string
 	CallerRound int64
 	CallerItem  int64
+	FlowsAbove  string
 	ID          string
 }
 
@@ -625,6 +628,7 @@ func (q *Queries) SetCaller(ctx context.Context, arg SetCallerParams) error {
 		arg.CallerPath,
 		arg.CallerRound,
 		arg.CallerItem,
+		arg.FlowsAbove,
 		arg.ID,
 	)
 	return err

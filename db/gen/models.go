@@ -282,6 +282,7 @@ type Run struct {
 	CallerPath      string
 	CallerRound     int64
 	CallerItem      int64
+	FlowsAbove      string
 }
 
 type Session struct {

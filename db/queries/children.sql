@@ -62,7 +62,8 @@ UPDATE children SET stopped = 1, pending = 0 WHERE run_id = @run_id AND path = @
 UPDATE children SET seen = 1 WHERE run_id = @run_id AND path = @path AND round = @round AND seen = 0;
 
 -- name: SetCaller :exec
-UPDATE runs SET caller_run_id = @caller_run_id, caller_path = @caller_path, caller_round = @caller_round, caller_item = @caller_item
+UPDATE runs SET caller_run_id = @caller_run_id, caller_path = @caller_path, caller_round = @caller_round, caller_item = @caller_item,
+    flows_above = @flows_above
 WHERE id = @id;
 
 -- name: ListChildRuns :many
