@@ -91,6 +91,9 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 	if err != nil {
 		return nil, err
 	}
+	if old != nil && c.run.ChildrenLive && old.Caller.RunID != c.step.RunID && d.starts {
+		old = nil // flows further below may have changed
+	}
 	if old != nil && (old.FlowID != children.FlowID || old.DocumentHash != children.DocumentHash || c.reuseFrom == "" && old.Caller.RunID != c.step.RunID) {
 		old = nil
 	}
@@ -207,10 +210,11 @@ func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error
 }
 
 // findDocument finds the version that the children run: the one of an earlier attempt or
-// of the run that is repeated, or else the one that the node names, or the live one.
+// of the run that is repeated (unless Run.ChildrenLive), or else the one that the node
+// names, or the live one.
 func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int64, old, children *flow.Children) error {
 	switch {
-	case old != nil && old.FlowID == f.ID:
+	case old != nil && old.FlowID == f.ID && !(c.run.ChildrenLive && old.Caller.RunID != c.step.RunID):
 		children.Version, children.DocumentHash = old.Version, old.DocumentHash
 	case version != 0:
 		v, err := c.r.store.FindVersion(ctx, c.run.WorkspaceID, f.ID, version)

@@ -283,6 +283,7 @@ type Run struct {
 	CallerRound     int64
 	CallerItem      int64
 	FlowsAbove      string
+	ChildrenLive    int64
 }
 
 type Session struct {

@@ -105,6 +105,8 @@ func bodySchemas() schema {
 			"properties": schema{
 				"from":   schema{"type": []string{"string", "null"}, "description": "The node to run again, with everything that depends on it."},
 				"inputs": schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
+				"children": schema{"type": []string{"string", "null"}, "enum": []any{childrenRecorded, childrenLive, nil}, "default": childrenRecorded,
+					"description": "The version that steps run of other flows: the one that the first run recorded, or the one that is live now."},
 			},
 			"examples": []any{schema{"from": "write"}},
 		},
