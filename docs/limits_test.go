@@ -75,6 +75,7 @@ var limits = map[string]string{
 	"Overlap when a key is rotated": `{{span "flow" "MaxOverlap"}} at most`,
 	"Tools that MCP lists":          `{{number "handlers/mcp" "maxTools"}}`,
 	"An MCP call":                   `{{span "handlers/mcp" "maxCall"}}`,
+	"An MCP message":                "{{bytes `handlers/api` `MaxBody`}}; {{bytes `handlers/mcp` `maxAuthoring`}} with [`?tools=authoring`](mcp.md#let-an-assistant-write-flows)",
 
 	"Built-in model: text":     `{{number "providers/builtin" "MaxText"}} characters; {{number "providers/builtin" "MaxBatch"}} for all texts of one step`,
 	"`classify`: labels":       `{{number "nodes" "maxLabels"}}`,

@@ -40,6 +40,7 @@ type mcpMessage struct {
 		IsError           bool
 		Meta              struct {
 			RunID string `json:"run_id"`
+			Code  string
 		} `json:"_meta"`
 	}
 	Error *struct {
@@ -49,10 +50,11 @@ type mcpMessage struct {
 	Raw string
 }
 
-func newMCPAgent(t *testing.T, s *server, key string) *mcpAgent {
+// newMCPAgent starts a client. The query, which may be empty, is part of its URL.
+func newMCPAgent(t *testing.T, s *server, key, query string) *mcpAgent {
 	t.Helper()
 	modules := npm.Install(t, filepath.Join("testdata", "mcp"))
-	cmd := exec.Command("node", filepath.Join("testdata", "mcp", "agent.mjs"), modules, s.base(), key)
+	cmd := exec.Command("node", filepath.Join("testdata", "mcp", "agent.mjs"), modules, s.base()+"/mcp"+query, key)
 	cmd.Env = environment()
 	cmd.Stderr = os.Stderr
 	dieWithTests(cmd)
@@ -132,7 +134,7 @@ func TestMCP(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.key("--json")), &key); err != nil {
 		t.Fatal(err)
 	}
-	a := newMCPAgent(t, s, key.Key)
+	a := newMCPAgent(t, s, key.Key, "")
 	if said := a.ask("connect", nil); said.Answer.Server.Name != "sluice" || said.Answer.Session == "" {
 		t.Fatalf("connected: %s", said.Raw)
 	}

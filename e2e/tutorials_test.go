@@ -272,7 +272,7 @@ func TestTutorialAssistant(t *testing.T) {
 	s := newServer(t)
 	u, out := follow(t, s, "tutorial-assistant")
 	key := regexp.MustCompile(`KEY=(\S+)`).FindStringSubmatch(out)[1]
-	a := newMCPAgent(t, s, key)
+	a := newMCPAgent(t, s, key, "")
 	a.ask("connect", nil)
 	tools := a.ask("list", nil).Answer.Tools
 	if len(tools) != 1 || tools[0].Name != "ask_the_handbook" {

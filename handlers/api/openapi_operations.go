@@ -208,8 +208,9 @@ var (
 		answers: []answer{{status: 204, text: "Erased."}}}
 
 	docMCP = operation{id: "mcp", tag: "MCP", summary: "Use the Model Context Protocol",
-		text: "Stateless streamable HTTP: one JSON-RPC message per request. Each published flow that the key may call is a tool. Calling a tool needs the scope run.",
-		body: "RPCMessage", problems: []flow.Code{flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeOriginNotAllowed},
+		text:   "Stateless streamable HTTP: one JSON-RPC message per request. Each published flow that the key may call is a tool. Calling a tool needs the scope run. With ?tools=authoring and the scope edit, the tools write flows instead: list kinds, validate, create, edit, compare, publish, run.",
+		params: []string{"tools"},
+		body:   "RPCMessage", problems: []flow.Code{flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeInputInvalid, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeOriginNotAllowed},
 		answers: []answer{
 			{status: 200, text: "The response to a request; in an event stream, after progress notifications.", schema: "RPCMessage", stream: true,
 				example: "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"It will arrive tomorrow.\"}]}}\n\n", headers: []string{"Mcp-Session-Id"}},

@@ -25,6 +25,7 @@ var apiParams = map[string]schema{
 	"version":         queryParam("version", "draft, live or the number of a version. Default: live.", schema{"type": "string"}),
 	"from":            queryParam("from", "draft, live or the number of a version. Default: live.", schema{"type": "string"}),
 	"to":              queryParam("to", "draft, live or the number of a version. Default: draft.", schema{"type": "string"}),
+	"tools":           queryParam("tools", "Which tools the client gets. Default: one for each flow.", schema{"type": "string", "enum": []string{"authoring"}}),
 	"take_alias":      queryParam("take_alias", "Take over a slug that another flow had before.", schema{"type": "boolean", "default": false}),
 	"If-Match":        headerParam("If-Match", "The ETag of the draft that the change is based on. Required.", schema{"type": "string"}),
 	"Range":           headerParam("Range", "Request a part of the content.", schema{"type": "string", "examples": []string{"bytes=0-1023"}}),

@@ -37,7 +37,7 @@ type Outlines struct {
 // Sizes of the caches. Names are small, and listing tools needs those of all flows of a
 // workspace.
 const (
-	cachedOutlines = 512
+	cachedOutlines = 1024
 	cachedNames    = 16 << 10
 )
 

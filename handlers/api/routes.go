@@ -30,6 +30,7 @@ const (
 	accessAsked             // scope read or approve, or run for runs that the key started
 	accessApprove           // scope approve
 	accessAdmin             // scope admin
+	accessTools             // scope read, run or edit; package mcp checks what a tool needs
 	accessKey               // any scope, for routes about the key itself
 )
 
@@ -41,6 +42,7 @@ var accessScopes = map[access][]flow.Scope{
 	accessFile:   {flow.ScopeRead, flow.ScopeRun},
 	accessRead:   {flow.ScopeRead},
 	accessManage: {flow.ScopeManage},
+	accessTools:  {flow.ScopeRead, flow.ScopeRun, flow.ScopeEdit},
 	accessKey:    flow.Scopes,
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 	accessEdit:   {flow.ScopeEdit},
@@ -124,7 +126,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
 		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
 		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
-		{"POST", "/mcp", accessSee, func(c *Call) error { return s.MCP(c) }, docMCP},
+		{"POST", "/mcp", accessTools, func(c *Call) error { return s.MCP(c) }, docMCP},
 	}
 }
 

@@ -155,13 +155,13 @@ func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
 	sent := requestInputs(typed, inputs)
 	body := web.Indented(sent)
 	r := c.tryRequest(a.flow.ID, body)
-	w := &responseRecorder{header: http.Header{}}
+	w := web.NewResponseRecorder()
 	began := time.Now()
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
-	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.status, Reason: http.StatusText(w.status), Took: took, Run: w.run()}
+	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.Status, Reason: http.StatusText(w.Status), Took: took, Run: startedRun(w)}
 	x.Request = components.CodePieces(snippets.Highlight("http", requestText(r, web.Indented(withoutSecrets(sent, inputs)))))
-	text, cut := w.text()
+	text, cut := responseText(w)
 	x.Response, x.Cut = components.CodePieces(snippets.Highlight("http", text)), cut
 	return x
 }
@@ -218,45 +218,22 @@ func requestInputs(t *web.Inputs, inputs []flow.Input) map[string]any {
 	return sent
 }
 
-// responseRecorder is an http.ResponseWriter that keeps the response in memory.
-type responseRecorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header returns the header of the response.
-func (w *responseRecorder) Header() http.Header { return w.header }
-
-// WriteHeader keeps the first status, as net/http does.
-func (w *responseRecorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
-
-// Write keeps the body.
-func (w *responseRecorder) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(p)
-}
-
-// run returns the ID of the run in the response, or "".
-func (w *responseRecorder) run() string {
+// startedRun returns the ID of the run in a response, or "".
+func startedRun(w *web.ResponseRecorder) string {
 	var object struct {
 		Run string `json:"run_id"`
 	}
-	if w.status >= http.StatusBadRequest || json.Unmarshal(w.body.Bytes(), &object) != nil || !flow.ValidID(flow.PrefixRun, object.Run) {
+	if w.Status >= http.StatusBadRequest || json.Unmarshal(w.Body.Bytes(), &object) != nil || !flow.ValidID(flow.PrefixRun, object.Run) {
 		return ""
 	}
 	return object.Run
 }
 
-// text returns the response as HTTP/1.1 text, with indented JSON.
-func (w *responseRecorder) text() (text string, cut bool) {
-	body, cut := web.ShownBody(w.body.Bytes())
-	line := fmt.Sprintf("HTTP/1.1 %d %s\n", w.status, http.StatusText(w.status))
-	return line + headerText(w.header) + "\n" + body, cut
+// responseText returns a response as HTTP/1.1 text, with indented JSON.
+func responseText(w *web.ResponseRecorder) (text string, cut bool) {
+	body, cut := web.ShownBody(w.Body.Bytes())
+	line := fmt.Sprintf("HTTP/1.1 %d %s\n", w.Status, http.StatusText(w.Status))
+	return line + headerText(w.Header()) + "\n" + body, cut
 }
 
 // requestText returns the request as HTTP/1.1 text, with a placeholder for the

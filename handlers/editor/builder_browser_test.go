@@ -149,6 +149,41 @@ func TestBuilder_onAPhone(t *testing.T) {
 	p.Want(`!document.activeElement.matches("input, textarea, select")`, `true`)
 }
 
+// Parts of the page are loaded independently: a slow one neither delays nor drops another.
+func TestBuilder_partsLoadIndependently(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.SampleFlow)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900).Builder("/flows/" + id)
+	p.Click("#tab-api")
+	p.Until(`document.getElementById("api-draft")?.checkVisibility()`)
+	p.Click("#outline-toggle")
+	p.Until(`document.querySelector('[data-line="reply"]')?.checkVisibility()`)
+	p.Saved()
+	// The responses for the publish button and the API pane stay away until release is called.
+	webtest.Value[bool](p, `(() => {
+		const real = window.fetch, held = new Promise((done) => { window.release = done; });
+		window.held = [];
+		window.fetch = async (path, init) => {
+			const r = await real(path, init), part = /publish.button|part=draft/.exec(String(path));
+			if (part) { window.held.push(part[0]); await held; }
+			return r;
+		};
+		return true;
+	})()`)
+	rename := func(title string) {
+		webtest.Value[bool](p, `(canvas.commit("Rename", [{ op: "put", node: "reply", member: "label", value: "`+title+`" }]), true)`)
+		p.Until(`document.querySelector('[data-line="reply"] b').textContent === "` + title + `"`)
+	}
+	rename("First reply")
+	p.Until(`new Set(window.held).size === 2`)
+	rename("Second reply")
+	p.Press("Ctrl+Shift+P")
+	p.Until(`document.getElementById("publish-dialog")?.open`)
+	webtest.Value[bool](p, `(window.release(), true)`)
+	p.Until(`document.querySelector("#api-draft").dataset.rev === String(canvas.sync.rev)`)
+}
+
 // On a laptop, nothing in the header lies under something else, however long the
 // name of the flow and that of the person who changed it.
 func TestBuilder_headerOnALaptop(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
@@ -19,19 +18,12 @@ import (
 // approval may take days, longer than any connection lasts.
 const maxCall = time.Hour
 
-// callTool is tools/call. Errors that a model can correct or should know about
-// are results with isError set; only an unknown tool is a protocol error.
-func (m *message) callTool(ctx context.Context, req *sdk.CallToolRequest) (sdk.Result, error) {
-	t, err := m.findTool(m.Request().Context(), req.Params.Name)
+// runFlow runs a flow for a call. Errors that a model can correct or should know about
+// are results with isError set.
+func (m *message) runFlow(ctx context.Context, req *sdk.CallToolRequest, f *flow.Flow) *sdk.CallToolResult {
+	run, err := m.startRun(f)
 	if err != nil {
-		return nil, m.internalError(err)
-	}
-	if t == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no tool of this name, or this key may not call it. tools/list returns the available ones."}
-	}
-	run, err := m.startRun(t.flow)
-	if err != nil {
-		return m.toolError(err, ""), nil
+		return m.toolError(err, "")
 	}
 	ended, err := m.awaitEnd(ctx, req, run)
 	switch {
@@ -42,9 +34,9 @@ func (m *message) callTool(ctx context.Context, req *sdk.CallToolRequest) (sdk.R
 		err = api.CheckContent(ended)
 	}
 	if err != nil {
-		return m.toolError(err, run.ID), nil
+		return m.toolError(err, run.ID)
 	}
-	return m.toolResult(ended), nil
+	return m.toolResult(ended)
 }
 
 // startRun starts the run of a call. It ignores that the client disconnects
@@ -57,14 +49,18 @@ func (m *message) startRun(f *flow.Flow) (*flow.Run, error) {
 	if !m.Key.Has(flow.ScopeRun) {
 		return nil, api.ErrMissingScope(flow.ScopeRun)
 	}
-	given, _ := m.params["arguments"].(map[string]any)
-	if given == nil {
-		given = map[string]any{}
-	}
 	started, err := m.s.api.Runner.StartRun(context.WithoutCancel(m.Request().Context()), flow.Start{
-		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: m.Key, Trigger: flow.TriggerMCP, Given: given,
+		WorkspaceID: f.WorkspaceID, FlowID: f.ID, Key: m.Key, Trigger: flow.TriggerMCP, Given: m.arguments(),
 	})
 	return started.Run, err
+}
+
+// arguments are the arguments of a call.
+func (m *message) arguments() map[string]any {
+	if given, _ := m.params["arguments"].(map[string]any); given != nil {
+		return given
+	}
+	return map[string]any{}
 }
 
 // awaitEnd waits for the end of a run and reports progress meanwhile. If the

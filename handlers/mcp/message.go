@@ -32,6 +32,8 @@ const sessionHeader = "Mcp-Session-Id"
 type message struct {
 	*api.Call
 	s       *Server
+	tools   toolset
+	server  *sdk.Server // with the tools that the message needs
 	method  string
 	params  map[string]any
 	id      any  // a string or a json.Number; nil for a notification

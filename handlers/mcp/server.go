@@ -1,16 +1,20 @@
 // Package mcp serves the Model Context Protocol at POST /mcp: each published
 // flow that a key may run is a tool, and a tool call is a run.
 //
+// A client that opts in with ?tools=authoring gets tools that write flows instead.
+//
 // It uses the streamable HTTP transport without server-side sessions, so any
-// instance can answer any request. The SDK parses and writes JSON-RPC; this
-// package decides which tools exist, runs them, and rejects bad input before
-// the SDK sees it, because the SDK's own errors name Go types.
+// instance can answer any request. The SDK parses and writes JSON-RPC, from a
+// server that is made for each message with the tools of its key; this package
+// decides which tools exist, runs them, and rejects bad input before the SDK sees
+// it, because the SDK's own errors name Go types.
 //
 //   - Server.serve is the route's handler, called by package api after it has
 //     checked the key and the rate limit.
 //   - message is one JSON-RPC request or notification (message.go).
-//   - tools.go lists and names the tools, call.go runs one, progress.go reports
-//     its progress, result.go writes its result or error.
+//   - tools.go lists and names the tools of flows, call.go runs one, progress.go
+//     reports its progress, result.go writes its result or error.
+//   - authoring.go has the tools that write flows, as requests to the API.
 //   - responseWriter stands between the SDK and the connection (answer.go).
 //
 // Keys, rate limits, runs and files belong to package api. Tests of the protocol
@@ -40,15 +44,8 @@ type Server struct {
 
 // New returns a server and makes it the handler of POST /mcp of the API.
 func New(a *api.Server) *Server {
-	server := sdk.NewServer(&sdk.Implementation{Name: "sluice", Title: "Sluice", Version: cmp.Or(a.Version, "dev"), WebsiteURL: a.PublicURL}, &sdk.ServerOptions{
-		Instructions: "Each tool runs a flow and answers with its outputs by name. A run may take minutes; ask for progress to follow it.",
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-		// The list of tools depends on the key and may change at any time.
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
-	})
-	server.AddReceivingMiddleware(handleTools)
 	handler := func(plain bool) *sdk.StreamableHTTPHandler {
-		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		return sdk.NewStreamableHTTPHandler(serverOf, &sdk.StreamableHTTPOptions{
 			Stateless: true, JSONResponse: plain, MaxRequestBodyBytes: api.MaxBody,
 			// This protection rejects requests from a reverse proxy on the same
 			// machine. The checks of origin and key replace it.
@@ -63,20 +60,72 @@ func New(a *api.Server) *Server {
 // messageKey is the context key of the message of a request.
 type messageKey struct{}
 
-// handleTools handles tools/list and tools/call. The SDK would keep one list of
-// tools for all clients; here it depends on the key and on what is published.
-func handleTools(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		m, _ := ctx.Value(messageKey{}).(*message)
-		switch method {
-		case methodList:
-			p, _ := req.GetParams().(*sdk.ListToolsParams)
-			return m.listTools(p)
-		case methodCall:
-			return m.callTool(ctx, req.(*sdk.CallToolRequest))
+// serverOf returns the SDK's server for a request.
+func serverOf(r *http.Request) *sdk.Server {
+	m, _ := r.Context().Value(messageKey{}).(*message)
+	return m.server
+}
+
+// toolset is a set of tools that a client can choose by its URL.
+type toolset interface {
+	// instructions tell a model what the tools are for.
+	instructions() string
+	// maxMessage bounds a message, in bytes.
+	maxMessage() int64
+	// list returns all tools that the key may call.
+	list(m *message) ([]tool, error)
+	// find returns the tool with a name, or nil. It needs no description.
+	find(m *message, name string) (*tool, error)
+}
+
+// tool is a tool with the function that carries out a call.
+type tool struct {
+	*sdk.Tool
+	call sdk.ToolHandler
+}
+
+// toolsetOf returns the set of tools that the URL chooses, if the key may use it.
+func (s *Server) toolsetOf(c *api.Call) (toolset, error) {
+	switch name := c.QueryParam("tools"); name {
+	case "":
+		return flowTools{}, nil
+	case "authoring":
+		if !c.Key.Has(flow.ScopeEdit) {
+			return nil, api.ErrMissingScope(flow.ScopeEdit)
 		}
-		return next(ctx, method, req)
+		return authorTools, nil
+	default:
+		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "There is no such set of tools.",
+			Fields: []flow.Problem{{Pointer: "/tools", Code: "invalid", Detail: "tools can be authoring; without it, flows are the tools"}}}
 	}
+}
+
+// newServer returns a server of the SDK with the tools that the message needs: all for
+// a list, one for a call.
+func (m *message) newServer() (*sdk.Server, error) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "sluice", Title: "Sluice", Version: cmp.Or(m.s.api.Version, "dev"), WebsiteURL: m.s.api.PublicURL}, &sdk.ServerOptions{
+		Instructions: m.tools.instructions(), PageSize: toolsPage,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		// The list of tools depends on the key and may change at any time.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
+	})
+	var list []tool
+	var err error
+	switch m.method {
+	case methodList:
+		list, err = m.tools.list(m)
+	case methodCall:
+		var found *tool
+		name, _ := m.params["name"].(string)
+		if found, err = m.tools.find(m, name); found != nil {
+			found.Tool = &sdk.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}
+			list = []tool{*found}
+		}
+	}
+	for _, t := range list {
+		server.AddTool(t.Tool, t.call)
+	}
+	return server, err
 }
 
 // serve is POST /mcp. An error before the protocol begins is an HTTP problem, as
@@ -91,7 +140,11 @@ func (s *Server) serve(c *api.Call) error {
 	if err := checkProtocol(h); err != nil {
 		return err
 	}
-	object, _, err := c.ReadObject(false)
+	tools, err := s.toolsetOf(c)
+	if err != nil {
+		return err
+	}
+	object, _, err := c.ReadObjectUpTo(false, tools.maxMessage())
 	if err != nil {
 		return err
 	}
@@ -99,6 +152,7 @@ func (s *Server) serve(c *api.Call) error {
 	if err != nil {
 		return err
 	}
+	m.tools = tools
 	// A call is answered by a stream if possible: it can report progress, and
 	// proxies do not close it as idle. All else is answered at once.
 	m.streams = streams && (m.method == methodCall || !plain)
@@ -106,9 +160,12 @@ func (s *Server) serve(c *api.Call) error {
 }
 
 // serve passes the message to the SDK.
-func (m *message) serve() error {
+func (m *message) serve() (err error) {
 	if !m.supported() {
 		return m.rejectMethod()
+	}
+	if m.server, err = m.newServer(); err != nil {
+		return err
 	}
 	switch m.method {
 	case methodCancel:

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/text/unicode/norm"
 
@@ -29,26 +28,65 @@ const (
 	idTail      = 8 // last characters of a flow ID (40 random bits), appended to make names unique
 )
 
-// tool is a flow that clients can call by name.
-type tool struct {
+// flowTools are the published flows: calling a tool runs one.
+type flowTools struct{}
+
+// flowTool is a flow that clients can call by name.
+type flowTool struct {
 	name string
 	flow *flow.Flow
 }
 
-// tools returns the published flows that the key may call, ordered by ID, with
+func (flowTools) instructions() string {
+	return "Each tool runs a flow and answers with its outputs by name. A run may take minutes; ask for progress to follow it."
+}
+
+func (flowTools) maxMessage() int64 { return api.MaxBody }
+
+func (flowTools) list(m *message) ([]tool, error) {
+	ctx := m.Request().Context()
+	flows, err := m.flowTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]tool, len(flows))
+	for i, t := range flows {
+		out, err := m.s.api.Outlines.Find(ctx, t.flow.WorkspaceID, t.flow.LiveHash)
+		if err != nil {
+			return nil, err
+		}
+		list[i].Tool = &sdk.Tool{
+			Name: t.name, Title: out.Name, Description: out.Description,
+			InputSchema: api.InputsSchema(out.Inputs), OutputSchema: api.OutputsSchema(out.Outputs),
+		}
+	}
+	return list, nil
+}
+
+func (flowTools) find(m *message, name string) (*tool, error) {
+	t, err := m.findFlow(m.Request().Context(), name)
+	if t == nil || err != nil {
+		return nil, err
+	}
+	return &tool{call: func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return m.runFlow(ctx, req, t.flow), nil
+	}}, nil
+}
+
+// flowTools returns the published flows that the key may call, ordered by ID, with
 // unique names: the name of the flow, and a suffix if another flow has it already.
-func (m *message) tools(ctx context.Context) ([]tool, error) {
+func (m *message) flowTools(ctx context.Context) ([]flowTool, error) {
 	flows, err := m.callable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, byBase := make([]tool, len(flows)), map[string][]*tool{}
+	list, byBase := make([]flowTool, len(flows)), map[string][]*flowTool{}
 	for i := range flows {
 		title, err := m.s.api.Outlines.Name(ctx, flows[i].WorkspaceID, flows[i].LiveHash)
 		if err != nil {
 			return nil, err
 		}
-		list[i] = tool{flow: &flows[i]}
+		list[i] = flowTool{flow: &flows[i]}
 		base := toolBase(title)
 		byBase[base] = append(byBase[base], &list[i])
 	}
@@ -68,7 +106,7 @@ func (m *message) tools(ctx context.Context) ([]tool, error) {
 
 // nameRest names the tools that share their base with others, by adding the tail
 // of the flow ID, or the whole ID if the tail is taken too.
-func nameRest(base string, equal []*tool, taken map[string]bool) {
+func nameRest(base string, equal []*flowTool, taken map[string]bool) {
 	for _, t := range equal {
 		if t.name == "" {
 			if t.name = joinTail(base, tail(t.flow.ID, idTail)); taken[t.name] {
@@ -95,14 +133,14 @@ func (m *message) callable(ctx context.Context) ([]flow.Flow, error) {
 // firstPublished returns the flow that gets the base as its name: the one that was
 // published first, so that publishing another never renames a tool. It is nil for
 // an empty base, from names without Latin letters and digits.
-func (m *message) firstPublished(ctx context.Context, base string, equal []*tool) (*tool, error) {
+func (m *message) firstPublished(ctx context.Context, base string, equal []*flowTool) (*flowTool, error) {
 	if base == "" {
 		return nil, nil
 	}
 	if len(equal) == 1 {
 		return equal[0], nil
 	}
-	var first *tool
+	var first *flowTool
 	var since time.Time
 	for _, t := range equal {
 		at := t.flow.CreatedAt
@@ -119,17 +157,17 @@ func (m *message) firstPublished(ctx context.Context, base string, equal []*tool
 	return first, nil
 }
 
-// findTool returns the tool with a name, or nil. Any name that ends with the tail
+// findFlow returns the tool with a name, or nil. Any name that ends with the tail
 // of a flow's ID matches that flow, so such a name survives renaming the flow.
-func (m *message) findTool(ctx context.Context, name string) (*tool, error) {
-	list, err := m.tools(ctx)
+func (m *message) findFlow(ctx context.Context, name string) (*flowTool, error) {
+	list, err := m.flowTools(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(list, func(t tool) bool { return t.name == name }); i >= 0 {
+	if i := slices.IndexFunc(list, func(t flowTool) bool { return t.name == name }); i >= 0 {
 		return &list[i], nil
 	}
-	var found *tool
+	var found *flowTool
 	for i := range list {
 		if strings.HasSuffix(name, "_"+tail(list[i].flow.ID, idTail)) {
 			if found != nil {
@@ -139,51 +177,6 @@ func (m *message) findTool(ctx context.Context, name string) (*tool, error) {
 		}
 	}
 	return found, nil
-}
-
-// listTools is tools/list. The cursor is the ID of the last flow of a page.
-func (m *message) listTools(p *sdk.ListToolsParams) (sdk.Result, error) {
-	ctx, after := m.Request().Context(), ""
-	if p != nil && p.Cursor != "" {
-		var ok bool
-		if after, ok = api.DecodeCursor(p.Cursor, flow.PrefixFlow); !ok {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The cursor is not one that an earlier answer gave."}
-		}
-	}
-	list, err := m.tools(ctx)
-	if err != nil {
-		return nil, m.internalError(err)
-	}
-	list = slices.DeleteFunc(list, func(t tool) bool { return t.flow.ID <= after })
-	list, next := api.Page(list, toolsPage, func(t *tool) string { return t.flow.ID })
-	result := &sdk.ListToolsResult{Tools: make([]*sdk.Tool, 0, len(list)), Cacheable: sdk.Cacheable{CacheScope: "private"}}
-	if next != nil {
-		result.NextCursor = *next
-	}
-	for i := range list {
-		described, err := m.describe(ctx, &list[i])
-		if err != nil {
-			return nil, m.internalError(err)
-		}
-		result.Tools = append(result.Tools, described)
-	}
-	return result, nil
-}
-
-func (m *message) describe(ctx context.Context, t *tool) (*sdk.Tool, error) {
-	out, err := m.s.api.Outlines.Find(ctx, t.flow.WorkspaceID, t.flow.LiveHash)
-	if err != nil {
-		return nil, err
-	}
-	return &sdk.Tool{
-		Name: t.name, Title: out.Name, Description: out.Description,
-		InputSchema: api.InputsSchema(out.Inputs), OutputSchema: api.OutputsSchema(out.Outputs),
-	}, nil
-}
-
-// internalError logs an error and returns a protocol error without its details.
-func (m *message) internalError(err error) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: m.s.api.PublicError(err, m).Message}
 }
 
 // spelled replaces letters that NFKD does not decompose into a base letter.

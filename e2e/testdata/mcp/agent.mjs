@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const [modules, address, key] = process.argv.slice(2);
+const [modules, url, key] = process.argv.slice(2);
 const require = createRequire(modules + "/");
 const load = (path) => import(pathToFileURL(require.resolve("@modelcontextprotocol/sdk/" + path)).href.replace("/dist/cjs/", "/dist/esm/"));
 const { Client } = await load("client/index.js");
@@ -13,7 +13,7 @@ const { StreamableHTTPClientTransport } = await load("client/streamableHttp.js")
 
 const say = (o) => process.stdout.write(JSON.stringify(o) + "\n");
 const client = new Client({ name: "sluice-test", version: "1.0.0" });
-const transport = new StreamableHTTPClientTransport(new URL(address + "/mcp"), { requestInit: { headers: { Authorization: "Bearer " + key } } });
+const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: "Bearer " + key } } });
 
 const operations = {
   connect: async () => {

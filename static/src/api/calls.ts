@@ -17,7 +17,7 @@ export const inView = (): boolean => !document.hidden && pane.checkVisibility({ 
 async function poll(): Promise<void> {
   const now = list();
   if (!now || !inView() || now.contains(document.activeElement)) return; // keep the focus
-  await htmx.ajax("GET", `${now.dataset.path}?mark=${now.dataset.mark}`, { target: "#api-calls", swap: "outerMorph" });
+  await htmx.ajax("GET", `${now.dataset.path}?mark=${now.dataset.mark}`, { source: now, target: now, swap: "outerMorph" });
 }
 
 /** pollKeys updates when keys were used, as long as one of them was not used yet. The uses

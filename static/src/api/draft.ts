@@ -35,7 +35,7 @@ async function refresh(): Promise<void> {
     while (changed && inView()) {
       const from = changed;
       changed = 0;
-      await htmx.ajax("GET", `${at!.path}/api?part=draft`, { target: "#api-draft", swap: "outerMorph" });
+      await htmx.ajax("GET", `${at!.path}/api?part=draft`, { source: draft(), target: draft(), swap: "outerMorph" });
       putKey();
       performance.measure("api:followed", { start: from });
     }

@@ -41,7 +41,7 @@ async function refresh(): Promise<void> {
   while (again) {
     again = false;
     try {
-      await htmx.ajax("GET", asShown(`${flowPath}/outline?node=${encodeURIComponent(opened)}`), { target: "#outline", swap: "outerMorph" });
+      await htmx.ajax("GET", asShown(`${flowPath}/outline?node=${encodeURIComponent(opened)}`), { source: outline(), target: outline(), swap: "outerMorph" });
     } catch { break; } // offline: the next edit loads it again
   }
   loading = false;

@@ -22,7 +22,7 @@ function dialog(): HTMLDialogElement {
 async function publish(): Promise<void> {
   const d = dialog();
   const parts = import("../builder/extras.ts"); // what the dialog does after the first publish
-  await htmx.ajax("GET", `${flowPath}/publish`, { target: d, swap: "innerHTML" });
+  await htmx.ajax("GET", `${flowPath}/publish`, { source: d, target: d, swap: "innerHTML" });
   await parts;
   if (d.childElementCount > 0 && !d.open) d.showModal();
 }
@@ -30,7 +30,7 @@ async function publish(): Promise<void> {
 /** refresh loads the publish button again. */
 async function refresh(): Promise<void> {
   const button = document.getElementById("publish-button");
-  if (button) await htmx.ajax("GET", `${flowPath}/publish/button`, { target: button, swap: "outerHTML" });
+  if (button) await htmx.ajax("GET", `${flowPath}/publish/button`, { source: button, target: button, swap: "outerHTML" });
 }
 
 let later = 0;

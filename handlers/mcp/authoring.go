@@ -1,0 +1,207 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sluice/flow"
+	"sluice/handlers/api"
+	"sluice/handlers/web"
+)
+
+// maxAuthoring bounds a message with a call, in bytes: room for a document of any size and
+// the other arguments.
+const maxAuthoring = 5 << 20
+
+// authoring are the tools that write flows. Each is a request to the API with the key of
+// the client, so that scopes, limits, checks and the audit log are the same.
+type authoring []authorTool
+
+// authorTool is a tool for one operation of the API.
+type authorTool struct {
+	name, title, text string
+	hints             sdk.ToolAnnotations
+	inputs            []flow.Input
+	request           func(given map[string]any) apiRequest
+	// answer changes a response; nil returns it as it is.
+	answer func(given, body map[string]any) map[string]any
+}
+
+// apiRequest is a request to the API.
+type apiRequest struct {
+	method, path string
+	query        url.Values
+	headers      map[string]string
+	body         any // nil for none
+}
+
+func (a authoring) instructions() string {
+	return "These tools write flows of Sluice. Read list_kinds first, then check a document with validate_flow before you create or edit a flow. " +
+		"Edits change the draft; publish_flow makes it live for callers. Documents name credentials and never contain secrets."
+}
+
+func (a authoring) maxMessage() int64 { return maxAuthoring }
+
+func (a authoring) list(*message) ([]tool, error) {
+	list := make([]tool, len(a))
+	for i := range a {
+		list[i].Tool = &sdk.Tool{Name: a[i].name, Title: a[i].title, Description: a[i].text, Annotations: &a[i].hints, InputSchema: a[i].schema()}
+	}
+	return list, nil
+}
+
+func (a authoring) find(m *message, name string) (*tool, error) {
+	i := slices.IndexFunc(a, func(t authorTool) bool { return t.name == name })
+	if i < 0 {
+		return nil, nil
+	}
+	return &tool{call: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return m.author(&a[i]), nil }}, nil
+}
+
+// schema returns the JSON Schema of the arguments.
+func (t *authorTool) schema() map[string]any {
+	s := flow.InputsSchema(t.inputs)
+	for _, in := range t.inputs {
+		if in.Type == flow.TypeJSON {
+			s["properties"].(map[string]any)[in.Name].(map[string]any)["type"] = "object"
+		}
+	}
+	return s
+}
+
+// author carries out a call.
+func (m *message) author(t *authorTool) *sdk.CallToolResult {
+	given, problems := flow.CheckInputs(t.inputs, m.arguments(), false)
+	if len(problems) > 0 {
+		return m.toolError(&flow.Error{Code: flow.CodeInputInvalid, Message: "The arguments do not fit the tool.", Fields: problems}, "")
+	}
+	w, err := m.request(t.request(given))
+	if err != nil {
+		return m.toolError(err, "")
+	}
+	decoded, err := flow.DecodeJSON(w.Body.Bytes())
+	body, isObject := decoded.(map[string]any)
+	if err != nil || !isObject {
+		return m.toolError(fmt.Errorf("%s: the API answered %d without an object: %w", t.name, w.Status, err), "")
+	}
+	failed := w.Status >= http.StatusBadRequest
+	if !failed && t.answer != nil {
+		body = t.answer(given, body)
+	}
+	if tag := w.Header().Get("ETag"); tag != "" && !failed {
+		body["etag"] = tag
+	}
+	result := &sdk.CallToolResult{IsError: failed, Content: []sdk.Content{&sdk.TextContent{Text: string(flow.EncodeJSON(body))}}}
+	if failed {
+		result.Meta = sdk.Meta{"code": body["code"]}
+	} else {
+		result.StructuredContent = body
+	}
+	return result
+}
+
+// request sends a request to the API as the client. The message was counted by the rate
+// limit of the key already.
+func (m *message) request(a apiRequest) (*web.ResponseRecorder, error) {
+	var body bytes.Buffer
+	if a.body != nil {
+		body.Write(flow.EncodeJSON(a.body))
+	}
+	r, err := http.NewRequestWithContext(m.Request().Context(), a.method, m.s.api.PublicURL+a.path, &body)
+	if err != nil {
+		return nil, err
+	}
+	r.URL.RawQuery = a.query.Encode()
+	r.RemoteAddr, r.RequestURI = m.Request().RemoteAddr, r.URL.RequestURI()
+	if a.body != nil {
+		r.Header.Set("Content-Type", api.TypeJSON)
+	}
+	for name, v := range a.headers {
+		r.Header.Set(name, v)
+	}
+	key := *m.Key
+	key.Trigger, key.RPM = flow.TriggerMCP, 0
+	w := web.NewResponseRecorder()
+	m.s.api.ServeAs(&key, w, r)
+	return w, nil
+}
+
+// Arguments that several tools have.
+var (
+	flowInput     = flow.Input{Name: "flow", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_-]{1,64}$", Description: "The slug or the ID of the flow."}
+	documentInput = flow.Input{Name: "document", Type: flow.TypeJSON, Required: true, Description: "The whole document, in the format sluice.flow/v1: schema, name, nodes and edges."}
+	runInput      = flow.Input{Name: "run", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_]{1,64}$", Description: "The run_id."}
+)
+
+// optional returns an input that may be left out. Its value is then the default.
+func optional(name string, t flow.Type, otherwise any, text string) flow.Input {
+	return flow.Input{Name: name, Type: t, Default: otherwise, HasDefault: otherwise != nil, Description: text}
+}
+
+// versionInput returns an optional input that names a version.
+func versionInput(name, otherwise string) flow.Input {
+	in := optional(name, flow.TypeText, otherwise, "draft, live, or the number of a version.")
+	in.Pattern = "^(draft|live|[0-9]{1,15})$"
+	return in
+}
+
+// onFlow returns a request to a path below a flow.
+func onFlow(given map[string]any, method, below string) apiRequest {
+	return apiRequest{method: method, path: "/v1/flow/" + url.PathEscape(flow.Text(given["flow"])) + below}
+}
+
+// present returns the given arguments with these names, without null.
+func present(given map[string]any, names ...string) map[string]any {
+	m := map[string]any{}
+	for _, name := range names {
+		if v := given[name]; v != nil {
+			m[name] = v
+		}
+	}
+	return m
+}
+
+// runRequest starts a run and waits for its end.
+func runRequest(given map[string]any) apiRequest {
+	r := onFlow(given, http.MethodPost, "/run")
+	body := map[string]any{}
+	if inputs, ok := given["inputs"].(map[string]any); ok {
+		for name, v := range inputs {
+			body[name] = v
+		}
+	}
+	switch version := flow.Text(given["version"]); version {
+	case "live":
+	case "draft":
+		body[flow.ReservedInput] = map[string]any{"version": "draft"}
+	default:
+		n, _ := strconv.ParseInt(version, 10, 64)
+		body[flow.ReservedInput] = map[string]any{"version": n}
+	}
+	r.body, r.headers = body, map[string]string{"Prefer": "wait=" + flow.Text(given["wait_s"])}
+	return r
+}
+
+// chosenKinds leaves the kinds with the given names, or shortens all.
+func chosenKinds(given, body map[string]any) map[string]any {
+	names, _ := given["names"].([]any)
+	list, _ := body["kinds"].([]any)
+	kinds := []any{}
+	for _, v := range list {
+		k, _ := v.(map[string]any)
+		switch {
+		case len(names) == 0:
+			kinds = append(kinds, present(k, "kind", "title", "group", "summary"))
+		case slices.ContainsFunc(names, func(name any) bool { return flow.Text(name) == k["kind"] }):
+			kinds = append(kinds, k)
+		}
+	}
+	return map[string]any{"kinds": kinds}
+}
