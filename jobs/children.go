@@ -7,14 +7,18 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"sluice/flow"
 )
 
 const (
 	// childPage is how many items are stored or read at once.
 	childPage = 500
-	// childStopWait is how long a step waits for the end of a child that it cancels.
+	// childStopWait is how long a step waits for the end of the children that it cancels.
 	childStopWait = 5 * time.Second
+	// childCancels is how many children are canceled at the same time.
+	childCancels = 16
 )
 
 // childRuns starts and reads the child runs of one step.
@@ -81,6 +85,11 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 	old, err := c.earlier(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if old != nil && old.Caller.RunID == c.step.RunID && !old.Ended() { // the last attempt was cut
+		if err := c.stop(ctx, old.Caller); err != nil {
+			return nil, err
+		}
 	}
 	if children == nil {
 		if children, err = c.begin(ctx, req, old); err != nil {
@@ -317,18 +326,30 @@ func (c *childRuns) Stop(ctx context.Context) error {
 	if err != nil || children == nil || children.Ended() {
 		return err
 	}
-	open, err := c.r.store.StopChildren(ctx, c.step)
+	return c.stop(ctx, c.step)
+}
+
+// stop is Stop for the children that the step had at some round. It waits for their ends
+// for childStopWait in total.
+func (c *childRuns) stop(ctx context.Context, step flow.CallingStep) error {
+	open, err := c.r.store.StopChildren(ctx, step)
 	if err != nil {
-		return fmt.Errorf("stop the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
+		return fmt.Errorf("stop the children of %s:%s: %w", step.RunID, step.Path, err)
 	}
+	var canceling errgroup.Group
+	canceling.SetLimit(childCancels)
 	for _, child := range open {
-		if _, err := c.r.store.RequestCancel(ctx, c.run.WorkspaceID, child.FlowID, child.RunID); err != nil {
+		canceling.Go(func() error {
+			_, err := c.r.store.RequestCancel(ctx, c.run.WorkspaceID, child.FlowID, child.RunID)
+			c.r.signalCancel(child.RunID)
 			return err
-		}
-		c.r.signalCancel(child.RunID)
+		})
 	}
-	for _, child := range open {
-		if _, err := c.r.AwaitRun(ctx, c.run.WorkspaceID, child.FlowID, child.RunID, childStopWait); err != nil {
+	if err := canceling.Wait(); err != nil {
+		return fmt.Errorf("cancel the children of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	for until := time.Now().Add(childStopWait); len(open) > 0; open = open[1:] {
+		if _, err := c.r.AwaitRun(ctx, c.run.WorkspaceID, open[0].FlowID, open[0].RunID, time.Until(until)); err != nil {
 			return err
 		}
 	}
