@@ -178,6 +178,9 @@ type Run struct {
 	// NoWebhook reports that no webhook of its own announces its end. It is false
 	// where that was not loaded.
 	NoWebhook bool
+	// NoChildren reports that none of its steps starts child runs. It is false where the
+	// document was not looked at.
+	NoChildren bool
 }
 
 // Step is what one node did in one run.

@@ -92,6 +92,7 @@ func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) 
 	if err != nil {
 		return nil, err
 	}
+	run.NoChildren = !c.starts
 	reuse, err := r.reusableSteps(ctx, run, c.graph)
 	if err != nil {
 		return nil, err

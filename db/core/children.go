@@ -6,6 +6,7 @@ import "sluice/flow"
 type ChildEnd struct {
 	Caller flow.CallingStep
 	RunID  string
+	Leaf   bool // it has started no children
 	State  flow.RunState
 	Usage  flow.Usage
 }

@@ -50,8 +50,8 @@ func (tx *Tx) flushBelow() error {
 	return nil
 }
 
-// EncodeFlowsAbove returns the column flows_above: each ID is between two spaces.
-func EncodeFlowsAbove(ids []string) string {
+// encodeFlowsAbove returns the column flows_above: each ID is between two spaces.
+func encodeFlowsAbove(ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}

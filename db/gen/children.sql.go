@@ -608,33 +608,6 @@ func (q *Queries) SeeChildren(ctx context.Context, arg SeeChildrenParams) error 
 	return err
 }
 
-const setCaller = `-- name: SetCaller :exec
-UPDATE runs SET caller_run_id = $1, caller_path = $2, caller_round = $3, caller_item = $4,
-    flows_above = $5
-WHERE id = $6
-`
-
-type SetCallerParams struct {
-	CallerRunID string
-	CallerPath  string
-	CallerRound int64
-	CallerItem  int64
-	FlowsAbove  string
-	ID          string
-}
-
-func (q *Queries) SetCaller(ctx context.Context, arg SetCallerParams) error {
-	_, err := q.db.ExecContext(ctx, setCaller,
-		arg.CallerRunID,
-		arg.CallerPath,
-		arg.CallerRound,
-		arg.CallerItem,
-		arg.FlowsAbove,
-		arg.ID,
-	)
-	return err
-}
-
 const startChildren = `-- name: StartChildren :exec
 UPDATE children SET pending = pending - $1, running = running + $1
 WHERE run_id = $2 AND path = $3 AND round = $4

@@ -300,11 +300,13 @@ const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
-    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live)
+    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live,
+    caller_run_id, caller_path, caller_round, caller_item, flows_above)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12, $13, $14, $15, 0, 0, 0, $16, $17,
     $18, $19, 0, $20, $21, 0, 0, $22, 0, 0, 0, $23,
-    0, '', $24, $25, $26, '', $27, $28, '', $29, $30)
+    0, '', $24, $25, $26, '', $27, $28, '', $29, $30,
+    $31, $32, $33, $34, $35)
 `
 
 type InsertRunParams struct {
@@ -338,6 +340,11 @@ type InsertRunParams struct {
 	Inputs        string
 	Busy          int64
 	ChildrenLive  int64
+	CallerRunID   string
+	CallerPath    string
+	CallerRound   int64
+	CallerItem    int64
+	FlowsAbove    string
 }
 
 func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
@@ -372,6 +379,11 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.Inputs,
 		arg.Busy,
 		arg.ChildrenLive,
+		arg.CallerRunID,
+		arg.CallerPath,
+		arg.CallerRound,
+		arg.CallerItem,
+		arg.FlowsAbove,
 	)
 	return err
 }
