@@ -13,6 +13,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/media"
 )
 
 // maxUses bounds how many runs FileUses reads, newest first.
@@ -38,10 +39,10 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	}
 	defer d.Drop()
 	f := &flow.File{
-		ID: cmp.Or(n.ID, s.IDs().New(flow.PrefixFile)), WorkspaceID: n.WorkspaceID, MIME: flow.MediaType(n.MIME, m.Head),
+		ID: cmp.Or(n.ID, s.IDs().New(flow.PrefixFile)), WorkspaceID: n.WorkspaceID, MIME: media.Type(n.MIME, m.Head),
 		Size: m.Size, Hash: m.Sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
 	}
-	f.Name = flow.FileName(n.Name, f.MIME)
+	f.Name = media.FileName(n.Name, f.MIME)
 	if err := d.Keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n) }); err != nil {
 		return nil, err
 	}

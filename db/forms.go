@@ -6,31 +6,31 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
-	"sluice/flow"
+	"sluice/flow/forms"
 )
 
 // FindForm returns the form of a flow in any workspace, or CodeNotFound if it was
 // never saved. The caller must check access.
-func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) {
+func (s Forms) FindForm(ctx context.Context, flowID string) (*forms.Form, error) {
 	r, err := s.Reads.FindForm(ctx, flowID)
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "form")
 	}
-	settings, err := dbconn.Decode[flow.FormSettings](r.Settings)
+	settings, err := dbconn.Decode[forms.Settings](r.Settings)
 	if err != nil {
 		return nil, err
 	}
-	return &flow.Form{
-		FlowID: r.FlowID, WorkspaceID: r.WorkspaceID, On: r.IsOn == 1, FormSettings: settings,
+	return &forms.Form{
+		FlowID: r.FlowID, WorkspaceID: r.WorkspaceID, On: r.IsOn == 1, Settings: settings,
 		Day: r.Day, Taken: r.Taken, UpdatedAt: dbconn.TimeOf(r.UpdatedAt),
 	}, nil
 }
 
 // SaveForm sets the form of a flow. It keeps the number of runs started today.
-func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
+func (s Forms) SaveForm(ctx context.Context, f *forms.Form) error {
 	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
 		return tx.SaveForm(tx.Ctx, gen.SaveFormParams{
-			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: dbconn.BoolInt(f.On), Settings: dbconn.EncodeAny(f.FormSettings), UpdatedAt: s.NowMicros(),
+			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: dbconn.BoolInt(f.On), Settings: dbconn.EncodeAny(f.Settings), UpdatedAt: s.NowMicros(),
 		})
 	})
 }

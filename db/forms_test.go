@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/forms"
 )
 
 func TestForms(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.FindForm(w.ctx, w.flow.ID)
 		wantCode(t, err, flow.CodeNotFound)
-		f := flow.NewForm(ws, w.flow.ID)
+		f := forms.New(ws, w.flow.ID)
 		f.On, f.Title, f.Origins, f.PasswordHash = true, "Ask us", []string{"https://a.example"}, "hash"
 		w.must(w.SaveForm(w.ctx, f))
 		f.UpdatedAt = w.clock.Now()
@@ -30,7 +31,7 @@ func TestForms(t *testing.T) {
 
 func TestTakeFormRun(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		w.must(w.SaveForm(w.ctx, flow.NewForm(ws, w.flow.ID)))
+		w.must(w.SaveForm(w.ctx, forms.New(ws, w.flow.ID)))
 		take := func(day, most int64) bool {
 			t.Helper()
 			taken, err := w.TakeFormRun(w.ctx, w.flow.ID, day, most)
@@ -51,7 +52,7 @@ func TestTakeFormRun(t *testing.T) {
 		w.must(w.ReturnFormRun(w.ctx, w.flow.ID, 1))
 		wantEqual(t, "after one was returned", take(1, 3), true)
 		wantEqual(t, "and again", take(1, 3), false)
-		w.must(w.SaveForm(w.ctx, flow.NewForm(ws, w.flow.ID)))
+		w.must(w.SaveForm(w.ctx, forms.New(ws, w.flow.ID)))
 		wantEqual(t, "after the settings were saved", take(1, 3), false)
 		wantEqual(t, "the next day", take(2, 3), true)
 		w.must(w.ReturnFormRun(w.ctx, w.flow.ID, 1))

@@ -8,6 +8,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // maxNumberedSlugs is how many slugs newSlug tries before it appends a part of the
@@ -22,15 +23,15 @@ func newSlug(tx *core.Tx, f *flow.Flow) (string, error) {
 	if f.Slug != "" {
 		return f.Slug, claimSlug(tx, f.WorkspaceID, f.ID, f.Slug)
 	}
-	base := flow.Slugify(f.Name)
+	base := document.Slugify(f.Name)
 	for n := 1; n <= maxNumberedSlugs; n++ {
-		slug := flow.NumberedSlug(base, n)
+		slug := document.NumberedSlug(base, n)
 		if ok, err := tryClaim(tx, f.WorkspaceID, f.ID, slug); ok || err != nil {
 			return slug, err
 		}
 	}
 	const suffix = 13 // a hyphen and 12 hexadecimal digits
-	slug := base[:min(len(base), flow.MaxSlug-suffix)] + "-" + flow.Hash([]byte(f.ID))[:suffix-1]
+	slug := base[:min(len(base), document.MaxSlug-suffix)] + "-" + flow.Hash([]byte(f.ID))[:suffix-1]
 	return slug, claimSlug(tx, f.WorkspaceID, f.ID, slug)
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 func TestSlugs(t *testing.T) {
@@ -47,7 +48,7 @@ func TestSlugs(t *testing.T) {
 		for range 25 { // more than are numbered
 			f, err := create("Many", "")
 			w.must(err)
-			if !flow.ValidSlug(f.Slug) {
+			if !document.ValidSlug(f.Slug) {
 				t.Errorf("%q is not valid", f.Slug)
 			}
 		}

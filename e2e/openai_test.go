@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -29,6 +30,7 @@ func TestOpenAIClient(t *testing.T) {
 	modules := npm.Install(t, filepath.Join("testdata", "openai"))
 	s := modelServer(t)
 	s.publish(talking("openai/gpt-4o"))
+	s.publish(bytes.Replace(conversing("openai/gpt-4o", nil), []byte("Go on, {{tone}}, {{count}}."), []byte("Please greet Ada. {{tone}} {{count}}"), 1))
 	key := s.key("--scope", "run")
 	cmd := exec.Command("node", filepath.Join("testdata", "openai", "client.mjs"), modules, s.base(), key, "talk")
 	cmd.Env = environment()
@@ -41,10 +43,10 @@ func TestOpenAIClient(t *testing.T) {
 		Status, Requests    int
 	}
 	var got struct {
-		Text, Finish, Parts                        string
-		Usage, Last                                map[string]any
-		Pieces, Models                             []string
-		Unknown, Failed, Streamed, Denied, Several failure
+		Text, Finish, Parts, Seen                        string
+		Usage, Last                                      map[string]any
+		Pieces, Models, Conversed                        []string
+		Unknown, Failed, Streamed, Denied, Several, Tool failure
 	}
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -56,13 +58,17 @@ func TestOpenAIClient(t *testing.T) {
 	if strings.Join(got.Pieces, "") != want || len(got.Pieces) < 2 || got.Last["completion_tokens"] != 7.0 {
 		t.Errorf("streamed %q, usage %v", got.Pieces, got.Last)
 	}
-	if !slices.Contains(got.Models, "talk") {
+	if got.Seen != want || strings.Join(got.Conversed, "") != want || len(got.Conversed) < 3 {
+		t.Errorf("with messages: answered %q, streamed %q", got.Seen, got.Conversed)
+	}
+	if !slices.Contains(got.Models, "talk") || !slices.Contains(got.Models, "converse") {
 		t.Errorf("models %v", got.Models)
 	}
 	for what, c := range map[string]struct{ got, want failure }{
 		"an unknown model":    {got.Unknown, failure{Name: "NotFoundError", Code: "not_found", Status: 404, Requests: 1}},
 		"a wrong key":         {got.Denied, failure{Name: "AuthenticationError", Code: "key_invalid", Status: 401, Requests: 0}},
 		"several answers":     {got.Several, failure{Name: "BadRequestError", Code: "input_invalid", Status: 400, Requests: 1}},
+		"another role":        {got.Tool, failure{Name: "BadRequestError", Code: "input_invalid", Status: 400, Requests: 1}},
 		"a failed run":        {got.Failed, failure{Name: "APIError", Code: "run_failed", Status: 424, Requests: 1}}, // not repeated, so not paid twice
 		"a failed run, later": {got.Streamed, failure{Name: "APIError", Code: "run_failed", Requests: 1}},
 	} {

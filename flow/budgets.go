@@ -175,26 +175,3 @@ func (l Limits) Check() map[string]string {
 	}
 	return wrong
 }
-
-func allowedWord(is bool) string {
-	if is {
-		return "allowed"
-	}
-	return "not allowed"
-}
-
-// Changes says what another Limits has otherwise, for the audit log.
-func (l Limits) Changes(to Limits) string {
-	var list []string
-	differ := func(what, before, after string) {
-		if before != after {
-			list = append(list, what+" from "+before+" to "+after)
-		}
-	}
-	differ("runs at once", orNone(l.MaxRunning), orNone(to.MaxRunning))
-	differ("waiting runs", orNone(l.MaxQueued), orNone(to.MaxQueued))
-	differ("runs a day", orNone(l.RunsPerDay), orNone(to.RunsPerDay))
-	differ("dollars a day", l.USDPerDay.orNoLimit(), to.USDPerDay.orNoLimit())
-	differ("models without a price", allowedWord(l.AllowUnpriced), allowedWord(to.AllowUnpriced))
-	return strings.Join(list, ", ")
-}

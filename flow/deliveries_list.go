@@ -43,3 +43,13 @@ type DeliveryPage struct {
 	Looked int
 	More   bool
 }
+
+// FailedChoice is which failed deliveries are to be sent again.
+type FailedChoice struct {
+	WorkspaceID        WorkspaceID
+	FlowID, EndpointID string    // one of them, or neither for the whole workspace
+	Since              time.Time // made then or later; zero for all
+	// Asked is when the person looked at how many there are. What failed later
+	// is left alone, so that asking twice sends nothing twice.
+	Asked time.Time
+}

@@ -129,3 +129,14 @@ func (d *Document) Node(id string) *Node {
 func (d *Document) IsFed(node, port string) bool {
 	return slices.ContainsFunc(d.Edges, func(e Edge) bool { return e.To == node+"."+port })
 }
+
+// RoleOf returns the role of a node in its flow; RoleNode if the kind is unknown.
+func RoleOf(kinds *Registry, n *Node) Role {
+	if k := kinds.Find(n.Kind); k != nil {
+		return k.Role
+	}
+	return RoleNode
+}
+
+// NameOf returns the name that the API uses for an input or output node, or "".
+func NameOf(n *Node) string { s, _ := n.Config["name"].(string); return s }

@@ -168,6 +168,12 @@ type Problem struct {
 	Node    string `json:"node,omitempty"` // the node it belongs to, when there is one
 }
 
+// InField reports whether the problem is in the member of that name, or within it.
+func (p Problem) InField(name string) bool {
+	rest, ok := strings.CutPrefix(p.Pointer, Pointer(name))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
 // String returns the problem as one line for terminals and logs, with the ID of the node that the
 // pointer names by its position only: "/nodes/3/config (reply): …".
 func (p Problem) String() string {

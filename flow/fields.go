@@ -28,7 +28,7 @@ func (f *Field) Check(value any) []Problem {
 	if s, ok := value.(string); ok && f.Type == FieldSelect && f.Values == nil && !slices.Contains(f.Options, s) {
 		return one("not_allowed", "%q wants one of %s", f.Name, InputNames(f.Options))
 	}
-	if size, unit, ok := measure(value); ok {
+	if size, unit, ok := Measure(value); ok {
 		if f.Min != nil && size < *f.Min {
 			return one("out_of_range", "%q wants at least %s%s", f.Name, FormatNumber(*f.Min), unit)
 		}

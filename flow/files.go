@@ -79,7 +79,10 @@ func (f *File) Value() map[string]any {
 	return map[string]any{"file": f.ID, "name": f.Name, "mime": f.MIME, "size": Number(f.Size)}
 }
 
-var fileID = regexp.MustCompile(`^` + PrefixFile + `[0-9a-z]{26}$`)
+// FileIDPattern matches the IDs of files.
+const FileIDPattern = `^` + PrefixFile + `[0-9a-z]{26}$`
+
+var fileID = regexp.MustCompile(FileIDPattern)
 
 // FileID is the ID inside a file value. An object that only looks like one,
 // such as another service's {"file": "report.pdf"}, has none.

@@ -89,16 +89,8 @@ func hideQuery(address string) string {
 	return address
 }
 
-// ShownFiles returns the value of a file or a list of files as records show it:
-// with RemoteFile.Shown in place of addresses.
-func ShownFiles(v any) any {
-	if list, ok := v.([]any); ok {
-		shown := make([]any, len(list))
-		for i := range list {
-			shown[i] = ShownFiles(list[i])
-		}
-		return shown
-	}
+// ShownFile returns a file value as records show it.
+func ShownFile(v any) any {
 	if f, ok := RemoteFileOf(v); ok {
 		return f.Shown()
 	}

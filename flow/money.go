@@ -55,14 +55,6 @@ func (n NanoUSD) Rounded() string {
 	return strconv.FormatFloat(math.Round(float64(n)/1000)/1e6, 'f', -1, 64)
 }
 
-// orNoLimit returns the amount as text for a budget, where 0 means no limit.
-func (n NanoUSD) orNoLimit() string {
-	if n == 0 {
-		return "no limit"
-	}
-	return n.String()
-}
-
 // ParseUSD reads dollars as people write them, such as 5, 0.25 or $1,500.
 func ParseUSD(text string) (amount NanoUSD, ok bool) {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "$")

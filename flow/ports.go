@@ -79,7 +79,10 @@ func (d *Document) EdgeType(e Edge, kinds *Registry) Type {
 	case k == nil:
 		return TypeAny
 	case k.Role == RoleInput:
-		return ReadInput(from).Type
+		if t, ok := from.Config["type"].(string); ok {
+			return Type(t)
+		}
+		return TypeText
 	}
 	for _, p := range OutputPorts(from, k) {
 		if p.Name == port && p.ShownType() != "" {

@@ -119,6 +119,8 @@ var members = map[Type][]Type{
 	TypeSource:  {TypeFile, TypeText},
 	TypeSources: {TypeList, TypeFile, TypeText},
 	TypeItems:   {TypeList, TypeText},
+
+	TypeMessages: {TypeList},
 }
 
 // Overlaps reports whether a value can be of both types without a conversion.
@@ -204,7 +206,10 @@ func (t Type) Parse(s string) (any, error) {
 			return strings.TrimSpace(s), nil
 		}
 	}
-	if t != TypeList && t != TypeJSON {
+	if t == TypeMessages && !strings.HasPrefix(strings.TrimSpace(s), "[") {
+		return UserMessage(s), nil // plain words are one message
+	}
+	if t != TypeList && t != TypeJSON && t != TypeMessages {
 		return Coerce(s, t)
 	}
 	v, err := DecodeJSON([]byte(s))
@@ -308,3 +313,37 @@ func Float(v any) (f float64, ok bool) {
 func Number[N int | int64 | float64 | float32](n N) json.Number {
 	return json.Number(EncodeJSON(n))
 }
+
+// Measure returns what the bounds min and max of a field or an input apply to, with its unit:
+// the characters of a text, the items of a list, or the number itself.
+func Measure(v any) (size float64, unit string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return float64(utf8.RuneCountInString(v)), " characters", true
+	case []any:
+		return float64(len(v)), " items", true
+	}
+	size, ok = Float(v)
+	return size, "", ok
+}
+
+// EqualValues compares as JSON Schema does: 1 is 1.0, also inside lists and objects.
+func EqualValues(a, b any) bool {
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, EqualValues)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, EqualValues)
+	}
+	x, xNumber := Float(a)
+	y, yNumber := Float(b)
+	if xNumber && yNumber {
+		return x == y
+	}
+	return string(EncodeJSON(a)) == string(EncodeJSON(b))
+}
+
+// InputNames joins names for a sentence.
+func InputNames(list []string) string { return strings.Join(list, ", ") }

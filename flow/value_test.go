@@ -128,24 +128,6 @@ func TestRunStates(t *testing.T) {
 	}
 }
 
-func TestEventsAfter(t *testing.T) {
-	t.Parallel()
-	run := &Run{State: RunRunning, RunSeq: 1, Seq: 5}
-	steps := []Step{{Path: "o", Node: "o", Seq: 4, OutputSeq: 5, Outputs: map[string]any{"value": "v"}}, {Path: "a", Node: "a", Seq: 3}}
-	outputs := []Output{{Node: "o", Name: "answer"}}
-	for after, want := range map[int64][]int64{0: {1, 3, 4, 5}, 1: {3, 4, 5}, 4: {5}, 5: nil} {
-		events := EventsAfter(run, steps, outputs, after)
-		if len(events) != len(want) {
-			t.Fatalf("after %d: %+v", after, events)
-		}
-		for i, e := range events {
-			if e.Seq != want[i] || (e.Seq == 5) != (e.Output != nil) || e.Output != nil && (e.Output.Name != "answer" || e.Output.Value != "v") {
-				t.Errorf("after %d: %+v", after, e)
-			}
-		}
-	}
-}
-
 func TestDeliveryPause(t *testing.T) {
 	t.Parallel()
 	var total time.Duration

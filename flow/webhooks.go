@@ -1,6 +1,10 @@
 package flow
 
-import "slices"
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
 
 // WebhookURLField is the field of a webhook node that says where to send.
 const WebhookURLField = "url"
@@ -74,4 +78,13 @@ func Webhooks(live, draft *Document) (list []FlowWebhook) {
 		}
 	}
 	return list
+}
+
+// HostOf returns the host of a URL with its port, in lower case. Endpoints are told apart by it.
+func HostOf(address string) string {
+	u, err := url.Parse(WithSampleSecrets(address))
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
 }

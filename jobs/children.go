@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
 )
 
 const (
@@ -201,7 +203,7 @@ func flowsAbove(run *flow.Run, own string) (list []string) {
 // findFlow finds a flow by ID or slug.
 func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error) {
 	id := ref
-	if flow.ValidSlug(ref) {
+	if document.ValidSlug(ref) {
 		found, err := c.r.store.FindFlowID(ctx, c.run.WorkspaceID, ref)
 		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 			return nil, err
@@ -244,7 +246,7 @@ func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int6
 
 // prepare checks the inputs of items, and finds results of the same inputs in old, the
 // children of the run that is repeated.
-func (c *childRuns) prepare(ctx context.Context, inputs []flow.Input, given []map[string]any, from int, old *flow.Children) ([]flow.ChildItem, error) {
+func (c *childRuns) prepare(ctx context.Context, inputs []contract.Input, given []map[string]any, from int, old *flow.Children) ([]flow.ChildItem, error) {
 	results := map[int]flow.ChildResult{}
 	if old != nil {
 		list, err := c.r.store.ReadChildren(ctx, c.run.WorkspaceID, old.Caller, from, from+len(given))
@@ -271,13 +273,13 @@ func (c *childRuns) prepare(ctx context.Context, inputs []flow.Input, given []ma
 }
 
 // checkInputs returns the inputs of a child run, or why they are wrong.
-func (c *childRuns) checkInputs(ctx context.Context, inputs []flow.Input, given map[string]any) (map[string]any, *flow.Error, error) {
+func (c *childRuns) checkInputs(ctx context.Context, inputs []contract.Input, given map[string]any) (map[string]any, *flow.Error, error) {
 	for i := range inputs {
 		if _, set := given[inputs[i].Name]; set && inputs[i].Secret {
 			return given, flow.Errorf(flow.CodeInputInvalid, "The input %q is secret, so another flow cannot set it.", inputs[i].Name), nil
 		}
 	}
-	values, problems := flow.CheckInputs(inputs, given, false)
+	values, problems := contract.Check(inputs, given, false)
 	_, problems, err := c.r.resolveFiles(ctx, flow.Start{WorkspaceID: c.run.WorkspaceID}, inputs, values, problems)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look up the files of an item: %w", err)

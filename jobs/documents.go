@@ -8,6 +8,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/engine"
 )
@@ -26,7 +27,7 @@ type documentCache struct {
 // compiledDocument is a document that is ready to run and to be called.
 type compiledDocument struct {
 	graph  *engine.Graph
-	inputs []flow.Input
+	inputs []contract.Input
 	starts bool // child runs, in some step
 }
 
@@ -67,5 +68,5 @@ func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
 		return nil, err
 	}
 	starts := slices.ContainsFunc(d.Nodes, func(n flow.Node) bool { k := c.kinds.Find(n.Kind); return k != nil && k.StartsRuns() })
-	return &compiledDocument{graph: graph, inputs: d.Inputs(c.kinds), starts: starts}, nil
+	return &compiledDocument{graph: graph, inputs: contract.Inputs(d, c.kinds), starts: starts}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 const (
@@ -37,7 +38,7 @@ type fileChecker struct {
 // whatever metadata the caller sent, and returns the IDs without duplicates. It
 // appends a problem for each input with a file that is missing, not accessible or
 // of a type that the input does not accept.
-func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []flow.Input, values map[string]any, problems []flow.Problem) (ids []string, _ []flow.Problem, err error) {
+func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []contract.Input, values map[string]any, problems []flow.Problem) (ids []string, _ []flow.Problem, err error) {
 	c := &fileChecker{r: r, ws: s.WorkspaceID, key: s.Key, given: s.Given, found: map[string]*flow.File{}, allowed: map[string]bool{}}
 	for i := range inputs {
 		in := &inputs[i]
@@ -66,7 +67,7 @@ func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []flow.I
 // checkRemoteFiles returns the problem with the first address in the value of an
 // input that must not be fetched. Names are not looked up here: the fetch itself
 // judges the addresses that they resolve to.
-func (r *Runner) checkRemoteFiles(in *flow.Input, value any) []flow.Problem {
+func (r *Runner) checkRemoteFiles(in *contract.Input, value any) []flow.Problem {
 	remote := in.RemoteFiles(value)
 	if len(remote) > maxFiles {
 		return []flow.Problem{tooManyFiles(in)}
@@ -82,16 +83,16 @@ func (r *Runner) checkRemoteFiles(in *flow.Input, value any) []flow.Problem {
 	return nil
 }
 
-func hasProblem(problems []flow.Problem, in *flow.Input) bool {
-	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.Pointer == flow.Pointer(in.Name) })
+func hasProblem(problems []flow.Problem, in *contract.Input) bool {
+	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.InField(in.Name) })
 }
 
-func tooManyFiles(in *flow.Input) flow.Problem {
+func tooManyFiles(in *contract.Input) flow.Problem {
 	return flow.Problem{Pointer: flow.Pointer(in.Name), Code: "too_large", Node: in.Node, Detail: fmt.Sprintf("a run takes at most %d files", maxFiles)}
 }
 
 // check returns the first problem with the files of an input, or nil.
-func (c *fileChecker) check(ctx context.Context, in *flow.Input, value any, ids []string) (*flow.Problem, error) {
+func (c *fileChecker) check(ctx context.Context, in *contract.Input, value any, ids []string) (*flow.Problem, error) {
 	files, err := c.r.store.FindFiles(ctx, c.ws, ids)
 	if err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func (c *fileChecker) check(ctx context.Context, in *flow.Input, value any, ids 
 }
 
 // acceptedIDs returns the files in the value that the input's Accept applies to.
-func acceptedIDs(in *flow.Input, value any) []string {
+func acceptedIDs(in *contract.Input, value any) []string {
 	if !in.TakesFiles() {
 		return nil
 	}

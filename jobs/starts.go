@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // StartRun starts a run: it resolves the document, checks the inputs and commits
@@ -132,7 +133,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
 		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-			return nil, optionError(flow.Pointer(flow.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
+			return nil, optionError(flow.Pointer(contract.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
 		}
 		if err != nil {
 			return nil, err
@@ -154,8 +155,8 @@ func optionError(pointer, code, detail string) error {
 
 // setInputs checks the given inputs and sets them and their files in the new run.
 // Problems are reported with the prefix before their JSON Pointer.
-func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, inputs []flow.Input, given map[string]any, prefix string) error {
-	values, problems := flow.CheckInputs(inputs, given, s.Coerce)
+func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, inputs []contract.Input, given map[string]any, prefix string) error {
+	values, problems := contract.Check(inputs, given, s.Coerce)
 	files, problems, err := r.resolveFiles(ctx, s, inputs, values, problems)
 	if err != nil {
 		return fmt.Errorf("look up the files of the inputs: %w", err)
@@ -173,7 +174,7 @@ func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, in
 
 // takeSecrets moves the texts of secret inputs from the values to the new run, where
 // they are encrypted, and leaves references in their place.
-func (r *Runner) takeSecrets(n *flow.NewRun, inputs []flow.Input, values map[string]any) {
+func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values map[string]any) {
 	for i := range inputs {
 		text, ok := values[inputs[i].Name].(string)
 		if !inputs[i].Secret || !ok {

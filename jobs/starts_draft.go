@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/engine"
 )
@@ -79,8 +80,8 @@ func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, n *flow.NewRu
 
 // requiredInputs returns the inputs that the caller must give. Input nodes that
 // pinned steps make unnecessary are left out.
-func requiredInputs(c *compiledDocument, pinned []flow.Step) []flow.Input {
-	return slices.DeleteFunc(slices.Clone(c.inputs), func(in flow.Input) bool {
+func requiredInputs(c *compiledDocument, pinned []flow.Step) []contract.Input {
+	return slices.DeleteFunc(slices.Clone(c.inputs), func(in contract.Input) bool {
 		return slices.ContainsFunc(pinned, func(s flow.Step) bool { return s.Node == in.Node })
 	})
 }
@@ -88,7 +89,7 @@ func requiredInputs(c *compiledDocument, pinned []flow.Step) []flow.Input {
 // TrialInputs returns the inputs of a test run of the draft up to a node, or of the
 // whole draft if until is empty. The error for a draft that cannot run lists all
 // of its problems in Fields.
-func (r *Runner) TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID, until string) ([]flow.Input, error) {
+func (r *Runner) TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID, until string) ([]contract.Input, error) {
 	f, err := r.store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // Rerun starts a new run of another run's document. Results of the parent that
@@ -55,8 +56,8 @@ func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, er
 // inheritSecrets puts the parent's secret inputs into the given values. A rerun with
 // inputs of its own inherits none: a caller who chooses where a flow sends something
 // must know the secret that goes there.
-func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []flow.Input, given map[string]any) error {
-	if !slices.ContainsFunc(inputs, func(in flow.Input) bool { return in.Secret }) {
+func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []contract.Input, given map[string]any) error {
+	if !slices.ContainsFunc(inputs, func(in contract.Input) bool { return in.Secret }) {
 		return nil
 	}
 	texts, err := r.store.RunSecrets(ctx, parent.WorkspaceID, parent.ID)
@@ -101,7 +102,7 @@ func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent 
 
 // dropUnknown returns the given values that the inputs still include: the draft may
 // have changed since the parent ran.
-func dropUnknown(inputs []flow.Input, given map[string]any) map[string]any {
+func dropUnknown(inputs []contract.Input, given map[string]any) map[string]any {
 	known := map[string]any{}
 	for _, in := range inputs {
 		if v, ok := given[in.Name]; ok {

@@ -98,7 +98,7 @@ func childField(p contractPort) flow.Field {
 // portType returns a port type for the type in a contract, which may be an old one.
 func portType(t flow.Type) flow.Type {
 	switch t {
-	case flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeList, flow.TypeFile, flow.TypeJSON:
+	case flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeList, flow.TypeFile, flow.TypeJSON, flow.TypeMessages:
 		return t
 	}
 	return flow.TypeAny

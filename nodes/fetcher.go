@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"sluice/flow"
+	"sluice/flow/media"
 	"sluice/outbound"
 )
 
@@ -41,9 +42,9 @@ func (f *Fetcher) FetchFile(ctx context.Context, r flow.RemoteFile, accepts func
 	if name := fileName(r.Name); name != "" {
 		s.name = name
 	}
-	mediaType := flow.MediaType(s.mime, head)
+	mediaType := media.Type(s.mime, head)
 	if accepts != nil && content.err == nil {
-		if err := accepts(&flow.File{Name: flow.FileName(s.name, mediaType), MIME: mediaType}); err != nil {
+		if err := accepts(&flow.File{Name: media.FileName(s.name, mediaType), MIME: mediaType}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // The input kind is a value that a run is started with: a field of the API's
@@ -24,7 +25,10 @@ var _ = register(func(Deps) flow.Kind {
 			"The value of a file is {\"file\": \"file_…\"} after an upload with POST /v1/files, or its address: an https URL, a data URL, or " +
 			"{\"url\": \"https://…\", \"name\": \"cat.png\"}. Sluice fetches an address once, when the run starts, and stores the file with the run; " +
 			"retries and reruns use the stored file. Up to three redirects are followed; private and reserved addresses are refused. " +
-			"A fetched file can be up to 64 MiB (SLUICE_MAX_FETCH) and counts against the workspace's storage.",
+			"A fetched file can be up to 64 MiB (SLUICE_MAX_FETCH) and counts against the workspace's storage.\n\n" +
+			"The type `messages` is a conversation: a list such as [{\"role\": \"user\", \"content\": \"Hello\"}]. The content is a text, or a list of parts as in OpenAI's API: " +
+			"{\"type\": \"text\", \"text\": \"…\"} and {\"type\": \"image_url\", \"image_url\": {\"url\": \"https://…\"}}, where a picture can also be an uploaded file. " +
+			"Connect it to Messages of a chat node. With such an input, the flow is a chat on its form page and a model for clients of OpenAI's API.",
 		Fields: []flow.Field{
 			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
@@ -50,6 +54,10 @@ var _ = register(func(Deps) flow.Kind {
 				Help: "If set, only these values are accepted. The form shows them as a choice."},
 			{Name: "accept", Title: "Accepted files", Type: flow.FieldList, Typed: true, More: true,
 				Help: "For files and lists of files: media types such as image/* and file extensions such as .pdf. If set, other files are rejected."},
+			{Name: "roles", Title: "Roles", Type: flow.FieldList, Typed: true, More: true,
+				Help: "For messages: the accepted roles. Default: user and assistant, and system from programs with a key. A form never accepts system."},
+			{Name: "images", Title: "Pictures", Type: flow.FieldBoolean, Typed: true, Default: true, More: true,
+				Help: "For messages: whether they may have pictures. Turn it off if the model cannot see."},
 		},
 		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The value from the request, or the default."}},
 		Example: flow.Example{
@@ -64,7 +72,7 @@ var _ = register(func(Deps) flow.Kind {
 // passInput outputs the value of the input, with stored files in place of the
 // addresses of files.
 func passInput(ctx context.Context, in *flow.In) (flow.Out, error) {
-	input := flow.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
+	input := contract.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
 	value := in.Ports["value"]
 	remote := input.RemoteFiles(value)
 	if len(remote) == 0 {
@@ -76,11 +84,7 @@ func passInput(ctx context.Context, in *flow.In) (flow.Out, error) {
 		}
 		return flow.Errorf(flow.CodeInputInvalid, "%s.", input.NotAccepted(f).Detail)
 	}
-	list, isList := value.([]any)
-	if !isList {
-		list = []any{value}
-	}
-	files := slices.Clone(list)
+	files := map[int]any{}
 	for _, i := range slices.Sorted(maps.Keys(remote)) {
 		file, err := in.FetchFile(ctx, strconv.Itoa(i), remote[i], accepts)
 		if err != nil {
@@ -88,16 +92,18 @@ func passInput(ctx context.Context, in *flow.In) (flow.Out, error) {
 		}
 		files[i] = file
 	}
-	if isList {
-		return flow.Out{Outputs: map[string]any{"value": files}}, nil
-	}
-	return flow.Out{Outputs: map[string]any{"value": files[0]}}, nil
+	return flow.Out{Outputs: map[string]any{"value": input.MapFiles(value, func(i int, file any) any {
+		if fetched, ok := files[i]; ok {
+			return fetched
+		}
+		return file
+	})}}, nil
 }
 
 // inputTypes returns the options of the field "type".
 func inputTypes() []string {
-	list := make([]string, len(flow.InputTypes))
-	for i, t := range flow.InputTypes {
+	list := make([]string, len(contract.InputTypes))
+	for i, t := range contract.InputTypes {
 		list[i] = string(t)
 	}
 	return list

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/engine"
 	"sluice/javascript"
@@ -220,7 +221,7 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}
-	values, problems := flow.CheckInputs(doc.Inputs(kinds), inputs, false)
+	values, problems := contract.Check(contract.Inputs(doc, kinds), inputs, false)
 	if len(problems) > 0 {
 		t.Fatalf("inputs: %v", problems)
 	}

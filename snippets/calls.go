@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // CallOf is a call of a flow that works as it stands: every required input has
 // a value, and every other one whose author gave an example. base is the public
 // address of the server.
-func CallOf(base string, f *flow.Flow, inputs []flow.Input, outputs []flow.Output) Call {
+func CallOf(base string, f *flow.Flow, inputs []contract.Input, outputs []contract.Output) Call {
 	c := Call{BaseURL: base, FlowID: f.ID, FlowName: f.Name}
 	for i := range inputs {
 		if in := &inputs[i]; in.Required || in.HasExample {
@@ -28,7 +29,7 @@ func CallOf(base string, f *flow.Flow, inputs []flow.Input, outputs []flow.Outpu
 
 // sample is the example of an input if the input takes it, else its default,
 // else a value that it should take.
-func sample(in *flow.Input) any {
+func sample(in *contract.Input) any {
 	if _, isURL := flow.RemoteFileOf(in.Example); in.Type == flow.TypeFile && !isURL {
 		return fileName(in)
 	}
@@ -48,20 +49,22 @@ func sample(in *flow.Input) any {
 		return true
 	case flow.TypeList:
 		return list(in)
+	case flow.TypeMessages:
+		return flow.UserMessage("Hello")
 	case flow.TypeJSON:
 		return map[string]any{"key": "value"}
 	}
 	return words(in)
 }
 
-func takes(in *flow.Input, v any) bool {
+func takes(in *contract.Input, v any) bool {
 	alone := *in
-	_, problems := flow.CheckInputs([]flow.Input{alone}, map[string]any{in.Name: v}, false)
+	_, problems := contract.Check([]contract.Input{alone}, map[string]any{in.Name: v}, false)
 	return len(problems) == 0
 }
 
 // number is 1, or the bound nearest to it.
-func number(in *flow.Input) any {
+func number(in *contract.Input) any {
 	n := 1.0
 	if in.Min != nil {
 		n = math.Max(n, *in.Min)
@@ -77,7 +80,7 @@ func number(in *flow.Input) any {
 const most = 4096
 
 // bounds are the fewest and most characters or items, as far as they matter.
-func bounds(in *flow.Input, otherwise int) int {
+func bounds(in *contract.Input, otherwise int) int {
 	n := otherwise
 	if in.Min != nil {
 		n = max(n, int(math.Min(*in.Min, most)))
@@ -88,7 +91,7 @@ func bounds(in *flow.Input, otherwise int) int {
 	return n
 }
 
-func list(in *flow.Input) any {
+func list(in *contract.Input) any {
 	items := []any{}
 	if in.TakesFiles() {
 		for range bounds(in, 1) {
@@ -103,7 +106,7 @@ func list(in *flow.Input) any {
 }
 
 // words is a text that says whose place it takes.
-func words(in *flow.Input) any {
+func words(in *contract.Input) any {
 	text := "Your " + strings.NewReplacer("_", " ", "-", " ").Replace(in.Name)
 	switch n := bounds(in, len(text)); {
 	case n < len(text):
@@ -120,7 +123,7 @@ func words(in *flow.Input) any {
 }
 
 // shaped is a common text that a pattern takes, "" when none of these is.
-func shaped(in *flow.Input) string {
+func shaped(in *contract.Input) string {
 	for _, s := range []string{
 		"ada@example.com", "https://example.com", "2026-01-31", "2026-01-31T12:00:00Z", "12:00", "en", "en-GB", "DE", "EUR", "+44 20 7946 0000", "#336699",
 		"a", "A", "ab", "AB", "abc", "ABC", "example", "Example", "EXAMPLE", "0", "1", "12", "123", "1234", "12345", "A1", "A-1", "AB-123", "a-b", "1.0", "1.0.0", "00000000-0000-4000-8000-000000000000",
@@ -140,7 +143,7 @@ var sampleFiles = []struct{ accept, name string }{
 }
 
 // fileName is an example of a file's name that the input accepts.
-func fileName(in *flow.Input) string {
+func fileName(in *contract.Input) string {
 	for _, a := range in.Accept {
 		if strings.HasPrefix(a, ".") {
 			return "file" + strings.ToLower(a)

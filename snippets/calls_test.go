@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -17,29 +18,29 @@ func bound(n float64) *float64 { return &n }
 func TestCallOf(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		in   flow.Input
+		in   contract.Input
 		want string // JSON, "" for an input that is left out
 	}{
-		"a text says whose place it takes": {flow.Input{Name: "customer_name", Type: flow.TypeText, Required: true}, `"Your customer name"`},
-		"the example":                      {flow.Input{Name: "a", Type: flow.TypeText, Required: true, Example: "Where?", HasExample: true}, `"Where?"`},
-		"an example that is not taken":     {flow.Input{Name: "a", Type: flow.TypeNumber, Required: true, Example: "x", HasExample: true}, `1`},
-		"an option is left out":            {flow.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true}, ``},
-		"an option with an example":        {flow.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true, Example: "c", HasExample: true}, `"c"`},
-		"the first of a list":              {flow.Input{Name: "a", Type: flow.TypeText, Required: true, Enum: []any{"red", "blue"}}, `"red"`},
-		"a number within its bounds":       {flow.Input{Name: "a", Type: flow.TypeNumber, Required: true, Min: bound(5), Max: bound(9)}, `5`},
-		"a small number":                   {flow.Input{Name: "a", Type: flow.TypeNumber, Required: true, Max: bound(0.25)}, `0.25`},
-		"a short text":                     {flow.Input{Name: "language", Type: flow.TypeText, Required: true, Max: bound(4)}, `"Your"`},
-		"a long text":                      {flow.Input{Name: "a", Type: flow.TypeText, Required: true, Min: bound(10)}, `"Your a...."`},
-		"a switch":                         {flow.Input{Name: "a", Type: flow.TypeBoolean, Required: true}, `true`},
-		"a list":                           {flow.Input{Name: "a", Type: flow.TypeList, Required: true, Min: bound(3)}, `["item 1","item 2","item 3"]`},
-		"JSON":                             {flow.Input{Name: "a", Type: flow.TypeJSON, Required: true}, `{"key":"value"}`},
-		"a file":                           {flow.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{"image/*"}}, `"photo.jpg"`},
-		"a file by its ending":             {flow.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{".PDF"}}, `"file.pdf"`},
-		"any file":                         {flow.Input{Name: "a", Type: flow.TypeFile, Required: true}, `"file.txt"`},
+		"a text says whose place it takes": {contract.Input{Name: "customer_name", Type: flow.TypeText, Required: true}, `"Your customer name"`},
+		"the example":                      {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Example: "Where?", HasExample: true}, `"Where?"`},
+		"an example that is not taken":     {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Example: "x", HasExample: true}, `1`},
+		"an option is left out":            {contract.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true}, ``},
+		"an option with an example":        {contract.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true, Example: "c", HasExample: true}, `"c"`},
+		"the first of a list":              {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Enum: []any{"red", "blue"}}, `"red"`},
+		"a number within its bounds":       {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Min: bound(5), Max: bound(9)}, `5`},
+		"a small number":                   {contract.Input{Name: "a", Type: flow.TypeNumber, Required: true, Max: bound(0.25)}, `0.25`},
+		"a short text":                     {contract.Input{Name: "language", Type: flow.TypeText, Required: true, Max: bound(4)}, `"Your"`},
+		"a long text":                      {contract.Input{Name: "a", Type: flow.TypeText, Required: true, Min: bound(10)}, `"Your a...."`},
+		"a switch":                         {contract.Input{Name: "a", Type: flow.TypeBoolean, Required: true}, `true`},
+		"a list":                           {contract.Input{Name: "a", Type: flow.TypeList, Required: true, Min: bound(3)}, `["item 1","item 2","item 3"]`},
+		"JSON":                             {contract.Input{Name: "a", Type: flow.TypeJSON, Required: true}, `{"key":"value"}`},
+		"a file":                           {contract.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{"image/*"}}, `"photo.jpg"`},
+		"a file by its ending":             {contract.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{".PDF"}}, `"file.pdf"`},
+		"any file":                         {contract.Input{Name: "a", Type: flow.TypeFile, Required: true}, `"file.txt"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := CallOf("https://sluice.example.com", &flow.Flow{ID: "flow_1", Name: "F"}, []flow.Input{tt.in}, []flow.Output{{Name: "out"}})
+			c := CallOf("https://sluice.example.com", &flow.Flow{ID: "flow_1", Name: "F"}, []contract.Input{tt.in}, []contract.Output{{Name: "out"}})
 			got := ""
 			if len(c.Inputs) == 1 {
 				got = string(flow.EncodeJSON(c.Inputs[0].Value))
@@ -63,7 +64,7 @@ func TestPatterns(t *testing.T) {
 }
 
 // declared is an input as a document declares it.
-func declared(t *testing.T, config map[string]any) flow.Input {
+func declared(t *testing.T, config map[string]any) contract.Input {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"schema": "sluice.flow/v1", "name": "F", "nodes": []any{map[string]any{"id": "a", "kind": "input", "config": config}}})
 	if err != nil {
@@ -77,7 +78,7 @@ func declared(t *testing.T, config map[string]any) flow.Input {
 		Name: "input", Title: "Input", Summary: "An input.", Group: "API", Role: flow.RoleInput,
 		Run: func(context.Context, *flow.In) (flow.Out, error) { return flow.Out{}, nil },
 	})
-	return d.Inputs(kinds)[0]
+	return contract.Inputs(d, kinds)[0]
 }
 
 // TestComments wants a flow's name to stay in its comment.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/audittext"
 	"sluice/flow/document"
 	"sluice/nodes"
 )
@@ -85,7 +86,7 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	}
 	before := f.Limits
 	f.Limits = limits
-	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, before.Changes(limits))
+	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, audittext.LimitChanges(before, limits))
 }
 
 // limitsJSON returns the limits and today's use as JSON; null means unlimited.

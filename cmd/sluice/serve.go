@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -128,7 +129,7 @@ func (c *Config) otherTerminal() (from, variables string) {
 func (a *app) exampleBody(f flow.Flow) string {
 	d, _ := document.ParseDocument(f.Draft)
 	body := map[string]any{}
-	for _, in := range d.Inputs(a.library.Kinds) {
+	for _, in := range contract.Inputs(d, a.library.Kinds) {
 		if in.HasExample {
 			body[in.Name] = in.Example
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/library"
 	"sluice/handlers/console"
@@ -36,7 +37,7 @@ func TestStarters(t *testing.T) {
 			if s.Document.Description == "" || s.Icon == "" {
 				t.Error("is not explained")
 			}
-			for _, in := range s.Document.Inputs(kinds) {
+			for _, in := range contract.Inputs(s.Document, kinds) {
 				if s.Needs == "" && in.Required && !in.HasExample {
 					t.Errorf("input %s has no example to run with", in.Name)
 				}
@@ -97,7 +98,7 @@ func runStarter(t *testing.T, a *app, s console.Starter) string {
 		t.Fatal(err)
 	}
 	inputs := map[string]any{}
-	for _, in := range s.Document.Inputs(a.library.Kinds) {
+	for _, in := range contract.Inputs(s.Document, a.library.Kinds) {
 		if in.HasExample {
 			inputs[in.Name] = in.Example
 		}

@@ -12,6 +12,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/lists"
 	"sluice/flow"
+	"sluice/flow/endpoints"
 	"sluice/flow/fairness"
 )
 
@@ -47,7 +48,7 @@ const recentAttempts = 100
 // ListEndpoints returns the endpoints with the newest deliveries and their newest
 // attempts. An empty flowID means all flows of the workspace. With failing, it
 // returns only endpoints whose newest attempt failed.
-func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
+func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowID string, failing bool, limit int) ([]endpoints.Endpoint, error) {
 	k := deliveryFilter{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	list, err := lists.Collect(ctx, s.DB, k.EndpointsQuery(limit), readEndpoint)
 	if err != nil {
@@ -62,16 +63,16 @@ func (s Endpoints) ListEndpoints(ctx context.Context, ws flow.WorkspaceID, flowI
 }
 
 // FindEndpoint returns one endpoint with its newest attempts.
-func (s Endpoints) FindEndpoint(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Endpoint, error) {
+func (s Endpoints) FindEndpoint(ctx context.Context, ws flow.WorkspaceID, id string) (*endpoints.Endpoint, error) {
 	row, err := s.Reads.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "endpoint")
 	}
-	e := flow.Endpoint{ID: row.ID, FlowID: row.FlowID, Node: row.Node, Host: row.Host, FailingSince: dbconn.TimeOf(row.FailingSince)}
+	e := endpoints.Endpoint{ID: row.ID, FlowID: row.FlowID, Node: row.Node, Host: row.Host, FailingSince: dbconn.TimeOf(row.FailingSince)}
 	return &e, s.describe(ctx, &e)
 }
 
-func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
+func readEndpoint(rows *sql.Rows) (e endpoints.Endpoint, err error) {
 	var since int64
 	var head string
 	err = rows.Scan(&e.ID, &e.FlowID, &e.Node, &e.Host, &since, &head)
@@ -80,7 +81,7 @@ func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
 }
 
 // describe reads the newest deliveries of an endpoint and their attempts.
-func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
+func (s Endpoints) describe(ctx context.Context, e *endpoints.Endpoint) error {
 	k := deliveryFilter{Span: lists.SpanOf(flow.PrefixDelivery, false)}
 	var heads []Head
 	for _, state := range deliveryStates {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 func (c *comparison) api(role flow.Role, change, name string, breaking bool, format string, args ...any) {
@@ -38,16 +39,16 @@ func (c *comparison) inputs() {
 	}
 }
 
-func inputsByName(d *flow.Document, kinds *flow.Registry) map[string]flow.Input {
-	m := map[string]flow.Input{}
-	for _, in := range d.Inputs(kinds) {
+func inputsByName(d *flow.Document, kinds *flow.Registry) map[string]contract.Input {
+	m := map[string]contract.Input{}
+	for _, in := range contract.Inputs(d, kinds) {
 		m[in.Name] = in
 	}
 	return m
 }
 
 // input compares an input that both documents have.
-func (c *comparison) input(was, in flow.Input) {
+func (c *comparison) input(was, in contract.Input) {
 	changed := func(breaking bool, format string, args ...any) {
 		c.api(flow.RoleInput, ChangeChanged, in.Name, breaking, format, args...)
 	}
@@ -70,7 +71,7 @@ func (c *comparison) input(was, in flow.Input) {
 }
 
 // narrowed names the rules by which an input may refuse what it took before.
-func narrowed(was, in flow.Input) (rules []string) {
+func narrowed(was, in contract.Input) (rules []string) {
 	rule := func(stricter bool, name string) {
 		if stricter {
 			rules = append(rules, name)
@@ -81,6 +82,8 @@ func narrowed(was, in flow.Input) (rules []string) {
 	rule(in.Pattern != "" && in.Pattern != was.Pattern, "pattern")
 	rule(in.Enum != nil && (was.Enum == nil || !containsAll(in.Enum, was.Enum)), "allowed values")
 	rule(len(in.Accept) > 0 && (len(was.Accept) == 0 || !containsAll(in.Accept, was.Accept)), "accepted files")
+	rule(len(in.Roles) > 0 && (len(was.Roles) == 0 || !containsAll(in.Roles, was.Roles)), "roles")
+	rule(was.Images && !in.Images, "pictures")
 	return rules
 }
 
@@ -107,7 +110,7 @@ func (c *comparison) outputs() {
 
 func outputNames(d *flow.Document, kinds *flow.Registry) map[string]bool {
 	m := map[string]bool{}
-	for _, o := range d.Outputs(kinds) {
+	for _, o := range contract.Outputs(d, kinds) {
 		m[o.Name] = true
 	}
 	return m

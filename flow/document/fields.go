@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // FormValue is what a form holds of a field. Texts are what a person sees and
@@ -327,7 +328,7 @@ func FormFields(n *flow.Node, k *flow.Kind) []flow.Field {
 	as := map[flow.Type]flow.FieldType{flow.TypeText: flow.FieldArea, flow.TypeNumber: flow.FieldNumber, flow.TypeBoolean: flow.FieldBoolean, flow.TypeList: flow.FieldList, flow.TypeFile: flow.FieldFile}
 	for i := range fields {
 		f := &fields[i]
-		if t, known := as[flow.ReadInput(n).Type]; known && f.Type == flow.FieldJSON {
+		if t, known := as[contract.ReadInput(n).Type]; known && f.Type == flow.FieldJSON {
 			f.Type = t
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/flowtest"
 )
 
@@ -40,6 +40,6 @@ func FuzzDocument(f *testing.F) {
 		if len(problems) == 0 {
 			wantRoundTrip(t, d)
 		}
-		flow.InputsSchema(d.Inputs(flowtest.Kinds))
+		contract.Schema(contract.Inputs(d, flowtest.Kinds))
 	})
 }

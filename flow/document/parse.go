@@ -61,7 +61,7 @@ func ParseDocumentValue(v any) (*flow.Document, []flow.Problem) {
 func (o *object) slug() string {
 	s := o.text("slug", false)
 	if _, set := o.fields["slug"]; set && (s != "" || o.fields["slug"] == "") {
-		if wrong := flow.CheckSlug(s); wrong != "" {
+		if wrong := CheckSlug(s); wrong != "" {
 			o.problem("slug", "invalid", wrong)
 		}
 	}

@@ -1,6 +1,9 @@
 package document
 
-import "sluice/flow"
+import (
+	"sluice/flow"
+	"sluice/flow/contract"
+)
 
 // implicitEdge makes a collecting node depend on an output node.
 type implicitEdge struct{ From, To, Name string }
@@ -14,7 +17,7 @@ func Collected(d *flow.Document, kinds *flow.Registry) []implicitEdge {
 			continue
 		}
 		chosen := flow.TextSet(n.Config[k.OutputsField])
-		for _, o := range d.Outputs(kinds) {
+		for _, o := range contract.Outputs(d, kinds) {
 			if len(chosen) == 0 || chosen[o.Name] {
 				edges = append(edges, implicitEdge{From: o.Node, To: n.ID, Name: o.Name})
 			}

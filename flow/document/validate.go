@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // Validate reports everything that keeps a well-formed document from running,
@@ -144,7 +145,7 @@ func (v *validator) edges() {
 // for secrets, where its text would be recorded or sent on.
 func (v *validator) secretEdge(i int, e flow.Edge, to flow.Port) {
 	source := &v.d.Nodes[v.nodes[e.FromNode()]]
-	if flow.RoleOf(v.kinds, source) != flow.RoleInput || !flow.ReadInput(source).Secret {
+	if flow.RoleOf(v.kinds, source) != flow.RoleInput || !contract.ReadInput(source).Secret {
 		return
 	}
 	place := v.nodes[e.ToNode()]
@@ -233,7 +234,7 @@ func convertible(from, to flow.Type) bool {
 }
 
 // typeWords names a value of each type that can fail to fit.
-var typeWords = map[flow.Type]string{flow.TypeText: "text", flow.TypeNumber: "a number", flow.TypeBoolean: "true or false", flow.TypeFile: "a file", flow.TypeList: "a list",
+var typeWords = map[flow.Type]string{flow.TypeText: "text", flow.TypeNumber: "a number", flow.TypeBoolean: "true or false", flow.TypeFile: "a file", flow.TypeList: "a list", flow.TypeMessages: "a conversation",
 	flow.TypeSource: "a file or its URL", flow.TypeSources: "files or their URLs", flow.TypeItems: "a list or text"}
 
 // mismatch reports an edge between ports of types that cannot be converted. For a file and a
@@ -270,8 +271,25 @@ func (v *validator) interfaceNames() {
 		}
 		first[role][name] = n.ID
 	}
+	v.oneReply()
 	for i := range v.d.Nodes {
 		v.chosenOutputs(i, first[flow.RoleOutput])
+	}
+}
+
+// oneReply reports outputs that are marked as the reply although another one is.
+func (v *validator) oneReply() {
+	first := ""
+	for i := range v.d.Nodes {
+		n := &v.d.Nodes[i]
+		if flow.RoleOf(v.kinds, n) != flow.RoleOutput || n.Disabled || n.Config["reply"] != true {
+			continue
+		}
+		if first != "" {
+			v.add(flow.Pointer("nodes", i, "config", "reply"), "duplicate", n.ID, "%s is the reply already; a flow has one", first)
+		} else {
+			first = n.ID
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 func (v *validator) node(i int) {
@@ -21,7 +22,7 @@ func (v *validator) node(i int) {
 	wellFormed := len(v.problems) == before
 	v.onError(n, k, flow.Pointer("nodes", i, "on_error"))
 	if k.Role == flow.RoleInput {
-		in := flow.ReadInput(n)
+		in := contract.ReadInput(n)
 		v.below(config, n.ID, in.Problems())
 	}
 	if k.Check != nil && wellFormed { // a kind's own check may rely on that

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
 	"sluice/flow/redaction"
@@ -46,7 +47,7 @@ func carryCalmly(t *testing.T, d *flow.Document) {
 			}
 		}
 	}
-	inputs, _ := flow.CheckInputs(d.Inputs(flowtest.Kinds), nil, false)
+	inputs, _ := contract.Check(contract.Inputs(d, flowtest.Kinds), nil, false)
 	s := &station{t: t, g: g, disk: newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: inputs, Timeout: flow.RunTimeout})}
 	p := NewPlan(g, &s.disk.run, nil, nil)
 	p.Cancel()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -22,7 +23,7 @@ type Graph struct {
 type graphNode struct {
 	*flow.Node
 	kind      *flow.Kind
-	input     *flow.Input // of an input node
+	input     *contract.Input // of an input node
 	ports     map[string]flow.Port
 	templates map[string]any // field name to its config value with parsed templates
 	hash      string         // of kind and config: what decides the result
@@ -67,7 +68,7 @@ func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 			hash: flow.Hash(flow.EncodeJSON([]any{n.Kind, n.Config})), secrets: flow.CredentialsIn(n.Config),
 		})
 		if k.Role == flow.RoleInput {
-			in := flow.ReadInput(n)
+			in := contract.ReadInput(n)
 			g.nodes[len(g.nodes)-1].input = &in
 		}
 	}

@@ -194,8 +194,10 @@ func (n *graphNode) shown(in *flow.In) map[string]any {
 		}
 	}
 	for name, v := range m {
-		if n.input != nil && n.input.TakesFiles() || n.port(name).Type == flow.TypeFile {
-			m[name] = flow.ShownFiles(v)
+		if n.input != nil {
+			m[name] = n.input.ShownFiles(v)
+		} else if n.port(name).Type == flow.TypeFile {
+			m[name] = flow.ShownFile(v)
 		}
 	}
 	return m

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/flowtest"
 )
 
@@ -161,7 +162,7 @@ func (w *drawing) hook() {
 		w.connect(w.pick(w.texts), id+".url")
 	}
 	n := &w.d.Nodes[len(w.d.Nodes)-1]
-	n.Disabled = n.Disabled || len(w.d.Outputs(flowtest.Kinds)) == 0 || config["outputs"] != nil && len(config["outputs"].([]any)) == 0
+	n.Disabled = n.Disabled || len(contract.Outputs(w.d, flowtest.Kinds)) == 0 || config["outputs"] != nil && len(config["outputs"].([]any)) == 0
 	if config["outputs"] != nil && len(config["outputs"].([]any)) == 0 {
 		delete(config, "outputs")
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
 )
@@ -97,7 +98,7 @@ func simulate(seed uint64, trace *tracer) (err error) {
 	}
 	trace.say("%s", d.Encode())
 	inputs := map[string]any{}
-	for _, in := range d.Inputs(flowtest.Kinds) {
+	for _, in := range contract.Inputs(d, flowtest.Kinds) {
 		inputs[in.Name] = []string{"yes", "no"}[rng.IntN(2)]
 	}
 	calm, err := play(g, inputs, nil, nil, chaos{}, rng, trace)

@@ -30,6 +30,7 @@ var InputKind = flow.Kind{
 		{Name: "example", Type: flow.FieldJSON, Typed: true}, {Name: "min", Type: flow.FieldNumber, Typed: true},
 		{Name: "max", Type: flow.FieldNumber, Typed: true}, {Name: "pattern", Type: flow.FieldText, Typed: true},
 		{Name: "enum", Type: flow.FieldList, Typed: true}, {Name: "accept", Type: flow.FieldList, Typed: true},
+		{Name: "roles", Type: flow.FieldList, Typed: true}, {Name: "images", Type: flow.FieldBoolean, Typed: true},
 	},
 	Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
 	Run: func(_ context.Context, in *flow.In) (flow.Out, error) {

@@ -102,7 +102,7 @@ func (l *Library) Apply(ctx context.Context, ws flow.WorkspaceID, r ApplyRequest
 
 // planApply finds the flow of a document and what would change.
 func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRequest, d *flow.Document) (*plan, error) {
-	slug := d.WantedSlug()
+	slug := document.WantedSlug(d)
 	p := &plan{doc: d, Applied: Applied{Slug: slug, Change: AppliedCreated}}
 	id, err := l.Store.FindFlowID(ctx, ws, slug)
 	switch {

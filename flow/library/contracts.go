@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -90,7 +91,7 @@ func (l *Library) FillContracts(ctx context.Context, ws flow.WorkspaceID, docume
 // unless the node names a version too, or else that of the stored flow.
 func (l *Library) contractAmong(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, n *flow.Node, among []*flow.Document) (map[string]any, error) {
 	for _, other := range among {
-		if other != nil && other != d && n.Config["version"] == nil && other.WantedSlug() == calledRef(n) {
+		if other != nil && other != d && n.Config["version"] == nil && document.WantedSlug(other) == calledRef(n) {
 			return newContract(other.Name, other, l.Kinds), nil
 		}
 	}
@@ -125,7 +126,7 @@ func (l *Library) contractOf(ctx context.Context, ws flow.WorkspaceID, n *flow.N
 // calledFlow finds the flow that a node runs, by slug or ID; nil if it does not exist.
 func (l *Library) calledFlow(ctx context.Context, ws flow.WorkspaceID, n *flow.Node) (*flow.Flow, error) {
 	id, err := calledRef(n), error(nil)
-	if flow.ValidSlug(id) {
+	if document.ValidSlug(id) {
 		id, err = l.Store.FindFlowID(ctx, ws, id)
 	}
 	var f *flow.Flow
@@ -169,12 +170,12 @@ func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node
 // another flow cannot set them. The name is for people.
 func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string]any {
 	in, out := []any{}, []any{}
-	for _, i := range d.Inputs(kinds) {
+	for _, i := range contract.Inputs(d, kinds) {
 		if !i.Secret {
 			in = append(in, map[string]any{"name": i.Name, "type": string(i.Type), "required": i.Required && i.Default == nil})
 		}
 	}
-	for _, o := range d.Outputs(kinds) {
+	for _, o := range contract.Outputs(d, kinds) {
 		out = append(out, map[string]any{"name": o.Name, "type": string(fedType(d, kinds, o.Node))})
 	}
 	return map[string]any{"name": name, "inputs": in, "outputs": out}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/audittext"
 )
 
 // KeyStore is what keys are kept in. What is missing is an Error of
@@ -48,7 +49,7 @@ func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text 
 	if err := r.Store.CreateKey(ctx, k); err != nil {
 		return "", fmt.Errorf("create the key %s: %w", k.ID, err)
 	}
-	return text, r.audit(ctx, by, "key.create", k, k.Terms())
+	return text, r.audit(ctx, by, "key.create", k, audittext.KeyTerms(k))
 }
 
 // Change gives a key the name, flows, limits and expiry of another. What a key
@@ -68,7 +69,7 @@ func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	if err := r.checkChange(ctx, &before, k); err != nil {
 		return nil, err
 	}
-	what := flow.ChangesOfKey(&before, k)
+	what := audittext.KeyChanges(&before, k)
 	if len(what) == 0 {
 		return k, nil
 	}
@@ -112,7 +113,7 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 		}
 		return nil, "", fmt.Errorf("roll the key %s: %w", id, err)
 	}
-	return k, text, r.audit(ctx, by, "key.roll", k, flow.RollWords(k, now))
+	return k, text, r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
 }
 
 var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "This key was rolled meanwhile, and has a newer text. Nothing was changed.")
@@ -139,7 +140,7 @@ func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	if err := r.Store.RevokeKey(ctx, ws, id); err != nil {
 		return nil, fmt.Errorf("revoke the key %s: %w", id, err)
 	}
-	return k, r.audit(ctx, by, "key.revoke", k, k.LastUse())
+	return k, r.audit(ctx, by, "key.revoke", k, audittext.KeyLastUse(k))
 }
 
 // audit writes down what was done to a key, under its name and with its ID.

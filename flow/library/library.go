@@ -113,9 +113,9 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string
 // freeSlug returns the first of slug, slug-2, slug-3 … that no flow has.
 func (l *Library) freeSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error) {
 	for n := 1; ; n++ {
-		free := flow.NumberedSlug(slug, n)
+		free := document.NumberedSlug(slug, n)
 		_, err := l.Store.FindFlowID(ctx, ws, free)
-		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) && flow.ValidSlug(free) {
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) && document.ValidSlug(free) {
 			return free, nil
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
@@ -92,7 +93,7 @@ func (s *Server) listApprovals(c *Call) error {
 }
 
 // decisionBody declares the fields of an answer.
-var decisionBody = []flow.Input{
+var decisionBody = []contract.Input{
 	{Name: "decision", Type: flow.TypeText, Required: true, Enum: []any{string(flow.OutcomeApproved), string(flow.OutcomeRejected)}},
 	{Name: "values", Type: flow.TypeJSON},
 	{Name: "comment", Type: flow.TypeText},
@@ -108,7 +109,7 @@ func (s *Server) decideApproval(c *Call) error {
 	if err != nil {
 		return err
 	}
-	values, list := flow.CheckInputs(decisionBody, body, false)
+	values, list := contract.Check(decisionBody, body, false)
 	wrong := problems(list)
 	edited, isObject := values["values"].(map[string]any)
 	if values["values"] != nil && !isObject {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 )
 
@@ -160,7 +161,7 @@ func (c *Call) resolveFlow(name string) (id string, err error) {
 	if flow.ValidID(flow.PrefixFlow, name) {
 		return name, nil
 	}
-	if !flow.ValidSlug(name) {
+	if !document.ValidSlug(name) {
 		return "", errNotFound
 	}
 	return c.s.Store.FindFlowID(c.Request().Context(), c.Key.WorkspaceID, name)

@@ -13,9 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// contract validates responses against the OpenAPI document of the server, with an
+// apiContract validates responses against the OpenAPI document of the server, with an
 // independent JSON Schema validator.
-type contract struct {
+type apiContract struct {
 	mu       sync.Mutex
 	document map[string]any
 	compiler *jsonschema.Compiler
@@ -24,18 +24,18 @@ type contract struct {
 }
 
 // wholeAPI is the document that every response of every test is validated against.
-var wholeAPI = sync.OnceValue(func() *contract {
+var wholeAPI = sync.OnceValue(func() *apiContract {
 	s := &Server{Config: Config{PublicURL: publicURL, Version: "1.2.3"}}
 	s.routes = s.table()
 	return newContract(s.apiDocument())
 })
 
-func newContract(document []byte) *contract {
+func newContract(document []byte) *apiContract {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err != nil {
 		panic(err)
 	}
-	c := &contract{document: v.(map[string]any), compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}, seen: map[string]bool{}}
+	c := &apiContract{document: v.(map[string]any), compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}, seen: map[string]bool{}}
 	c.compiler.DefaultDraft(jsonschema.Draft2020)
 	c.compiler.AssertFormat()
 	if err := c.compiler.AddResource("https://api.test/openapi.json", v); err != nil {
@@ -45,7 +45,7 @@ func newContract(document []byte) *contract {
 }
 
 // validate checks JSON against the schema at a pointer into the document.
-func (c *contract) validate(pointer string, data []byte) error {
+func (c *apiContract) validate(pointer string, data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, ok := c.compiled[pointer]
@@ -80,7 +80,7 @@ func dig(v any, path ...string) any {
 }
 
 // count is how many kinds of answers were seen so far.
-func (c *contract) count() int {
+func (c *apiContract) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.seen)
@@ -88,7 +88,7 @@ func (c *contract) count() int {
 
 // check validates a response against the description of its route: status, media type,
 // body, and that all its headers are described.
-func (c *contract) check(t testing.TB, method, path string, a *reply) {
+func (c *apiContract) check(t testing.TB, method, path string, a *reply) {
 	t.Helper()
 	if a.header.Get("X-Request-Id") == "" {
 		t.Errorf("%s %s: no X-Request-Id", method, path)
@@ -135,7 +135,7 @@ func (c *contract) check(t testing.TB, method, path string, a *reply) {
 	}
 }
 
-func (c *contract) report(t testing.TB, method, path string, err error) {
+func (c *apiContract) report(t testing.TB, method, path string, err error) {
 	t.Helper()
 	if err != nil {
 		t.Errorf("%s %s breaks the contract: %v", method, path, err)
@@ -143,7 +143,7 @@ func (c *contract) report(t testing.TB, method, path string, err error) {
 }
 
 // template is the described path that a request's path matches.
-func (c *contract) template(method, path string) string {
+func (c *apiContract) template(method, path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
 	for template, item := range c.document["paths"].(map[string]any) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -36,7 +37,7 @@ type eventStream struct {
 	*Call
 	out      *web.Stream
 	run      *flow.Run
-	outputs  []flow.Output
+	outputs  []contract.Output
 	watch    flow.Watch
 	reads    *Pacer // of the store
 	texts    *Pacer
@@ -180,7 +181,7 @@ func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	e.watch.Sync(ctx, run, steps)
 	deltas, _ := e.readText()
 	e.writeText(deltas, false)
-	for _, ev := range flow.EventsAfter(run, steps, e.outputs, e.last) {
+	for _, ev := range contract.EventsAfter(run, steps, e.outputs, e.last) {
 		if ev.Seq <= run.Seq {
 			e.write(ev)
 			e.last = ev.Seq
@@ -203,7 +204,7 @@ type stepEvent struct {
 
 // write adds a numbered event. A client that reconnects sends the number of the last one
 // as Last-Event-ID and gets those after it.
-func (e *eventStream) write(ev flow.Event) {
+func (e *eventStream) write(ev contract.Event) {
 	id := strconv.FormatInt(ev.Seq, 10)
 	switch {
 	case ev.Run != nil:

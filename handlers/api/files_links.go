@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // linkLifetime is the longest lifetime of a download link; the shortest is half of it.
@@ -23,9 +24,9 @@ func (s *Server) LinkFiles(ws flow.WorkspaceID, values map[string]any) map[strin
 }
 
 // linkedOutput returns an output event with download links in its value.
-func (s *Server) linkedOutput(ws flow.WorkspaceID, o *flow.OutputEvent) flow.OutputEvent {
+func (s *Server) linkedOutput(ws flow.WorkspaceID, o *contract.OutputEvent) contract.OutputEvent {
 	named := map[string]any{o.Name: o.Value}
-	return flow.OutputEvent{Name: o.Name, Value: s.LinkFiles(ws, named)[o.Name]}
+	return contract.OutputEvent{Name: o.Name, Value: s.LinkFiles(ws, named)[o.Name]}
 }
 
 // errInvalidLink is the error for every invalid link: expired, forged, or of an erased

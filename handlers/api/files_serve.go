@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/media"
 	"sluice/handlers/web"
 )
 
@@ -58,10 +59,10 @@ func (c *Call) serveFile(f *flow.File, content io.ReadSeeker) error {
 // running scripts in a file, which may come from anyone.
 func (c *Call) fileHeaders(f *flow.File) {
 	h := c.Response().Header()
-	h.Set("Content-Type", f.ContentType())
-	h.Set("Content-Disposition", f.Disposition())
-	h.Set("Content-Security-Policy", flow.FilePolicy)
-	h.Set("ETag", f.ETag())
+	h.Set("Content-Type", media.ContentType(f))
+	h.Set("Content-Disposition", media.Disposition(f))
+	h.Set("Content-Security-Policy", media.Policy)
+	h.Set("ETag", media.ETag(f))
 	if c.linkedFile == nil {
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // flowObject is the JSON of a flow: what a client needs to call it.
@@ -141,7 +142,7 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 
 // OutputsSchema returns the JSON Schema of the outputs. Their types are not known before
 // a run, and a skipped output is absent.
-func OutputsSchema(outputs []flow.Output) map[string]any {
+func OutputsSchema(outputs []contract.Output) map[string]any {
 	properties := map[string]any{}
 	for _, o := range outputs {
 		properties[o.Name] = map[string]any{}

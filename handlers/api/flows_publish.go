@@ -266,7 +266,7 @@ func (c *Call) readDocuments(list []any) ([]*flow.Document, error) {
 	for i, d := range documents {
 		err := c.s.Library.CheckSent(d, faults[i])
 		if err == nil {
-			slug := d.WantedSlug()
+			slug := document.WantedSlug(d)
 			if seen[slug] {
 				err = &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Two documents have the same slug.", Fields: []flow.Problem{{Pointer: "/slug", Code: "duplicate", Detail: fmt.Sprintf("another document has the slug %q", slug)}}}
 			}

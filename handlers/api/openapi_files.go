@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 const exampleFileID = flow.PrefixFile + "01m7z26njgm1r68xj6qyhfyvty"
@@ -29,11 +30,11 @@ func fileValueSchema() schema {
 
 // InputsSchema returns the JSON Schema of the inputs, which for files also explains the
 // upload.
-func InputsSchema(inputs []flow.Input) schema {
-	s := schema(flow.InputsSchema(inputs))
+func InputsSchema(inputs []contract.Input) schema {
+	s := schema(contract.Schema(inputs))
 	properties := s["properties"].(schema)
 	for i := range inputs {
-		if in := &inputs[i]; in.TakesFiles() {
+		if in := &inputs[i]; in.TakesFiles() && in.Type != flow.TypeMessages {
 			properties[in.Name] = fileInputSchema(in, properties[in.Name].(schema))
 		}
 	}
@@ -42,7 +43,7 @@ func InputsSchema(inputs []flow.Input) schema {
 
 // fileInputSchema explains the three forms of a file in the schema of an input, or
 // of the items of a list of files.
-func fileInputSchema(in *flow.Input, own schema) schema {
+func fileInputSchema(in *contract.Input, own schema) schema {
 	file := own
 	if items, ok := own["items"].(schema); ok && in.Items == flow.TypeFile {
 		file = items
@@ -70,7 +71,7 @@ const exampleFileURL = "https://example.com/files/cat.png"
 
 // fileExample returns the example of the input if it is a file or an address, or a
 // file.
-func fileExample(in *flow.Input) any {
+func fileExample(in *contract.Input) any {
 	_, isFile := flow.FileID(in.Example)
 	_, isRemote := flow.RemoteFileOf(in.Example)
 	if isFile || isRemote {
@@ -79,6 +80,6 @@ func fileExample(in *flow.Input) any {
 	return schema{"file": exampleFileID}
 }
 
-func takesFiles(inputs []flow.Input) bool {
-	return slices.ContainsFunc(inputs, func(in flow.Input) bool { return in.TakesFiles() })
+func takesFiles(inputs []contract.Input) bool {
+	return slices.ContainsFunc(inputs, func(in contract.Input) bool { return in.TakesFiles() })
 }

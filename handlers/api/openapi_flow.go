@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // showFlowAPI is GET openapi.json of a flow: its paths with the names and types of the
@@ -52,9 +53,9 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 }
 
 // startSchema returns the schema of a start: the inputs and run_options.
-func startSchema(inputs schema, list []flow.Input) schema {
+func startSchema(inputs schema, list []contract.Input) schema {
 	properties := maps.Clone(inputs["properties"].(schema))
-	properties[flow.ReservedInput] = ref("RunOptions")
+	properties[contract.ReservedInput] = ref("RunOptions")
 	start := maps.Clone(inputs)
 	start["properties"] = properties
 	example := map[string]any{}
@@ -62,6 +63,8 @@ func startSchema(inputs schema, list []flow.Input) schema {
 		switch in := &list[i]; {
 		case in.Type == flow.TypeFile:
 			example[in.Name] = fileExample(in)
+		case in.Type == flow.TypeMessages && in.Required && !in.HasExample:
+			example[in.Name] = flow.UserMessage("Hello")
 		case in.TakesFiles() && in.Required && !in.HasExample:
 			example[in.Name] = []any{exampleFileURL}
 		case in.HasExample:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // operation describes a route in the OpenAPI document. Path parameters, security and
@@ -53,7 +54,7 @@ var (
 	deltaEventType = reflect.TypeFor[deltaEvent]()
 
 	progressEventType = reflect.TypeFor[progressEvent]()
-	outputEventType   = reflect.TypeFor[flow.OutputEvent]()
+	outputEventType   = reflect.TypeFor[contract.OutputEvent]()
 
 	startCodes = []flow.Code{
 		flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeInputInvalid,

@@ -1,6 +1,10 @@
 package api
 
-import "sluice/flow"
+import (
+	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
+)
 
 // apiParams are the parameters, by the name that operations use.
 var apiParams = map[string]schema{
@@ -98,7 +102,7 @@ func bodySchemas() schema {
 		"RunOptions": options,
 		"StartRun": schema{
 			"type": "object", "description": "Inputs by name. The OpenAPI document of the flow lists them.",
-			"properties": schema{flow.ReservedInput: ref("RunOptions")}, "additionalProperties": true,
+			"properties": schema{contract.ReservedInput: ref("RunOptions")}, "additionalProperties": true,
 			"examples": []any{schema{"ticket": "My parcel has not arrived.", "run_options": schema{"metadata": schema{"customer": "4711"}}}},
 		},
 		"Rerun": schema{
@@ -137,7 +141,7 @@ func bodySchemas() schema {
 			"type": "object", "description": "A flow document in the format sluice.flow/v1.", "required": []string{"schema", "name", "nodes"}, "additionalProperties": true,
 			"properties": schema{
 				"schema": schema{"type": "string", "enum": []string{flow.Schema}},
-				"slug":   schema{"type": "string", "maxLength": flow.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
+				"slug":   schema{"type": "string", "maxLength": document.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
 				"name":   schema{"type": "string"},
 				"nodes":  schema{"type": "array", "items": schema{"type": "object", "additionalProperties": true}},
 				"edges":  schema{"type": "array", "items": schema{"type": "object", "additionalProperties": true}},
@@ -210,13 +214,13 @@ func bodySchemas() schema {
 
 // optionsSchema describes run_options, using the declarations that also validate them.
 func optionsSchema() schema {
-	options := schema(flow.InputsSchema(runOptions))
+	options := schema(contract.Schema(runOptions))
 	properties := options["properties"].(schema)
 	set := func(name, text string, s schema) {
 		s["description"] = text
 		properties[name] = s
 	}
-	webhook := schema(flow.InputsSchema(webhookOptions))
+	webhook := schema(contract.Schema(webhookOptions))
 	set("version", "A version other than the live one; needs the scope manage.", schema{"anyOf": []schema{{"type": "integer", "minimum": 1}, {"const": "draft"}, {"type": "null"}}})
 	set("webhook", "Called when the run has ended.", nullable(webhook))
 	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", schema{"type": []string{"object", "null"}})

@@ -3,11 +3,11 @@ package api
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -15,10 +15,11 @@ import (
 // take part in a run.
 type Outline struct {
 	Name, Description string
-	Inputs            []flow.Input
-	Outputs           []flow.Output
+	Inputs            []contract.Input
+	Outputs           []contract.Output
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
+	Reply             string            // name of the output that answers a chat; empty without outputs
 	Sources           map[string]string // of outputs by name: the node whose text the output gives, if there is one
 }
 
@@ -84,31 +85,16 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 	if d == nil {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
-	out := &Outline{Name: d.Name, Description: d.Description, Inputs: d.Inputs(o.kinds), Outputs: d.Outputs(o.kinds), Labels: map[string]string{}}
-	out.Sources = textSources(d, out.Outputs)
+	out := &Outline{Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, o.kinds), Outputs: contract.Outputs(d, o.kinds), Labels: map[string]string{}}
+	out.Sources = document.TextSources(d, out.Outputs)
+	reply, _ := document.Reply(d, o.kinds)
+	out.Reply = reply.Name
 	for _, id := range document.RunOrder(d, o.kinds) {
 		n := d.Node(id)
 		out.Nodes = append(out.Nodes, outlineNode{id, n.Kind})
 		out.Labels[id] = o.label(n)
 	}
 	return out, nil
-}
-
-// textSources returns the nodes whose port text feeds an output directly and alone.
-func textSources(d *flow.Document, outputs []flow.Output) map[string]string {
-	from := map[string][]string{}
-	for _, e := range d.Edges {
-		if node, port, _ := strings.Cut(e.To, "."); port == "value" {
-			from[node] = append(from[node], e.From)
-		}
-	}
-	sources := map[string]string{}
-	for _, o := range outputs {
-		if list := from[o.Node]; len(list) == 1 && strings.HasSuffix(list[0], ".text") {
-			sources[o.Name] = strings.TrimSuffix(list[0], ".text")
-		}
-	}
-	return sources
 }
 
 // label returns the label of a node, else the title of its kind, else its ID.

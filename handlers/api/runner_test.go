@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/engine"
 )
@@ -123,7 +124,7 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 	if err != nil {
 		return flow.Started{}, err
 	}
-	values, problems := flow.CheckInputs(d.Inputs(r.kinds), given, s.Coerce)
+	values, problems := contract.Check(contract.Inputs(d, r.kinds), given, s.Coerce)
 	if len(problems) > 0 {
 		for i := range problems {
 			problems[i].Pointer = at + problems[i].Pointer

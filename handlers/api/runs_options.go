@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // Bounds of run_options.
@@ -18,8 +19,8 @@ const (
 )
 
 // runOptions declares the fields of run_options like inputs of a flow, so that
-// flow.CheckInputs validates both and the OpenAPI document describes both.
-var runOptions = []flow.Input{
+// contract.Check validates both and the OpenAPI document describes both.
+var runOptions = []contract.Input{
 	{Name: "version", Type: flow.TypeAny},
 	{Name: "webhook", Type: flow.TypeJSON},
 	{Name: "global_webhook", Type: flow.TypeJSON, Description: "Another name of webhook."},
@@ -28,20 +29,20 @@ var runOptions = []flow.Input{
 	{Name: "save", Type: flow.TypeBoolean},
 }
 
-var webhookOptions = []flow.Input{
+var webhookOptions = []contract.Input{
 	{Name: "url", Type: flow.TypeText, Required: true},
 	{Name: "secret", Type: flow.TypeText},
 }
 
 // object returns v as an object with the declared fields. If ok is false, its values are
 // not usable.
-func (p *problems) object(v any, at string, options []flow.Input) (values map[string]any, ok bool) {
+func (p *problems) object(v any, at string, options []contract.Input) (values map[string]any, ok bool) {
 	given, isObject := v.(map[string]any)
 	if !isObject {
 		p.add(at, "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		return nil, false
 	}
-	values, wrong := flow.CheckInputs(options, given, false)
+	values, wrong := contract.Check(options, given, false)
 	for _, w := range wrong {
 		name := at[strings.LastIndexByte(at, '/')+1:]
 		p.add(at+w.Pointer, w.Code, strings.Replace(w.Detail, "this flow has no input", name+" has no option", 1))
@@ -53,12 +54,12 @@ func (p *problems) object(v any, at string, options []flow.Input) (values map[st
 // there are no problems.
 func readOptions(body map[string]any) (flow.RunOptions, problems) {
 	var o flow.RunOptions
-	v := body[flow.ReservedInput]
+	v := body[contract.ReservedInput]
 	if v == nil {
 		return o, nil
 	}
 	p := &problems{}
-	at := flow.Pointer(flow.ReservedInput)
+	at := flow.Pointer(contract.ReservedInput)
 	values, _ := p.object(v, at, runOptions)
 	o.Version, o.Draft = p.version(values["version"], at+"/version")
 	if v := values["webhook"]; v != nil {

@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // rerunBody declares the fields of the body of a rerun.
-var rerunBody = []flow.Input{
+var rerunBody = []contract.Input{
 	{Name: "from", Type: flow.TypeText},
 	{Name: "inputs", Type: flow.TypeJSON},
 	{Name: "children", Type: flow.TypeText},
@@ -54,7 +55,7 @@ const (
 // readRerun reads the body. Without inputs Given is nil: the run uses those of its
 // parent.
 func readRerun(body map[string]any) (again flow.Rerun, err error) {
-	values, list := flow.CheckInputs(rerunBody, body, false)
+	values, list := contract.Check(rerunBody, body, false)
 	wrong := problems(list)
 	for i := range wrong {
 		wrong[i].Detail = strings.Replace(wrong[i].Detail, "this flow has no input", "a rerun has no option", 1)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // startRequest is a request to start or rerun a run.
@@ -106,7 +107,7 @@ func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 		return flow.Start{}, req, err
 	}
 	given := maps.Clone(req.body)
-	delete(given, flow.ReservedInput)
+	delete(given, contract.ReservedInput)
 	options, wrong := readOptions(req.body)
 	if len(wrong) > 0 {
 		return flow.Start{}, req, c.allProblems(wrong, options, given)
@@ -158,7 +159,7 @@ func (c *Call) allProblems(wrong problems, o flow.RunOptions, given map[string]a
 		if err != nil {
 			return err
 		}
-		_, more := flow.CheckInputs(out.Inputs, given, false)
+		_, more := contract.Check(out.Inputs, given, false)
 		wrong = append(wrong, more...)
 	}
 	return wrong.err()

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
+	"sluice/flow/endpoints"
 	consoleview "sluice/views/console"
 	"sluice/views/layout"
 )
@@ -37,7 +38,7 @@ const maxBars = 40
 
 // endpointView converts an endpoint with its success rate, its latency and, if
 // it fails for a known reason, advice.
-func (c *webhookCall) endpointView(e *flow.Endpoint, name string) consoleview.EndpointView {
+func (c *webhookCall) endpointView(e *endpoints.Endpoint, name string) consoleview.EndpointView {
 	v := consoleview.EndpointView{
 		ID: e.ID, FlowID: e.FlowID, Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
 		Attempts: len(e.Attempts), Succeeded: e.Succeeded(), P95: e.P95(),
@@ -61,12 +62,12 @@ var causeText = map[flow.Cause]string{
 
 // endpointTrouble has, for each kind of trouble, what is wrong with an endpoint
 // and what to do about it.
-var endpointTrouble = map[flow.Trouble]struct{ trouble, advice string }{
-	flow.TroubleRedirect: {" redirects.", "Enter its new address; failed messages can be resent."},
-	flow.TroubleGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to accept messages again. Each new message is tried once and kept."},
-	flow.TroubleTLS:      {" cannot be reached over HTTPS.", "Its owner has to fix the certificate; Sluice always verifies it."},
-	flow.TroubleTimeout:  {" responds too late.", "A receiver has 15 seconds to respond: store the message, respond, and process it afterwards."},
-	flow.TroubleRefuses:  {" refuses messages.", "Check the address, and that the receiver verifies signatures with the current secret."},
-	flow.TroubleOwn:      {" gets no messages.", "Check the address and the secrets of the webhook node."},
-	flow.TroubleLong:     {" has been failing for a while.", "Messages are retried for three days. After that they are listed here as failed and can be resent."},
+var endpointTrouble = map[endpoints.Trouble]struct{ trouble, advice string }{
+	endpoints.TroubleRedirect: {" redirects.", "Enter its new address; failed messages can be resent."},
+	endpoints.TroubleGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to accept messages again. Each new message is tried once and kept."},
+	endpoints.TroubleTLS:      {" cannot be reached over HTTPS.", "Its owner has to fix the certificate; Sluice always verifies it."},
+	endpoints.TroubleTimeout:  {" responds too late.", "A receiver has 15 seconds to respond: store the message, respond, and process it afterwards."},
+	endpoints.TroubleRefuses:  {" refuses messages.", "Check the address, and that the receiver verifies signatures with the current secret."},
+	endpoints.TroubleOwn:      {" gets no messages.", "Check the address and the secrets of the webhook node."},
+	endpoints.TroubleLong:     {" has been failing for a while.", "Messages are retried for three days. After that they are listed here as failed and can be resent."},
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/audittext"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
 )
@@ -43,8 +44,8 @@ func TestKeys(t *testing.T) {
 		t.Errorf("Cache-Control: %q", a.Header.Get("Cache-Control"))
 	}
 	k := onlyKey(h)
-	if want := "run · all flows · 600 requests a minute · 3 runs at once · 1000 runs a day · $0.5 a day · expires "; !strings.HasPrefix(k.Terms(), want) || k.Hash != flow.Hash([]byte(text)) {
-		t.Errorf("the key is %s", k.Terms())
+	if want := "run · all flows · 600 requests a minute · 3 runs at once · 1000 runs a day · $0.5 a day · expires "; !strings.HasPrefix(audittext.KeyTerms(k), want) || k.Hash != flow.Hash([]byte(text)) {
+		t.Errorf("the key is %s", audittext.KeyTerms(k))
 	}
 	b.Get("/keys").Has("Website", k.Prefix, "active").Lacks(text)
 
@@ -52,7 +53,7 @@ func TestKeys(t *testing.T) {
 	b.Get(page).Is(http.StatusOK).Has("600", "As it is:", "Rotate key").Lacks(text)
 	b.Post(page, url.Values{"name": {"Shop"}, "reach": {"all"}, "expires": {"keep"}, "runs_per_day": {"5"}}).RedirectsTo(page)
 	if k = onlyKey(h); k.Name != "Shop" || k.RPM != 0 || k.RunsPerDay != 5 || k.ExpiresAt.IsZero() || !k.Has(flow.ScopeRun) {
-		t.Errorf("changed, the key is %q %s", k.Name, k.Terms())
+		t.Errorf("changed, the key is %q %s", k.Name, audittext.KeyTerms(k))
 	}
 	b.Get(page).Has("was saved")
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/audittext"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -133,7 +134,7 @@ func (c *call) saveLimits(f *flow.Flow) error {
 		return err
 	}
 	c.Toast(components.ToneOK, "The limits were saved.")
-	return c.AuditAndRedirect("/flows/"+f.ID+"/limits", "flow.limits", f.ID, f.Limits.Changes(limits))
+	return c.AuditAndRedirect("/flows/"+f.ID+"/limits", "flow.limits", f.ID, audittext.LimitChanges(f.Limits, limits))
 }
 
 // readLimits reads the fields of the form. What is not a number becomes -1,

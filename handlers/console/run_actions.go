@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/snippets"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -115,7 +116,7 @@ func (s *Server) curl(run *flow.Run) (string, error) {
 		call.Inputs = append(call.Inputs, snippets.Input{Name: name, Value: run.Inputs[name]})
 	}
 	if run.Draft {
-		call.Inputs = append(call.Inputs, snippets.Input{Name: flow.ReservedInput, Value: map[string]any{"version": draftWord}})
+		call.Inputs = append(call.Inputs, snippets.Input{Name: contract.ReservedInput, Value: map[string]any{"version": draftWord}})
 	}
 	return snippets.Render("curl", snippets.MannerWait, call)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -51,7 +52,7 @@ func (c *call) runChildren(v *runView, steps []flow.Children) (list []consolevie
 }
 
 func childItem(r *flow.ChildResult) consoleview.ChildItem {
-	item := consoleview.ChildItem{Number: r.Item, State: string(r.State), Text: flow.InputSummary(r.Inputs)}
+	item := consoleview.ChildItem{Number: r.Item, State: string(r.State), Text: contract.Summary(r.Inputs)}
 	if r.RunID != "" {
 		item.Path = components.RunPath(r.RunID)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/snippets"
@@ -84,7 +85,7 @@ func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []compon
 	if d == nil {
 		return nil, nil
 	}
-	wanted := snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds))
+	wanted := snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), contract.Outputs(d, c.s.Kinds))
 	wanted.Webhook.Secret = secret
 	for _, l := range snippets.Languages() {
 		code, err := snippets.Render(l.ID, snippets.MannerWebhook, wanted)
@@ -272,7 +273,7 @@ func (c *webhookCall) webhookNodesOf(d *flow.Document, from string) (list []webh
 		}
 		s := webhookNode{Node: n, from: from, url: d.FixedURL(n), host: d.WebhookHost(n)}
 		chosen, _ := n.Config["outputs"].([]any)
-		for _, o := range d.Outputs(c.s.Kinds) {
+		for _, o := range contract.Outputs(d, c.s.Kinds) {
 			if len(chosen) == 0 || slices.Contains(chosen, any(o.Name)) {
 				s.outputs = append(s.outputs, o.Name)
 			}

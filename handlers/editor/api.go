@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/snippets"
@@ -187,7 +188,7 @@ func apiLanguages() (list []editorview.APILanguage) {
 
 // codeSample returns highlighted code that calls a flow.
 func (c *call) codeSample(f *flow.Flow, d *flow.Document, language string, manner snippets.Manner) ([]components.CodePiece, error) {
-	code, err := snippets.Render(language, manner, snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds)))
+	code, err := snippets.Render(language, manner, snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), contract.Outputs(d, c.s.Kinds)))
 	return components.CodePieces(snippets.Highlight(language, code)), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	editorview "sluice/views/editor"
 )
@@ -64,14 +65,14 @@ func (t *fieldTable) title(node, name string) string {
 
 func (t *fieldTable) inputs() {
 	seen := map[string]bool{}
-	for _, in := range t.Inputs(t.kinds) {
+	for _, in := range contract.Inputs(t.Document, t.kinds) {
 		seen[in.Name] = true
 		t.add(inputLine(&in, in.Node, t.title(in.Node, in.Name)))
 	}
 	if t.live == nil {
 		return
 	}
-	for _, in := range t.live.Inputs(t.kinds) {
+	for _, in := range contract.Inputs(t.live, t.kinds) {
 		if !seen[in.Name] {
 			t.add(inputLine(&in, "", ""))
 		}
@@ -80,7 +81,7 @@ func (t *fieldTable) inputs() {
 
 // inputLine converts an input. node is empty for inputs of the live version
 // only.
-func inputLine(in *flow.Input, node, title string) editorview.APIField {
+func inputLine(in *contract.Input, node, title string) editorview.APIField {
 	return editorview.APIField{Role: editorview.APIInput, Node: node, Name: in.Name, Title: title, Type: string(in.Type), Note: inputNote(in), About: in.Description}
 }
 
@@ -88,7 +89,7 @@ func inputLine(in *flow.Input, node, title string) editorview.APIField {
 const maxDefaultText = 24
 
 // inputNote returns whether an input is required, or else its default.
-func inputNote(in *flow.Input) string {
+func inputNote(in *contract.Input) string {
 	if in.Required {
 		return "required"
 	}
@@ -104,14 +105,14 @@ func inputNote(in *flow.Input) string {
 
 func (t *fieldTable) outputs() {
 	seen := map[string]bool{}
-	for _, out := range t.Outputs(t.kinds) {
+	for _, out := range contract.Outputs(t.Document, t.kinds) {
 		seen[out.Name] = true
 		t.add(editorview.APIField{Role: editorview.APIOutput, Node: out.Node, Name: out.Name, Title: t.title(out.Node, out.Name), Type: outputType(t.Document, t.kinds, out.Node), Note: "output"})
 	}
 	if t.live == nil {
 		return
 	}
-	for _, out := range t.live.Outputs(t.kinds) {
+	for _, out := range contract.Outputs(t.live, t.kinds) {
 		if !seen[out.Name] {
 			t.add(editorview.APIField{Role: editorview.APIOutput, Name: out.Name, Type: outputType(t.live, t.kinds, out.Node), Note: "output"})
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -26,12 +27,12 @@ const tryWait = 30 * time.Second
 // samples show.
 func (c *call) apiTry(a *liveAPI) editorview.APITry {
 	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
-	t.Fields = c.sampleFields(a.flow, a.called().Inputs(c.s.Kinds))
+	t.Fields = c.sampleFields(a.flow, contract.Inputs(a.called(), c.s.Kinds))
 	return t
 }
 
 // sampleFields returns a field for each input with the value that the code samples show.
-func (c *call) sampleFields(f *flow.Flow, inputs []flow.Input) (fields []components.RunField) {
+func (c *call) sampleFields(f *flow.Flow, inputs []contract.Input) (fields []components.RunField) {
 	shown := map[string]any{}
 	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
 		if !in.File {
@@ -46,7 +47,7 @@ func (c *call) sampleFields(f *flow.Flow, inputs []flow.Input) (fields []compone
 
 // tryField returns a field of the form. Its ID has a prefix, because the form
 // for runs is on the same page.
-func tryField(in *flow.Input, shown map[string]any, typed *web.Inputs) components.RunField {
+func tryField(in *contract.Input, shown map[string]any, typed *web.Inputs) components.RunField {
 	f := web.InputField(in, shown, typed)
 	f.ID = "try-" + in.Name
 	return f
@@ -143,7 +144,7 @@ func (c *call) answerTry(status int, a *liveAPI, x *editorview.APIExchange, chan
 
 // fillTyped fills the form with what was sent.
 func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
-	inputs := a.called().Inputs(c.s.Kinds)
+	inputs := contract.Inputs(a.called(), c.s.Kinds)
 	for i := range inputs {
 		t.Fields[i] = tryField(&inputs[i], nil, typed)
 	}
@@ -151,7 +152,7 @@ func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
 
 // exchange performs the request with a key of this user.
 func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
-	inputs := a.called().Inputs(c.s.Kinds)
+	inputs := contract.Inputs(a.called(), c.s.Kinds)
 	sent := requestInputs(typed, inputs)
 	body := web.Indented(sent)
 	r := c.tryRequest(a.flow.ID, body)
@@ -167,7 +168,7 @@ func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
 }
 
 // withoutSecrets returns the inputs as the page shows them.
-func withoutSecrets(sent map[string]any, inputs []flow.Input) map[string]any {
+func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any {
 	shown := maps.Clone(sent)
 	for i := range inputs {
 		if _, given := shown[inputs[i].Name]; given && inputs[i].Secret {
@@ -203,7 +204,7 @@ func (c *call) tryRequest(flowID, body string) *http.Request {
 // requestInputs converts the form to the body of a request. The API does not
 // convert texts to numbers, so this does. Values that cannot be read are sent
 // as typed and refused there.
-func requestInputs(t *web.Inputs, inputs []flow.Input) map[string]any {
+func requestInputs(t *web.Inputs, inputs []contract.Input) map[string]any {
 	sent := t.Values(inputs)
 	for i := range inputs {
 		in := &inputs[i]

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/forms"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -43,10 +44,10 @@ func (s *Server) formSettingsRoutes() []route {
 
 // findForm returns the form of a flow. A flow without settings has the default
 // form, which is off.
-func (c *call) findForm(f *flow.Flow) (*flow.Form, error) {
+func (c *call) findForm(f *flow.Flow) (*forms.Form, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
 	if web.IsNotFound(err) {
-		return flow.NewForm(c.WorkspaceID(), f.ID), nil
+		return forms.New(c.WorkspaceID(), f.ID), nil
 	}
 	return form, err
 }
@@ -62,7 +63,7 @@ func (c *call) showFormSettings(f *flow.Flow) error {
 
 // renderFormSettings renders the settings. s has the values of the fields, form
 // what is stored.
-func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s consoleview.FormSettings) error {
+func (c *call) renderFormSettings(status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
@@ -75,7 +76,7 @@ func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s c
 }
 
 // formSettings converts a form to the values of its fields.
-func formSettings(f *flow.Form) consoleview.FormSettings {
+func formSettings(f *forms.Form) consoleview.FormSettings {
 	return consoleview.FormSettings{
 		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted,
 		PerMinute: strconv.FormatInt(f.PerMinute, 10), PerDay: strconv.FormatInt(f.PerDay, 10), MaxFile: strconv.FormatInt(f.MaxFile>>20, 10),
@@ -124,7 +125,7 @@ func (c *call) changeForm(f *flow.Flow) error {
 }
 
 // savedText returns the message after saving.
-func savedText(f *flow.Flow, before, form *flow.Form) string {
+func savedText(f *flow.Flow, before, form *forms.Form) string {
 	switch {
 	case form.On && !before.On && f.LiveVersion == 0:
 		return "Saved. The form appears when the flow is published."
@@ -137,8 +138,8 @@ func savedText(f *flow.Flow, before, form *flow.Form) string {
 }
 
 // auditForm writes the audit log: which settings changed, without their values.
-func (c *call) auditForm(f *flow.Flow, before, form *flow.Form) error {
-	changed := form.Changed(&before.FormSettings)
+func (c *call) auditForm(f *flow.Flow, before, form *forms.Form) error {
+	changed := form.Changed(&before.Settings)
 	if form.On != before.On {
 		action := "form.off"
 		if form.On {
@@ -168,7 +169,7 @@ func (c *call) readSettingsFields() consoleview.FormSettings {
 
 // parseSettings copies valid values to the form and returns the errors of the
 // others.
-func (c *call) parseSettings(form *flow.Form, typed consoleview.FormSettings) components.Errors {
+func (c *call) parseSettings(form *forms.Form, typed consoleview.FormSettings) components.Errors {
 	errs := components.Errors{}
 	form.On, form.Unlisted = typed.On, typed.Unlisted
 	for _, t := range []struct {

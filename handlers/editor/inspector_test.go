@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/media"
 	"sluice/handlers/webtest"
 )
 
@@ -163,7 +164,7 @@ func TestFieldFiles(t *testing.T) {
 		}
 		path := fmt.Sprint("/files/", file["file"])
 		got := h.As(flow.MemberViewer).Get(path).Is(http.StatusOK)
-		if got.Header.Get("Content-Security-Policy") != flow.FilePolicy || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
+		if got.Header.Get("Content-Security-Policy") != media.Policy || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
 			t.Errorf("served with %v", got.Header)
 		}
 		h.Anonymous().Get(path).Is(http.StatusSeeOther)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/snippets"
@@ -103,7 +104,7 @@ func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error
 	}
 	form.Diff = diffOf(changes)
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
-		form.Inputs, form.Outputs, form.Webhooks = len(d.Inputs(c.s.Kinds)), len(d.Outputs(c.s.Kinds)), c.webhooks(&draft{Document: d})
+		form.Inputs, form.Outputs, form.Webhooks = len(contract.Inputs(d, c.s.Kinds)), len(contract.Outputs(d, c.s.Kinds)), c.webhooks(&draft{Document: d})
 		if form.Followers, err = c.followers(f, d); err != nil {
 			return form, err
 		}
@@ -246,7 +247,7 @@ func (c *call) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
 // testCall returns the values of the code as those of a form, or nil if the flow needs a
 // file or a secret.
 func (c *call) testCall(f *flow.Flow, d *flow.Document) []components.RunField {
-	inputs, fields := d.Inputs(c.s.Kinds), []components.RunField{}
+	inputs, fields := contract.Inputs(d, c.s.Kinds), []components.RunField{}
 	for i, field := range c.sampleFields(f, inputs) {
 		in := &inputs[i]
 		if in.Required && (in.Type == flow.TypeFile || in.Secret) {

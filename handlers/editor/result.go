@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -33,7 +34,7 @@ func (c *call) showResult(f *flow.Flow) error {
 	if r.Outputs, err = c.resultOutputs(run, doc); err != nil {
 		return err
 	}
-	for _, in := range doc.Inputs(c.s.Kinds) {
+	for _, in := range contract.Inputs(doc, c.s.Kinds) {
 		if value, there := run.Inputs[in.Name]; there {
 			r.Inputs = append(r.Inputs, components.ValueView{Name: in.Name, Value: value})
 		}
@@ -56,7 +57,7 @@ func (c *call) showResult(f *flow.Flow) error {
 // resultOutputs returns the outputs of a run, labels with the scores of all.
 func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorview.ResultOutput, err error) {
 	var steps []flow.Step
-	for _, o := range doc.Outputs(c.s.Kinds) {
+	for _, o := range contract.Outputs(doc, c.s.Kinds) {
 		value, there := run.Outputs[o.Name]
 		if !there {
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -87,7 +88,7 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 
 // examples are the values that a first run starts with, so that one click gives a
 // result. Files are not among them: an example is not in the workspace.
-func examples(inputs []flow.Input) map[string]any {
+func examples(inputs []contract.Input) map[string]any {
 	values := map[string]any{}
 	for i := range inputs {
 		if in := &inputs[i]; in.HasExample && in.Type != flow.TypeFile {

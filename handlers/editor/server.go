@@ -27,6 +27,7 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
@@ -36,7 +37,7 @@ type Runner interface {
 	web.Runner
 	// TrialInputs returns the inputs that a test run of the draft asks for;
 	// problems of the draft are the Fields of an error.
-	TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID, until string) ([]flow.Input, error)
+	TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID, until string) ([]contract.Input, error)
 }
 
 // Config is what this package needs in addition to the site.

@@ -1,6 +1,8 @@
 package forms
 
-import "sluice/flow"
+import (
+	"sluice/flow/forms"
+)
 
 // Seals returns what signs the addresses that visitors are given.
-func (s *Server) Seals() *flow.FormSeals { return s.seals }
+func (s *Server) Seals() *forms.Seals { return s.seals }

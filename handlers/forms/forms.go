@@ -10,6 +10,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/flow/forms"
 	"sluice/handlers/web"
 	formsview "sluice/views/forms"
 	"sluice/views/layout"
@@ -32,17 +33,17 @@ const ticketLife = 7 * 24 * time.Hour
 // newSeals returns what signs tickets and password cookies. It uses the key of
 // file links, which all instances share and which survives a restart. Without
 // that key, signatures are only valid until this process ends.
-func (s *Server) newSeals() *flow.FormSeals {
+func (s *Server) newSeals() *forms.Seals {
 	if s.Links != nil && len(s.Links.Key) > 0 {
-		return &flow.FormSeals{Key: s.Links.Key}
+		return &forms.Seals{Key: s.Links.Key}
 	}
-	return &flow.FormSeals{Key: []byte(rand.Text() + rand.Text())}
+	return &forms.Seals{Key: []byte(rand.Text() + rand.Text())}
 }
 
 // formCall is a request for a form that is switched on.
 type formCall struct {
 	*call
-	form *flow.Form
+	form *forms.Form
 	flow *flow.Flow
 	doc  *flow.Document // of the live version
 }

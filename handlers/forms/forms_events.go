@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 	formsview "sluice/views/forms"
@@ -48,7 +49,7 @@ func (v *formCall) followResult() error {
 // node, unchanged. Their text can be shown while the node still runs.
 func (t *resultCall) streamedOutputs() map[string]string {
 	names := map[string]string{}
-	for _, o := range t.doc.Outputs(t.s.Kinds) {
+	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
 		for _, e := range t.doc.Edges {
 			if node, isText := strings.CutSuffix(e.From, ".text"); isText && e.ToNode() == o.Node {
 				names[node] = o.Name

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/time/rate"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 )
 
 // inputProblems returns everything that is wrong with the inputs of a visitor,
 // so that all fields get their message at once.
-func inputProblems(t *web.Inputs, inputs []flow.Input, given map[string]any, previousRun *flow.Run) []flow.Problem {
-	values, problems := flow.CheckInputs(inputs, given, true)
+func inputProblems(t *web.Inputs, inputs []contract.Input, given map[string]any, previousRun *flow.Run) []flow.Problem {
+	values, problems := contract.Check(inputs, given, true)
 	for i := range inputs {
 		in := &inputs[i]
 		at := flow.Pointer(in.Name)
@@ -39,7 +40,7 @@ func inputProblems(t *web.Inputs, inputs []flow.Input, given map[string]any, pre
 // uploaded with the form, those of the visitor's previous run, and those of the
 // default. Other files of the workspace are refused even if the visitor knows
 // an ID, because anyone can open the form.
-func mayUseFiles(t *web.Inputs, in *flow.Input, value any, previousRun *flow.Run) bool {
+func mayUseFiles(t *web.Inputs, in *contract.Input, value any, previousRun *flow.Run) bool {
 	known := flow.FileIDs(in.Default)
 	for _, file := range t.Files {
 		known = append(known, flow.FileIDs(file)...)

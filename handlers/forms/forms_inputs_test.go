@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/forms"
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
@@ -20,7 +21,7 @@ import (
 func TestFormRefusesInputs(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	id := h.FormOf(everyInput, func(f *flow.Form) { f.PerMinute, f.MaxFile = 600, 1<<20 })
+	id := h.FormOf(everyInput, func(f *forms.Form) { f.PerMinute, f.MaxFile = 600, 1<<20 })
 	b := h.Anonymous()
 	for name, test := range map[string]struct {
 		input, text string
@@ -94,7 +95,7 @@ func TestFormLimits(t *testing.T) {
 		return b.SendForm("/f/"+id, map[string]string{"in.ticket": text}, nil)
 	}
 	t.Run("of an address", func(t *testing.T) {
-		id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.PerMinute = 2 })
+		id := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.PerMinute = 2 })
 		submit(id, "one").Is(http.StatusSeeOther)
 		submit(id, "two").Is(http.StatusSeeOther)
 		a := submit(id, "three & four").Is(http.StatusTooManyRequests).Has("You sent this form too often. Send it again in 30 seconds; what you typed is still here.", "three &amp; four")
@@ -105,7 +106,7 @@ func TestFormLimits(t *testing.T) {
 		submit(id, "three").Is(http.StatusSeeOther)
 	})
 	t.Run("of the day", func(t *testing.T) {
-		id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.PerDay = 2 })
+		id := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.PerDay = 2 })
 		submit(id, "one").Is(http.StatusSeeOther)
 		submit(id, "").Is(http.StatusUnprocessableEntity) // does not count
 		submit(id, "two").Is(http.StatusSeeOther)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/flow"
+	"sluice/flow/forms"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
@@ -15,7 +15,7 @@ import (
 func TestFormPassword(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.PasswordHash = webtest.PasswordHash() })
+	id := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.PasswordHash = webtest.PasswordHash() })
 	b := h.Anonymous()
 	b.Get("/f/"+id).Is(http.StatusOK).Has("Open the form", "noindex").Lacks("Route a support ticket", "ticket")
 	b.SendForm("/f/"+id, map[string]string{"in.ticket": "refund"}, nil).Is(http.StatusForbidden).Has("Open the form")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/filelinks"
 	"sluice/handlers/web"
@@ -76,7 +77,7 @@ func (t *resultCall) result() formsview.FormRun {
 	if t.run.State == flow.RunFailed {
 		r.Trouble = failureText(t.run.Error)
 	}
-	for _, o := range t.doc.Outputs(t.s.Kinds) {
+	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
 		value, given := t.run.Outputs[o.Name]
 		if !given && t.run.State.Ended() {
 			continue // a branch that was not taken

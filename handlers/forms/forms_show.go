@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/forms"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	formsview "sluice/views/forms"
@@ -60,7 +62,7 @@ func (v *formCall) showForm(status int, fields []formsview.FormField, trouble st
 // fields returns the fields of all inputs, filled with what was typed, or else
 // with the values of an earlier run.
 func (v *formCall) fields(typed *web.Inputs, last map[string]any) []formsview.FormField {
-	inputs := v.doc.Inputs(v.s.Kinds)
+	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	list := make([]formsview.FormField, len(inputs))
 	for i := range inputs {
 		list[i] = v.field(&inputs[i], typed, last)
@@ -86,7 +88,7 @@ func isOneLine(value string) bool {
 const maxRadios = 4
 
 // field returns the field of one input.
-func (v *formCall) field(in *flow.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
+func (v *formCall) field(in *contract.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
 	f := formsview.FormField{RunField: web.InputField(in, last, typed)}
 	f.ID, f.Label, f.Size = "in-"+in.Name, v.label(in.Node, in.Name), "large"
 	f.Help = in.Description
@@ -160,7 +162,7 @@ func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
 	t := v.NewInputs(v.flow.WorkspaceID, v.maxFileSize())
 	t.Filled = true
 	files := map[string]bool{}
-	for _, in := range v.doc.Inputs(v.s.Kinds) {
+	for _, in := range contract.Inputs(v.doc, v.s.Kinds) {
 		files[in.Name] = in.Type == flow.TypeFile
 	}
 	t.Accepts = func(input string) bool {
@@ -177,7 +179,7 @@ func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
 // today. The daily count is taken before the run starts and returned if it does
 // not start, so that concurrent requests cannot exceed it.
 func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started flow.Started, err error) {
-	inputs := v.doc.Inputs(v.s.Kinds)
+	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	previousRun, err := v.previousRun(fields["again"])
 	if err != nil {
 		return started, err
@@ -186,7 +188,7 @@ func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started f
 	if problems := inputProblems(typed, inputs, given, previousRun); len(problems) > 0 {
 		return started, &flow.Error{Code: flow.CodeInputInvalid, Fields: problems}
 	}
-	day := flow.FormDay(v.s.Now())
+	day := forms.Day(v.s.Now())
 	taken, err := v.s.Store.TakeFormRun(v.Ctx(), v.flow.ID, day, v.form.PerDay)
 	if err != nil {
 		return started, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/forms"
 	"sluice/handlers"
 	"sluice/handlers/webtest"
 )
@@ -128,14 +129,14 @@ func TestForm(t *testing.T) {
 func TestFormThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	off := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.On = false })
+	off := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.On = false })
 	archived := h.FormOf(webtest.TicketRouting)
 	if err := h.Store.ArchiveFlow(t.Context(), flow.DefaultWorkspace, archived); err != nil {
 		t.Fatal(err)
 	}
 	never := h.Flow(webtest.TicketRouting)
 	draft := h.Flow(webtest.TicketRouting)
-	form := flow.NewForm(flow.DefaultWorkspace, draft)
+	form := forms.New(flow.DefaultWorkspace, draft)
 	form.On, form.Origins = true, []string{"https://a.example"}
 	if err := h.Store.SaveForm(t.Context(), form); err != nil {
 		t.Fatal(err)
@@ -194,7 +195,7 @@ func TestFormTicket(t *testing.T) {
 func TestFormEmbedding(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t, func(c *handlers.Config) { c.PublicURL = "https://flows.example.com" })
-	id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) {
+	id := h.FormOf(webtest.TicketRouting, func(f *forms.Form) {
 		f.Origins, f.PasswordHash = []string{"https://www.example.com", "https://*.partner.example"}, webtest.PasswordHash()
 	})
 	b := h.Anonymous()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 	formsview "sluice/views/forms"
@@ -101,9 +102,9 @@ func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) 
 // assignProblems sets the error of each field that has a problem and returns
 // how many problems belong to a field.
 func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.Problem) (n int) {
-	inputs := v.doc.Inputs(v.s.Kinds)
+	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	for _, p := range problems {
-		i := slices.IndexFunc(inputs, func(in flow.Input) bool { return flow.Pointer(in.Name) == p.Pointer })
+		i := slices.IndexFunc(inputs, func(in contract.Input) bool { return flow.Pointer(in.Name) == p.Pointer })
 		if i >= 0 && fields[i].Error == "" {
 			fields[i].Error = v.problemText(&inputs[i], p)
 			n++
@@ -113,7 +114,7 @@ func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.
 }
 
 // problemText returns what is wrong with an input and how to fix it.
-func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
+func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 	switch p.Code {
 	case "required":
 		switch {
@@ -160,7 +161,7 @@ var (
 
 // limitText returns what an input accepts, which is shown as help and repeated
 // in errors.
-func limitText(in *flow.Input, maxFileSize int64) string {
+func limitText(in *contract.Input, maxFileSize int64) string {
 	if in.Type == flow.TypeFile {
 		return strings.TrimSpace(acceptText(in) + " At most " + flow.Size(maxFileSize) + ".")
 	}
@@ -191,7 +192,7 @@ func boundsText(low, high *float64, unit string) string {
 
 // acceptText returns the file types that an input accepts, or "" if it accepts
 // all.
-func acceptText(in *flow.Input) string {
+func acceptText(in *contract.Input) string {
 	if len(in.Accept) == 0 {
 		return ""
 	}

@@ -16,8 +16,8 @@ package forms
 import (
 	"slices"
 
-	"sluice/flow"
 	"sluice/flow/filelinks"
+	"sluice/flow/forms"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
@@ -34,8 +34,8 @@ type Config struct {
 type Server struct {
 	*web.Site
 	Config
-	seals        *flow.FormSeals // signs tickets and password cookies
-	rateLimiters *rateLimiters   // by form and address
+	seals        *forms.Seals  // signs tickets and password cookies
+	rateLimiters *rateLimiters // by form and address
 }
 
 // New returns the forms of a site. Mount its Routes to serve them.

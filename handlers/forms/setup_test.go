@@ -3,6 +3,7 @@ package forms_test
 import (
 	"context"
 	"sluice/flow"
+	"sluice/flow/forms"
 	"sluice/handlers/webtest"
 )
 
@@ -27,7 +28,7 @@ func countRuns(h *webtest.Env, flowID string) int {
 
 func offForm(h *webtest.Env, id string) {
 	h.T.Helper()
-	if err := h.Store.SaveForm(context.Background(), flow.NewForm(flow.DefaultWorkspace, id)); err != nil {
+	if err := h.Store.SaveForm(context.Background(), forms.New(flow.DefaultWorkspace, id)); err != nil {
 		h.T.Fatal(err)
 	}
 }

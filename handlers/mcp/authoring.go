@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/handlers/api"
 	"sluice/handlers/web"
 )
@@ -28,7 +29,7 @@ type authoring []authorTool
 type authorTool struct {
 	name, title, text string
 	hints             sdk.ToolAnnotations
-	inputs            []flow.Input
+	inputs            []contract.Input
 	request           func(given map[string]any) apiRequest
 	// answer changes a response; nil returns it as it is.
 	answer func(given, body map[string]any) map[string]any
@@ -67,7 +68,7 @@ func (a authoring) find(m *message, name string) (*tool, error) {
 
 // schema returns the JSON Schema of the arguments.
 func (t *authorTool) schema() map[string]any {
-	s := flow.InputsSchema(t.inputs)
+	s := contract.Schema(t.inputs)
 	for _, in := range t.inputs {
 		if in.Type == flow.TypeJSON {
 			s["properties"].(map[string]any)[in.Name].(map[string]any)["type"] = "object"
@@ -78,7 +79,7 @@ func (t *authorTool) schema() map[string]any {
 
 // author carries out a call.
 func (m *message) author(t *authorTool) *sdk.CallToolResult {
-	given, problems := flow.CheckInputs(t.inputs, m.arguments(), false)
+	given, problems := contract.Check(t.inputs, m.arguments(), false)
 	if len(problems) > 0 {
 		return m.toolError(&flow.Error{Code: flow.CodeInputInvalid, Message: "The arguments do not fit the tool.", Fields: problems}, "")
 	}
@@ -135,18 +136,18 @@ func (m *message) request(a apiRequest) (*web.ResponseRecorder, error) {
 
 // Arguments that several tools have.
 var (
-	flowInput     = flow.Input{Name: "flow", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_-]{1,64}$", Description: "The slug or the ID of the flow."}
-	documentInput = flow.Input{Name: "document", Type: flow.TypeJSON, Required: true, Description: "The whole document, in the format sluice.flow/v1: schema, name, nodes and edges."}
-	runInput      = flow.Input{Name: "run", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_]{1,64}$", Description: "The run_id."}
+	flowInput     = contract.Input{Name: "flow", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_-]{1,64}$", Description: "The slug or the ID of the flow."}
+	documentInput = contract.Input{Name: "document", Type: flow.TypeJSON, Required: true, Description: "The whole document, in the format sluice.flow/v1: schema, name, nodes and edges."}
+	runInput      = contract.Input{Name: "run", Type: flow.TypeText, Required: true, Pattern: "^[a-z0-9_]{1,64}$", Description: "The run_id."}
 )
 
 // optional returns an input that may be left out. Its value is then the default.
-func optional(name string, t flow.Type, otherwise any, text string) flow.Input {
-	return flow.Input{Name: name, Type: t, Default: otherwise, HasDefault: otherwise != nil, Description: text}
+func optional(name string, t flow.Type, otherwise any, text string) contract.Input {
+	return contract.Input{Name: name, Type: t, Default: otherwise, HasDefault: otherwise != nil, Description: text}
 }
 
 // versionInput returns an optional input that names a version.
-func versionInput(name, otherwise string) flow.Input {
+func versionInput(name, otherwise string) contract.Input {
 	in := optional(name, flow.TypeText, otherwise, "draft, live, or the number of a version.")
 	in.Pattern = "^(draft|live|[0-9]{1,15})$"
 	return in
@@ -180,10 +181,10 @@ func runRequest(given map[string]any) apiRequest {
 	switch version := flow.Text(given["version"]); version {
 	case "live":
 	case "draft":
-		body[flow.ReservedInput] = map[string]any{"version": "draft"}
+		body[contract.ReservedInput] = map[string]any{"version": "draft"}
 	default:
 		n, _ := strconv.ParseInt(version, 10, 64)
-		body[flow.ReservedInput] = map[string]any{"version": n}
+		body[contract.ReservedInput] = map[string]any{"version": n}
 	}
 	r.body, r.headers = body, map[string]string{"Prefer": "wait=" + flow.Text(given["wait_s"])}
 	return r

@@ -64,10 +64,15 @@ func (s *Server) complete(c *api.Call) error {
 		return err
 	}
 	defer release()
-	started, err := s.api.Runner.StartRun(context.WithoutCancel(c.Request().Context()), flow.Start{
-		WorkspaceID: r.flow.WorkspaceID, FlowID: r.flow.ID, Key: c.Key, Trigger: flow.TriggerAPI, Given: r.given,
-	})
+	files, err := s.storePictures(c, r.outline.Inputs, r.given)
+	var started flow.Started
+	if err == nil {
+		started, err = s.api.Runner.StartRun(context.WithoutCancel(c.Request().Context()), flow.Start{
+			WorkspaceID: r.flow.WorkspaceID, FlowID: r.flow.ID, Key: c.Key, Trigger: flow.TriggerAPI, Given: r.given, Coerce: true,
+		})
+	}
 	if err != nil {
+		s.eraseFiles(c, files)
 		return c.LimitRuns(err)
 	}
 	h := c.Response().Header()
@@ -178,8 +183,11 @@ func (a *answer) mayWait() error {
 		if k != nil && k.StartsRuns() { // other flows wake it, usually soon
 			continue
 		}
-		if steps[i].State == flow.StepWaiting && steps[i].WaitUntil.After(end) {
-			return flow.Errorf(flow.CodeRunNotEnded, "The run waits at %q for longer than an answer is held. "+goesOn, steps[i].Node, a.run.ID)
+		if steps[i].State != flow.StepWaiting {
+			continue
+		}
+		if k != nil && (k.WaitsFor == flow.WaitsForApproval || k.WaitsFor == flow.WaitsForDelay) || steps[i].WaitUntil.After(end) {
+			return flow.Errorf(flow.CodeRunNotEnded, "The run waits at %q, so it has no answer yet. "+goesOn, steps[i].Node, a.run.ID)
 		}
 	}
 	return nil
@@ -190,7 +198,7 @@ func (a *answer) text() (string, error) {
 	if a.run.State != flow.RunSucceeded {
 		return "", api.ErrNotSucceeded(a.run)
 	}
-	if value, given := a.run.Outputs[a.reply()]; given {
+	if value, given := a.run.Outputs[a.outline.Reply]; given {
 		return flow.Text(value), nil
 	}
 	for _, o := range a.outline.Outputs { // the reply was skipped

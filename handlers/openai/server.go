@@ -2,7 +2,7 @@
 // POST /v1/chat/completions and GET /v1/models. It owns the forms of that API and maps
 // them to runs; keys, limits and the runs themselves are those of package api.
 //
-//   - request.go reads a request and finds its flow and inputs.
+//   - request.go reads a request and finds its flow, messages.go makes the inputs of the run.
 //   - answer.go waits for the run and answers whole, stream.go piece by piece.
 package openai
 
@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 
 	"sluice/flow"
 	"sluice/handlers/api"
@@ -43,7 +44,23 @@ func formatError(status int, e *flow.Error) (int, any) {
 	case status >= 500:
 		kind = "server_error"
 	}
-	return status, map[string]any{"error": map[string]any{"message": e.Error(), "type": kind, "param": nil, "code": e.Code}}
+	body := map[string]any{"message": e.Error(), "type": kind, "param": nil, "code": e.Code}
+	if len(e.Fields) > 0 { // OpenAI's errors name one parameter
+		body["message"], body["param"] = describeProblems(e), strings.TrimPrefix(e.Fields[0].Pointer, "/")
+	}
+	return status, map[string]any{"error": body}
+}
+
+// describeProblems returns the message of an error with what it says about each input.
+func describeProblems(e *flow.Error) string {
+	if len(e.Fields) == 1 {
+		return e.Error()
+	}
+	details := make([]string, len(e.Fields))
+	for i, p := range e.Fields {
+		details[i] = strings.TrimPrefix(p.Pointer, "/") + ": " + p.Detail
+	}
+	return e.Error() + " " + strings.Join(details, "; ") + "."
 }
 
 // model is a flow in the list of models.
@@ -75,7 +92,7 @@ func (s *Server) listModels(c *api.Call) error {
 			if err != nil {
 				return err
 			}
-			if _, fault := messageInput(out.Inputs); fault == nil && len(out.Outputs) > 0 {
+			if _, fault := findTarget(out.Inputs); fault == nil && out.Reply != "" {
 				list = append(list, model{ID: cmp.Or(f.Slug, f.ID), Object: "model", Created: f.CreatedAt.Unix(), OwnedBy: "sluice"})
 			}
 		}

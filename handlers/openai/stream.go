@@ -63,7 +63,7 @@ func (p *pieces) add(delta *message, finish *string, u *usage) {
 
 // pass sends text that has come.
 func (p *pieces) pass(watch flow.Watch) error {
-	source := p.outline.Sources[p.reply()]
+	source := p.outline.Sources[p.outline.Reply]
 	for _, d := range watch.Read(func(path string, _ int) bool { return path == source }) {
 		p.say(d.Text, d.Reset)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"sluice/flow"
+	"sluice/flow/forms"
 )
 
 // crossOrigin rejects forms that were sent by pages of other sites. The page of a
@@ -17,7 +18,7 @@ func crossOrigin() *http.CrossOriginProtection {
 }
 
 // FormVisible reports whether the public form of a flow is on.
-func FormVisible(form *flow.Form, f *flow.Flow) bool {
+func FormVisible(form *forms.Form, f *flow.Flow) bool {
 	return form.On && f.LiveVersion > 0 && f.ArchivedAt.IsZero()
 }
 

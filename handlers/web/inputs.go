@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/views/components"
 	"strings"
 )
@@ -124,7 +125,7 @@ var ErrUploadIncomplete = flow.Errorf(flow.CodeInputInvalid, "A file did not arr
 
 // Values returns the inputs for starting a run. Empty fields are left out, except
 // an optional text, which is then meant to be empty.
-func (t *Inputs) Values(inputs []flow.Input) map[string]any {
+func (t *Inputs) Values(inputs []contract.Input) map[string]any {
 	given := map[string]any{}
 	for i := range inputs {
 		if v, ok := t.value(&inputs[i]); ok {
@@ -134,7 +135,7 @@ func (t *Inputs) Values(inputs []flow.Input) map[string]any {
 	return given
 }
 
-func (t *Inputs) value(in *flow.Input) (v any, ok bool) {
+func (t *Inputs) value(in *contract.Input) (v any, ok bool) {
 	text, came := t.texts[in.Name]
 	switch in.Type {
 	case flow.TypeFile:
@@ -152,14 +153,14 @@ func (t *Inputs) value(in *flow.Input) (v any, ok bool) {
 	case flow.TypeText:
 		return strings.ReplaceAll(text, "\r\n", "\n"), came && (text != "" || !in.Required)
 	case flow.TypeList:
-		return listOf(text), came && strings.TrimSpace(text) != ""
+		return ParseList(text), came && strings.TrimSpace(text) != ""
 	}
 	return text, came && strings.TrimSpace(text) != ""
 }
 
-// listOf parses a list with one item per line. A list in JSON stays text, which the
+// ParseList parses a list with one item per line. A list in JSON stays text, which the
 // check of the inputs parses.
-func listOf(text string) any {
+func ParseList(text string) any {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return text
 	}
@@ -174,7 +175,7 @@ func listOf(text string) any {
 
 // InputField returns the form field of an input. Its value is the one that the user
 // typed, else the one of the previous run, else the default.
-func InputField(in *flow.Input, last map[string]any, typed *Inputs) components.RunField {
+func InputField(in *contract.Input, last map[string]any, typed *Inputs) components.RunField {
 	f := components.RunField{Type: string(in.Type), Field: components.Field{
 		ID: "run-" + in.Name, Name: InputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
 		Mono: in.Type == flow.TypeJSON || in.Type == flow.TypeList, Attrs: map[string]any{},
@@ -205,7 +206,7 @@ func InputField(in *flow.Input, last map[string]any, typed *Inputs) components.R
 }
 
 // fillField sets the value of a field and the attributes of its type.
-func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
+func fillField(f *components.RunField, in *contract.Input, value any, known bool) {
 	switch in.Type {
 	case flow.TypeBoolean:
 		f.Checked, f.Value = value == true || value == "true", "true"
@@ -246,7 +247,7 @@ func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
 }
 
 // typedForm returns a value as a user would type it into the field.
-func typedForm(in *flow.Input, v any) string {
+func typedForm(in *contract.Input, v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -266,8 +267,8 @@ func typedForm(in *flow.Input, v any) string {
 	return flow.Text(v)
 }
 
-// plainLines returns a list of texts with one per line. It reports false if listOf
-// would not read the same list back.
+// plainLines returns a list of texts with one per line. It reports false if
+// ParseList would not read the same list back.
 func plainLines(list []any) (string, bool) {
 	var lines []string
 	for _, item := range list {

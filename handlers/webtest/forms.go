@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/forms"
 )
 
 // FormOf publishes a document and opens its form, with the given settings.
-func (h *Env) FormOf(document string, set ...func(*flow.Form)) (id string) {
+func (h *Env) FormOf(document string, set ...func(*forms.Form)) (id string) {
 	h.T.Helper()
 	id = h.Flow(document)
 	h.openForm(id, set...)
@@ -21,10 +22,10 @@ func (h *Env) FormOf(document string, set ...func(*flow.Form)) (id string) {
 }
 
 // openForm publishes a flow and switches its form on.
-func (h *Env) openForm(id string, set ...func(*flow.Form)) {
+func (h *Env) openForm(id string, set ...func(*forms.Form)) {
 	h.T.Helper()
 	h.Publish(id)
-	f := flow.NewForm(flow.DefaultWorkspace, id)
+	f := forms.New(flow.DefaultWorkspace, id)
 	f.On = true
 	for _, s := range set {
 		s(f)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 type schema = map[string]any
@@ -30,7 +31,7 @@ func Schema(kinds *flow.Registry, id string) map[string]any {
 	document := object(schema{
 		"$schema":     text("The URL or path of the JSON Schema, for editors. Sluice does not store it."),
 		"schema":      schema{"const": flow.Schema, "description": "The format of the document."},
-		"slug":        schema{"type": "string", "maxLength": flow.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
+		"slug":        schema{"type": "string", "maxLength": document.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
 		"name":        schema{"type": "string", "minLength": 1, "description": "Name of the flow."},
 		"description": text("What the flow does, for people."),
 		"nodes":       schema{"type": "array", "maxItems": flow.MaxNodes, "items": ref("node")},

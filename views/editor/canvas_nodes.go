@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/views/components"
 )
@@ -128,7 +129,7 @@ func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 		if i < len(outs) {
 			row.Out = &PortFace{Name: outs[i].Name, Label: portLabel(outs[i].Name), Type: outs[i].ShownType()}
 			if k.Role == flow.RoleInput {
-				row.Out.Type = flow.ReadInput(n).Type
+				row.Out.Type = contract.ReadInput(n).Type
 			}
 		}
 		face.Rows = append(face.Rows, row)

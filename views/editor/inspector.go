@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/views/components"
 )
@@ -201,7 +202,7 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials, Flows: b.facts.Flows}
 	if f.Name == b.k.OutputsField && field.Form.As == flow.FieldList {
-		field.Outputs = outputChoices(b.d.Outputs(b.facts.Kinds), field.Form.Texts)
+		field.Outputs = outputChoices(contract.Outputs(b.d, b.facts.Kinds), field.Form.Texts)
 	}
 	if f.Escape == flow.EscapeURL && isPrivateURL(flow.Text(value)) {
 		field.Warning = privateWarning
@@ -321,13 +322,13 @@ func docParagraphs(doc string) (list [][]docPart) {
 
 // outputChoices lists the outputs of a flow, then those that are chosen although
 // the flow does not have them, so that they can be deselected.
-func outputChoices(outputs []flow.Output, chosen []string) []OutputChoice {
+func outputChoices(outputs []contract.Output, chosen []string) []OutputChoice {
 	list := []OutputChoice{}
 	for _, o := range outputs {
 		list = append(list, OutputChoice{o.Name, slices.Contains(chosen, o.Name)})
 	}
 	for _, name := range chosen {
-		if !slices.ContainsFunc(outputs, func(o flow.Output) bool { return o.Name == name }) {
+		if !slices.ContainsFunc(outputs, func(o contract.Output) bool { return o.Name == name }) {
 			list = append(list, OutputChoice{name, true})
 		}
 	}
@@ -346,17 +347,17 @@ func clipped(text string, most int) string {
 // the flow and what comes out.
 type FlowPane struct {
 	FlowID, Name, Description string
-	Inputs                    []flow.Input
-	Outputs                   []flow.Output
+	Inputs                    []contract.Input
+	Outputs                   []contract.Output
 }
 
 // FlowPaneOf makes the overview of a draft.
 func FlowPaneOf(flowID string, d *flow.Document, kinds *flow.Registry) FlowPane {
-	return FlowPane{FlowID: flowID, Name: d.Name, Description: d.Description, Inputs: d.Inputs(kinds), Outputs: d.Outputs(kinds)}
+	return FlowPane{FlowID: flowID, Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, kinds), Outputs: contract.Outputs(d, kinds)}
 }
 
 // inputRemark reports whether an input must be given.
-func inputRemark(in *flow.Input) string {
+func inputRemark(in *contract.Input) string {
 	if !in.HasDefault {
 		return "required"
 	}

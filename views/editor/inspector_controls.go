@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // inSight reports whether a field is shown though it is one of those under
@@ -111,7 +112,7 @@ func (f *NodeField) on() bool { return cmp.Or(f.text(0), f.usual()) == "true" }
 func (f *NodeField) options() []fieldOption {
 	names := f.Options
 	if f.Type == flow.FieldValueType {
-		for _, t := range flow.InputTypes {
+		for _, t := range contract.InputTypes {
 			names = append(names, string(t))
 		}
 	}

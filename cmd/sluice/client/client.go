@@ -127,6 +127,9 @@ func (c *Client) InputTypes(ctx context.Context, flowID string) (map[string]flow
 			Properties map[string]struct {
 				Type  string            `json:"type"`
 				OneOf []json.RawMessage `json:"oneOf"` // of a file: stored, or an address
+				Items struct {
+					Properties map[string]any `json:"properties"`
+				} `json:"items"`
 			} `json:"properties"`
 		} `json:"inputs"`
 	}
@@ -141,6 +144,9 @@ func (c *Client) InputTypes(ctx context.Context, flowID string) (map[string]flow
 		}
 		if len(p.OneOf) > 0 {
 			types[name] = flow.TypeFile
+		}
+		if p.Items.Properties["role"] != nil {
+			types[name] = flow.TypeMessages
 		}
 	}
 	return types, nil

@@ -13,6 +13,7 @@ import (
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // Dev keeps flow files and the drafts of a server equal while both are edited: in a text
@@ -205,7 +206,7 @@ func (w *watcher) addFlows(ctx context.Context) error {
 		return err
 	}
 	for slug, id := range w.slugs {
-		if !flow.ValidSlug(slug) {
+		if !document.ValidSlug(slug) {
 			continue // it would name a file anywhere
 		}
 		path := filepath.Join(w.dir, slug+fileSuffix)

@@ -55,7 +55,7 @@ func (w *watcher) attach(ctx context.Context, p *watched, data []byte) error {
 	if slug == "" {
 		members, _ := f.value.(map[string]any)
 		name, _ := members["name"].(string)
-		slug = flow.Slugify(name)
+		slug = document.Slugify(name)
 	}
 	if id := w.slugs[slug]; id != "" {
 		draft, tag, err := w.api.Document(ctx, id, "draft")

@@ -86,7 +86,7 @@ func parseSource(path string, data []byte) (f *source, err error) {
 		return nil, fmt.Errorf("%s:%d: %w", path, lastLine(data), err)
 	}
 	members, ok := f.value.(map[string]any)
-	if name, found := strings.CutSuffix(filepath.Base(path), fileSuffix); ok && found && members["slug"] == nil && flow.ValidSlug(name) {
+	if name, found := strings.CutSuffix(filepath.Base(path), fileSuffix); ok && found && members["slug"] == nil && document.ValidSlug(name) {
 		members["slug"] = name
 	}
 	return f, nil

@@ -9,6 +9,7 @@ import (
 
 	"sluice/cmd/sluice/client"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // exists reports whether there is a file or directory at a path.
@@ -50,7 +51,7 @@ func (c Pull) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 		if c.Live && f.Version == nil {
 			continue
 		}
-		if !flow.ValidSlug(f.Slug) {
+		if !document.ValidSlug(f.Slug) {
 			return fmt.Errorf("the server names a flow %q, which is not a slug; check the address", f.Slug)
 		}
 		data, _, err := api.Document(ctx, f.ID, version)

@@ -28,15 +28,23 @@ for await (const piece of await client.chat.completions.create({ model: flow, me
   if (piece.choices[0]?.delta.content) pieces.push(piece.choices[0].delta.content);
   last = piece;
 }
+const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
+const seen = await client.chat.completions.create({ model: "converse", messages: [
+  { role: "system", content: "You are Bob." }, user("Hello"), { role: "assistant", content: "Hello!" },
+  user([{ type: "text", text: "Please greet Ada" }, { type: "image_url", image_url: { url: pixel, detail: "low" } }]),
+] });
+const streamed = [];
+for await (const piece of await client.chat.completions.create({ model: "converse", messages: [user("Please greet Ada")], stream: true })) streamed.push(piece.choices[0]?.delta.content ?? "");
 const models = [];
 for await (const model of client.models.list()) models.push(model.id);
 
 console.log(JSON.stringify({
   text: whole.choices[0].message.content, finish: whole.choices[0].finish_reason, usage: whole.usage, parts: parts.choices[0].message.content,
-  pieces, last: last.usage, models,
+  pieces, last: last.usage, models, seen: seen.choices[0].message.content, conversed: streamed,
   unknown: await failure(() => client.chat.completions.create({ model: "no-such-flow", messages: [user("x")] })),
   failed: await failure(() => client.chat.completions.create({ model: flow, messages: [user("broken")] })),
   streamed: await failure(async () => { for await (const _ of await client.chat.completions.create({ model: flow, messages: [user("broken")], stream: true })); }),
+  tool: await failure(() => client.chat.completions.create({ model: "converse", messages: [{ role: "tool", tool_call_id: "a", content: "b" }, user("x")] })),
   denied: await failure(() => new OpenAI({ baseURL: base + "/v1", apiKey: "slu_wrong", maxRetries: 0 }).models.list()),
   several: await failure(() => client.chat.completions.create({ model: flow, messages: [user("x")], n: 2 })),
 }));

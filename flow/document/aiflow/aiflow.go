@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // Recognize reports whether data is a file of AI-Flow: a list of nodes that say
@@ -73,7 +74,7 @@ type conversion struct {
 func newConversion(list []any, kinds *flow.Registry) *conversion {
 	c := &conversion{
 		kinds: kinds, byName: map[string]*source{}, ids: map[string]bool{},
-		inputs: map[string]bool{flow.ReservedInput: true}, outputs: map[string]bool{}, renamed: map[string]string{},
+		inputs: map[string]bool{contract.ReservedInput: true}, outputs: map[string]bool{}, renamed: map[string]string{},
 		d: &flow.Document{
 			Schema: flow.Schema, Name: "Imported from AI-Flow", Nodes: []flow.Node{}, Edges: []flow.Edge{},
 		},

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 )
 
@@ -160,7 +161,7 @@ func (c *conversion) todo(problems []flow.Problem) {
 	for _, p := range problems {
 		c.say(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})
 	}
-	if len(c.d.Outputs(c.kinds)) == 0 {
+	if len(contract.Outputs(c.d, c.kinds)) == 0 {
 		c.say(Note{Sort: Todo, Text: "The flow has no output yet. Lead what you want back to an output node."})
 	}
 }

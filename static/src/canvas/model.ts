@@ -3,7 +3,7 @@
 export const schema = "sluice.flow/v1";
 
 export type Point = { x: number; y: number };
-export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "any" | "file or text" | "list, file or text" | "list or text";
+export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "messages" | "any" | "file or text" | "list, file or text" | "list or text";
 export type Side = "in" | "out";
 
 /** Port is a named input or output of a node. */
@@ -46,6 +46,8 @@ export function fits(from: PortType, to: PortType): boolean {
   const loose = (t: PortType) => t === "any" || t === "json";
   const scalar = (t: PortType) => t === "number" || t === "boolean";
   if (from === "text" && to === "file") return true; // a URL is fetched
+  if (from === "messages") from = "list";
+  if (to === "messages") to = "list";
   const overlap = from.split(/, | or /).some((t) => to.split(/, | or /).includes(t));
   return overlap || loose(from) || loose(to) || (from === "text" && scalar(to)) || (scalar(from) && to === "text");
 }

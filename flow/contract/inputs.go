@@ -1,19 +1,19 @@
-package flow
+package contract
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"sluice/flow"
 )
 
 // Input is one value that a run of a flow takes, declared by an input node.
 type Input struct {
 	Node, Name  string
-	Type        Type
+	Type        flow.Type
 	Required    bool
 	Default     any
 	HasDefault  bool
@@ -23,27 +23,32 @@ type Input struct {
 	Min, Max    *float64 // of the number, the characters or the items
 	Pattern     string
 	Enum        []any
-	Accept      []string // media types such as image/* and endings such as .pdf, of files; empty: all
-	Items       Type     // of a list: file, or empty for any items
-	Secret      bool     // the text is encrypted and shown nowhere; see SecretInputRef
+	Accept      []string  // media types such as image/* and endings such as .pdf, of files; empty: all
+	Items       flow.Type // of a list: file, or empty for any items
+	Secret      bool      // the text is encrypted and shown nowhere; see SecretInputRef
+	Roles       []string  // of messages: the accepted roles; empty: MessageRoles
+	Images      bool      // of messages: they may have pictures
 
 	pattern *regexp.Regexp
 }
 
 // Output is one value that a run of a flow gives, declared by an output node.
-type Output struct{ Node, Name string }
+type Output struct {
+	Node, Name string
+	Reply      bool // it answers clients of a chat
+}
 
 // InputTypes are the types an input may have.
-var InputTypes = []Type{TypeText, TypeNumber, TypeBoolean, TypeJSON, TypeList, TypeFile}
+var InputTypes = []flow.Type{flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeJSON, flow.TypeList, flow.TypeFile, flow.TypeMessages}
 
 // ReservedInput is the name that a start keeps for its options.
 const ReservedInput = "run_options"
 
 // Inputs lists the inputs of a document in the order of its nodes.
-func (d *Document) Inputs(kinds *Registry) []Input {
+func Inputs(d *flow.Document, kinds *flow.Registry) []Input {
 	var list []Input
 	for i := range d.Nodes {
-		if n := &d.Nodes[i]; RoleOf(kinds, n) == RoleInput && !n.Disabled {
+		if n := &d.Nodes[i]; flow.RoleOf(kinds, n) == flow.RoleInput && !n.Disabled {
 			list = append(list, ReadInput(n))
 		}
 	}
@@ -51,30 +56,21 @@ func (d *Document) Inputs(kinds *Registry) []Input {
 }
 
 // Outputs lists the outputs of a document in the order of its nodes.
-func (d *Document) Outputs(kinds *Registry) []Output {
+func Outputs(d *flow.Document, kinds *flow.Registry) []Output {
 	var list []Output
 	for i := range d.Nodes {
-		if n := &d.Nodes[i]; RoleOf(kinds, n) == RoleOutput && !n.Disabled {
-			list = append(list, Output{Node: n.ID, Name: NameOf(n)})
+		if n := &d.Nodes[i]; flow.RoleOf(kinds, n) == flow.RoleOutput && !n.Disabled {
+			list = append(list, Output{Node: n.ID, Name: flow.NameOf(n), Reply: n.Config["reply"] == true})
 		}
 	}
 	return list
 }
 
-func RoleOf(kinds *Registry, n *Node) Role {
-	if k := kinds.Find(n.Kind); k != nil {
-		return k.Role
-	}
-	return RoleNode
-}
-
-func NameOf(n *Node) string { s, _ := n.Config["name"].(string); return s }
-
 // ReadInput reads an input node's config as far as it is well formed.
-func ReadInput(n *Node) Input {
-	in := Input{Node: n.ID, Name: NameOf(n), Type: TypeText}
+func ReadInput(n *flow.Node) Input {
+	in := Input{Node: n.ID, Name: flow.NameOf(n), Type: flow.TypeText}
 	if t, ok := n.Config["type"].(string); ok {
-		in.Type = Type(t)
+		in.Type = flow.Type(t)
 	}
 	in.Default, in.HasDefault = n.Config["default"]
 	in.HasDefault = in.HasDefault && in.Default != nil
@@ -89,32 +85,34 @@ func ReadInput(n *Node) Input {
 	in.Enum, _ = n.Config["enum"].([]any)
 	in.Accept = textsOf(n.Config["accept"])
 	in.Secret = n.Config["secret"] == true
-	if items, ok := n.Config["items"].(string); ok && items != string(TypeAny) {
-		in.Items = Type(items)
+	in.Roles = textsOf(n.Config["roles"])
+	in.Images = in.Type == flow.TypeMessages && n.Config["images"] != false
+	if items, ok := n.Config["items"].(string); ok && items != string(flow.TypeAny) {
+		in.Items = flow.Type(items)
 	}
 	return in
 }
 
 func bound(v any) *float64 {
-	if f, ok := Float(v); ok {
+	if f, ok := flow.Float(v); ok {
 		return &f
 	}
 	return nil
 }
 
-// CheckInputs turns what a caller gave into the inputs of a run: defaults
+// Check turns what a caller gave into the inputs of a run: defaults
 // filled in, every problem reported at once. With coerce, values written as
 // text are read as the input's type, as forms and the command line need.
-func CheckInputs(inputs []Input, given map[string]any, coerce bool) (map[string]any, []Problem) {
+func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, []flow.Problem) {
 	values, known := make(map[string]any, len(inputs)), make(map[string]bool, len(inputs))
-	var problems []Problem
+	var problems []flow.Problem
 	for i := range inputs {
 		in := &inputs[i]
 		known[in.Name] = true
 		v, ok := given[in.Name]
 		if !ok || v == nil {
 			if in.Required {
-				problems = append(problems, Problem{Pointer: Pointer(in.Name), Code: "required", Detail: fmt.Sprintf("%q is required (%s)", in.Name, in.Type), Node: in.Node})
+				problems = append(problems, flow.Problem{Pointer: flow.Pointer(in.Name), Code: "required", Detail: fmt.Sprintf("%q is required (%s)", in.Name, in.Type), Node: in.Node})
 			} else {
 				values[in.Name] = in.Default
 			}
@@ -124,17 +122,17 @@ func CheckInputs(inputs []Input, given map[string]any, coerce bool) (map[string]
 		problems = append(problems, bad...)
 		values[in.Name] = v
 	}
-	for _, name := range SortedNames(given) {
+	for _, name := range flow.SortedNames(given) {
 		if !known[name] {
-			problems = append(problems, Problem{Pointer: Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + Closest(name, known)})
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + flow.Closest(name, known)})
 		}
 	}
 	return values, problems
 }
 
-func (in *Input) check(v any, coerce bool) (any, []Problem) {
-	fail := func(code, format string, args ...any) []Problem {
-		return []Problem{{Pointer: Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
+func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
+	fail := func(code, format string, args ...any) []flow.Problem {
+		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
 	}
 	if s, isText := v.(string); isText && coerce {
 		parsed, err := in.Type.Parse(s)
@@ -143,32 +141,38 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 		}
 		v = parsed
 	}
-	if in.Type == TypeFile {
+	if in.Type == flow.TypeFile {
 		return v, in.checkFiles([]any{v})
 	}
 	if !in.Type.Is(v) {
-		return v, fail("wrong_type", "wanted %s, got %s", in.Type, TypeOf(v))
+		return v, fail("wrong_type", "wanted %s, got %s", in.Type, flow.TypeOf(v))
 	}
-	if _, ok := Float(v); !ok && in.Type == TypeNumber {
+	if _, ok := flow.Float(v); !ok && in.Type == flow.TypeNumber {
 		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
 	}
-	if list, _ := v.([]any); in.Items == TypeFile {
+	list, _ := v.([]any)
+	if in.Type == flow.TypeMessages {
+		if problems := in.checkMessages(list); len(problems) > 0 {
+			return v, problems
+		}
+	}
+	if in.Items == flow.TypeFile {
 		if problems := in.checkFiles(list); len(problems) > 0 {
 			return v, problems
 		}
 	}
-	if _, _, err := AsValue(v, MaxValueDepth); err != nil {
-		return v, fail("too_deep", "nested deeper than %d levels", MaxValueDepth)
+	if _, _, err := flow.AsValue(v, flow.MaxValueDepth); err != nil {
+		return v, fail("too_deep", "nested deeper than %d levels", flow.MaxValueDepth)
 	}
-	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return EqualValues(e, v) }) {
-		return v, fail("not_allowed", "wanted one of %s", EncodeJSON(in.Enum))
+	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return flow.EqualValues(e, v) }) {
+		return v, fail("not_allowed", "wanted one of %s", flow.EncodeJSON(in.Enum))
 	}
-	if size, unit, ok := measure(v); ok {
+	if size, unit, ok := flow.Measure(v); ok {
 		if in.Min != nil && size < *in.Min {
-			return v, fail("too_small", "wanted at least %s%s, got %s", FormatNumber(*in.Min), unit, FormatNumber(size))
+			return v, fail("too_small", "wanted at least %s%s, got %s", flow.FormatNumber(*in.Min), unit, flow.FormatNumber(size))
 		}
 		if in.Max != nil && size > *in.Max {
-			return v, fail("too_large", "wanted at most %s%s, got %s", FormatNumber(*in.Max), unit, FormatNumber(size))
+			return v, fail("too_large", "wanted at most %s%s, got %s", flow.FormatNumber(*in.Max), unit, flow.FormatNumber(size))
 		}
 	}
 	if s, isText := v.(string); isText && in.pattern != nil && !in.pattern.MatchString(s) {
@@ -177,51 +181,21 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	return v, nil
 }
 
-// measure is what min and max bound, with its unit.
-func measure(v any) (size float64, unit string, ok bool) {
-	switch v := v.(type) {
-	case string:
-		return float64(utf8.RuneCountInString(v)), " characters", true
-	case []any:
-		return float64(len(v)), " items", true
-	}
-	size, ok = Float(v)
-	return size, "", ok
-}
-
-// EqualValues compares as JSON Schema does: 1 is 1.0, also inside lists and objects.
-func EqualValues(a, b any) bool {
-	switch a := a.(type) {
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, EqualValues)
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, EqualValues)
-	}
-	x, xNumber := Float(a)
-	y, yNumber := Float(b)
-	if xNumber && yNumber {
-		return x == y
-	}
-	return string(EncodeJSON(a)) == string(EncodeJSON(b))
-}
-
 // Problems of an input node's declaration; pointers are below its config.
-func (in *Input) Problems() []Problem {
-	var list []Problem
+func (in *Input) Problems() []flow.Problem {
+	var list []flow.Problem
 	add := func(field, code, format string, args ...any) {
-		list = append(list, Problem{Pointer: "/" + field, Code: code, Detail: fmt.Sprintf(format, args...)})
+		list = append(list, flow.Problem{Pointer: "/" + field, Code: code, Detail: fmt.Sprintf(format, args...)})
 	}
 	if in.Name == "" {
 		add("name", "required", `"name" of %s is missing`, in.Node)
-	} else if !InputNamePattern.MatchString(in.Name) {
+	} else if !flow.InputNamePattern.MatchString(in.Name) {
 		add("name", "invalid", "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
 	} else if in.Name == ReservedInput {
 		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)
 	}
 	if !slices.Contains(InputTypes, in.Type) {
-		add("type", "invalid", "wanted one of text, number, boolean, json, list, file")
+		add("type", "invalid", "wanted one of text, number, boolean, json, list, file, messages")
 		return list
 	}
 	for i, a := range in.Accept {
@@ -229,10 +203,11 @@ func (in *Input) Problems() []Problem {
 			add(fmt.Sprintf("accept/%d", i), "invalid", "%q is neither a media type such as image/* nor an ending such as .pdf", a)
 		}
 	}
-	if in.Items != "" && (in.Items != TypeFile || in.Type != TypeList) {
+	if in.Items != "" && (in.Items != flow.TypeFile || in.Type != flow.TypeList) {
 		add("items", "invalid", "only an input of type list has items; they can be any or file")
 	}
-	if in.Secret && in.Type != TypeText {
+	list = append(list, in.messagesProblems()...)
+	if in.Secret && in.Type != flow.TypeText {
 		add("secret", "invalid", "only an input of type text can be secret")
 	}
 	for _, field := range []struct {
@@ -244,7 +219,7 @@ func (in *Input) Problems() []Problem {
 		}
 	}
 	if len(in.Accept) > 0 && !in.TakesFiles() {
-		add("accept", "invalid", "only an input of type file, or a list of files, can say which files it accepts")
+		add("accept", "invalid", "only an input that takes files can say which ones it accepts")
 	}
 	if in.Pattern != "" && in.pattern == nil {
 		add("pattern", "invalid", "this is not a regular expression (RE2)")
@@ -252,7 +227,9 @@ func (in *Input) Problems() []Problem {
 	if in.Min != nil && in.Max != nil && *in.Min > *in.Max {
 		add("min", "invalid", "min is larger than max")
 	}
-	counts := func(b *float64) bool { return b == nil || in.Type == TypeNumber || *b >= 0 && *b == math.Trunc(*b) }
+	counts := func(b *float64) bool {
+		return b == nil || in.Type == flow.TypeNumber || *b >= 0 && *b == math.Trunc(*b)
+	}
 	if !counts(in.Min) {
 		add("min", "invalid", "a number of characters or items is a whole number from 0 on")
 	}
@@ -261,7 +238,7 @@ func (in *Input) Problems() []Problem {
 	}
 	for i, e := range in.Enum {
 		if !in.Type.Is(e) {
-			add(fmt.Sprintf("enum/%d", i), "wrong_type", "wanted %s, got %s", in.Type, TypeOf(e))
+			add(fmt.Sprintf("enum/%d", i), "wrong_type", "wanted %s, got %s", in.Type, flow.TypeOf(e))
 		}
 	}
 	if in.HasDefault {
@@ -276,17 +253,19 @@ func (in *Input) Problems() []Problem {
 // JSONSchema describes the value of one input.
 func (in *Input) JSONSchema() map[string]any {
 	s := map[string]any{}
-	if t := map[Type]string{TypeText: "string", TypeNumber: "number", TypeBoolean: "boolean", TypeList: "array"}[in.Type]; t != "" {
+	if t := map[flow.Type]string{flow.TypeText: "string", flow.TypeNumber: "number", flow.TypeBoolean: "boolean", flow.TypeList: "array", flow.TypeMessages: "array"}[in.Type]; t != "" {
 		s["type"] = t
 	}
 	switch {
-	case in.Items == TypeFile:
+	case in.Items == flow.TypeFile:
 		items := map[string]any{}
 		in.describeFile(items)
 		s["items"] = items
-	case in.Type == TypeList:
+	case in.Type == flow.TypeMessages:
+		in.messagesSchema(s)
+	case in.Type == flow.TypeList:
 		s["items"] = map[string]any{}
-	case in.Type == TypeFile:
+	case in.Type == flow.TypeFile:
 		in.describeFile(s)
 	}
 	set := func(name string, v any, ok bool) {
@@ -302,8 +281,8 @@ func (in *Input) JSONSchema() map[string]any {
 	if in.Secret {
 		s["format"], s["writeOnly"] = "password", true
 	}
-	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == TypeText || in.Type == TypeJSON))
-	bounds := map[Type][]string{TypeText: {"Length"}, TypeList: {"Items"}, TypeNumber: {"imum"}, TypeJSON: {"Length", "Items", "imum"}}
+	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == flow.TypeText || in.Type == flow.TypeJSON))
+	bounds := map[flow.Type][]string{flow.TypeText: {"Length"}, flow.TypeList: {"Items"}, flow.TypeMessages: {"Items"}, flow.TypeNumber: {"imum"}, flow.TypeJSON: {"Length", "Items", "imum"}}
 	for _, suffix := range bounds[in.Type] {
 		set("min"+suffix, in.Min, in.Min != nil)
 		set("max"+suffix, in.Max, in.Max != nil)
@@ -311,8 +290,8 @@ func (in *Input) JSONSchema() map[string]any {
 	return s
 }
 
-// InputsSchema describes the inputs of a flow as one JSON Schema object.
-func InputsSchema(inputs []Input) map[string]any {
+// Schema describes the inputs of a flow as one JSON Schema object.
+func Schema(inputs []Input) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range inputs {
 		properties[inputs[i].Name] = inputs[i].JSONSchema()
@@ -326,6 +305,3 @@ func InputsSchema(inputs []Input) map[string]any {
 	}
 	return schema
 }
-
-// InputNames joins names for a sentence.
-func InputNames(list []string) string { return strings.Join(list, ", ") }

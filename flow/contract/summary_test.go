@@ -1,4 +1,4 @@
-package flow_test
+package contract_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 func TestGist(t *testing.T) {
@@ -29,12 +29,12 @@ func TestGist(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := flow.InputSummary(c.inputs); got != c.want {
+			if got := contract.Summary(c.inputs); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
-	long := flow.InputSummary(map[string]any{"a": strings.Repeat("ä", 1<<20), "deep": deep})
+	long := contract.Summary(map[string]any{"a": strings.Repeat("ä", 1<<20), "deep": deep})
 	if n := utf8.RuneCountInString(long); n != 140 || !strings.HasSuffix(long, "…") {
 		t.Errorf("a long one has %d characters: %s", n, long)
 	}

@@ -1,11 +1,15 @@
-package flow
+// Package endpoints judges the receivers of webhooks by their newest attempts: how many
+// succeeded, how long they took, and what a person has to look at.
+//
+// It must not know how attempts are made or stored.
+package endpoints
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
+
+	"sluice/flow"
 )
 
 // Endpoint is where a webhook node, or the webhooks of a flow's runs, send to
@@ -18,20 +22,11 @@ type Endpoint struct {
 	URL          string    // of the newest delivery
 	LastAt       time.Time // when the newest delivery was made
 	// Attempts are the newest ones, the oldest first, without their responses.
-	Attempts []DeliveryAttempt
-}
-
-// HostOf is the host of a URL with its port, as endpoints are told apart.
-func HostOf(address string) string {
-	u, err := url.Parse(WithSampleSecrets(address))
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Host)
+	Attempts []flow.DeliveryAttempt
 }
 
 // Last is the newest attempt; nil before the first.
-func (e *Endpoint) Last() *DeliveryAttempt {
+func (e *Endpoint) Last() *flow.DeliveryAttempt {
 	if len(e.Attempts) == 0 {
 		return nil
 	}
@@ -87,15 +82,15 @@ func (e *Endpoint) Trouble(now time.Time) Trouble {
 		return TroubleNone
 	}
 	switch last.Cause {
-	case CauseRedirect:
+	case flow.CauseRedirect:
 		return TroubleRedirect
-	case CauseGone:
+	case flow.CauseGone:
 		return TroubleGone
-	case CauseTLS:
+	case flow.CauseTLS:
 		return TroubleTLS
-	case CauseTimeout:
+	case flow.CauseTimeout:
 		return TroubleTimeout
-	case CauseOwn:
+	case flow.CauseOwn:
 		return TroubleOwn
 	}
 	if slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, last.Status) {
@@ -105,14 +100,4 @@ func (e *Endpoint) Trouble(now time.Time) Trouble {
 		return TroubleLong
 	}
 	return TroubleNone
-}
-
-// FailedChoice is which failed deliveries are to be sent again.
-type FailedChoice struct {
-	WorkspaceID        WorkspaceID
-	FlowID, EndpointID string    // one of them, or neither for the whole workspace
-	Since              time.Time // made then or later; zero for all
-	// Asked is when the person looked at how many there are. What failed later
-	// is left alone, so that asking twice sends nothing twice.
-	Asked time.Time
 }

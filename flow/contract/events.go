@@ -1,13 +1,17 @@
-package flow
+package contract
 
-import "slices"
+import (
+	"slices"
+
+	"sluice/flow"
+)
 
 // Event is one numbered thing that happened in a run. Exactly one of Run, Step
 // and Output is set.
 type Event struct {
 	Seq    int64
-	Run    *Run
-	Step   *Step
+	Run    *flow.Run
+	Step   *flow.Step
 	Output *OutputEvent
 }
 
@@ -21,7 +25,7 @@ type OutputEvent struct {
 // its present state. The number of an event is that of the write that caused
 // it, so live and replayed streams agree; states that were passed through are
 // left out.
-func EventsAfter(run *Run, steps []Step, outputs []Output, after int64) []Event {
+func EventsAfter(run *flow.Run, steps []flow.Step, outputs []Output, after int64) []Event {
 	name := map[string]string{}
 	for _, o := range outputs {
 		name[o.Node] = o.Name

@@ -1,4 +1,4 @@
-package flow
+package media
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ const maxFileName = 200
 // genericType is the media type of content that is not known.
 const genericType = "application/octet-stream"
 
-// MediaType returns the type of content without parameters: the claimed type
+// Type returns the type of content without parameters: the claimed type
 // if it is specific and harmless, otherwise the type detected from the first
 // bytes.
-func MediaType(claimed string, head []byte) string {
+func Type(claimed string, head []byte) string {
 	claimed, _, err := mime.ParseMediaType(claimed)
 	detected, _, _ := strings.Cut(mimetype.Detect(head).String(), ";")
 	switch {

@@ -1,4 +1,4 @@
-package flow
+package document
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"sluice/flow"
 )
 
 // MaxSlug is how many characters a slug may have.
@@ -74,4 +76,4 @@ func NumberedSlug(base string, n int) string {
 
 // WantedSlug returns the slug of a document: the one it names, or else one made from
 // its name.
-func (d *Document) WantedSlug() string { return cmp.Or(d.Slug, Slugify(d.Name)) }
+func WantedSlug(d *flow.Document) string { return cmp.Or(d.Slug, Slugify(d.Name)) }

@@ -1,31 +1,33 @@
-package flow
+package audittext
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/flow"
 )
 
-// Terms are the settings of a key in one line, such as "run, read · all flows ·
+// KeyTerms returns the settings of a key in one line, such as "run, read · all flows ·
 // 600 requests a minute · expires 21 Nov 2027".
-func (k *Key) Terms() string {
+func KeyTerms(k *flow.Key) string {
 	scopes := make([]string, len(k.Scopes))
 	for i, s := range k.Scopes {
 		scopes[i] = string(s)
 	}
-	return strings.Join(slices.Concat([]string{strings.Join(scopes, ", "), k.flowWords()}, k.Limits(), k.expiryWords()), " · ")
+	return strings.Join(slices.Concat([]string{strings.Join(scopes, ", "), flowWords(k)}, KeyLimits(k), expiryWords(k)), " · ")
 }
 
-func (k *Key) flowWords() string {
+func flowWords(k *flow.Key) string {
 	if len(k.Flows) == 0 {
 		return "all flows"
 	}
-	return Count(len(k.Flows), "flow")
+	return flow.Count(len(k.Flows), "flow")
 }
 
-// Limits are those that are set, in words.
-func (k *Key) Limits() []string {
+// KeyLimits returns the limits of a key that are set, such as "600 requests a minute".
+func KeyLimits(k *flow.Key) []string {
 	var list []string
 	for _, l := range []struct {
 		n    int64
@@ -41,7 +43,7 @@ func (k *Key) Limits() []string {
 	return list
 }
 
-func (k *Key) expiryWords() []string {
+func expiryWords(k *flow.Key) []string {
 	if k.ExpiresAt.IsZero() {
 		return nil
 	}
@@ -50,11 +52,11 @@ func (k *Key) expiryWords() []string {
 
 func dayWords(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
 
-// momentWords is for what ends at an hour.
+// momentWords formats a time with its hour, for what ends within a day.
 func momentWords(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
-// ChangesOfKey says what differs, for the audit log.
-func ChangesOfKey(a, b *Key) []string {
+// KeyChanges lists the settings in which two states of a key differ.
+func KeyChanges(a, b *flow.Key) []string {
 	var list []string
 	differ := func(what, before, after string) {
 		if before != after {
@@ -68,7 +70,7 @@ func ChangesOfKey(a, b *Key) []string {
 	differ("requests a minute", orNone(a.RPM), orNone(b.RPM))
 	differ("runs at once", orNone(a.Concurrency), orNone(b.Concurrency))
 	differ("runs a day", orNone(a.RunsPerDay), orNone(b.RunsPerDay))
-	differ("dollars a day", a.USDPerDay.orNoLimit(), b.USDPerDay.orNoLimit())
+	differ("dollars a day", dollars(a.USDPerDay), dollars(b.USDPerDay))
 	differ("models without a price", allowedWord(a.AllowUnpriced), allowedWord(b.AllowUnpriced))
 	if !a.ExpiresAt.Equal(b.ExpiresAt) {
 		differ("expiry", orNever(a.ExpiresAt), orNever(b.ExpiresAt))
@@ -83,13 +85,6 @@ func orAll(flows []string) string {
 	return strings.Join(flows, ", ")
 }
 
-func orNone(n int64) string {
-	if n == 0 {
-		return "no limit"
-	}
-	return strconv.FormatInt(n, 10)
-}
-
 func orNever(at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -97,8 +92,9 @@ func orNever(at time.Time) string {
 	return momentWords(at)
 }
 
-// RollWords say what became of the text before.
-func RollWords(k *Key, now time.Time) string {
+// KeyRotation returns the prefixes of the old and the new secret, and until when the old
+// one works.
+func KeyRotation(k *flow.Key, now time.Time) string {
 	words := k.Previous.Prefix + "… to " + k.Prefix + "…; "
 	if !now.Before(k.Previous.Until) {
 		return words + "the old one stopped at once"
@@ -106,7 +102,8 @@ func RollWords(k *Key, now time.Time) string {
 	return words + "the old one works until " + momentWords(k.Previous.Until)
 }
 
-func (k *Key) LastUse() string {
+// KeyLastUse returns which key was used last, when and from where.
+func KeyLastUse(k *flow.Key) string {
 	if k.LastUsedAt.IsZero() {
 		return k.Prefix + "…, never used"
 	}

@@ -1,11 +1,11 @@
-package flow_test
+package media_test
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"sluice/flow"
+	"sluice/flow/media"
 )
 
 func TestFileName(t *testing.T) {
@@ -24,7 +24,7 @@ func TestFileName(t *testing.T) {
 		{long + ".png", "image/png", long[:2*196] + ".png"},
 		{long, "image/png", long[:2*196] + ".png"},
 	} {
-		got := flow.FileName(c.name, c.typ)
+		got := media.FileName(c.name, c.typ)
 		if got != c.want || utf8.RuneCountInString(got) > 200 {
 			t.Errorf("%q of %s: got %q, want %q", c.name, c.typ, got, c.want)
 		}
@@ -48,7 +48,7 @@ func TestMediaType(t *testing.T) {
 		{"something a browser does not show", "text/csv", "a,b\n1,2", "text/csv"},
 		{"words", "", "just words", "text/plain"},
 	} {
-		if got := flow.MediaType(c.claimed, []byte(c.head)); got != c.want {
+		if got := media.Type(c.claimed, []byte(c.head)); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}

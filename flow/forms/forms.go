@@ -1,4 +1,4 @@
-package flow
+package forms
 
 import (
 	"crypto/hmac"
@@ -8,20 +8,22 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/flow"
 )
 
 // Form is a published flow as a page that anybody with its address can use.
 type Form struct {
 	FlowID      string
-	WorkspaceID WorkspaceID
+	WorkspaceID flow.WorkspaceID
 	On          bool // off is as if there were no form
-	FormSettings
-	Day, Taken int64 // runs that it started on Day, as FormDay counts days
+	Settings
+	Day, Taken int64 // runs that it started on Day, as Day counts days
 	UpdatedAt  time.Time
 }
 
-// FormSettings is what members decide about a form.
-type FormSettings struct {
+// Settings is what members decide about a form.
+type Settings struct {
 	Title        string   `json:"title,omitempty"`  // empty: the flow's name
 	Intro        string   `json:"intro,omitempty"`  // empty: the flow's description
 	Button       string   `json:"button,omitempty"` // empty: Run
@@ -33,13 +35,13 @@ type FormSettings struct {
 	Unlisted     bool     `json:"unlisted,omitempty"` // search engines are asked to leave it out
 }
 
-// NewForm is the form of a flow before anybody decided about it: off.
-func NewForm(ws WorkspaceID, flowID string) *Form {
-	return &Form{FlowID: flowID, WorkspaceID: ws, FormSettings: FormSettings{PerMinute: 10, PerDay: 500, MaxFile: 25 << 20}}
+// New is the form of a flow before anybody decided about it: off.
+func New(ws flow.WorkspaceID, flowID string) *Form {
+	return &Form{FlowID: flowID, WorkspaceID: ws, Settings: Settings{PerMinute: 10, PerDay: 500, MaxFile: 25 << 20}}
 }
 
 // Changed names what differs from the settings before, for the audit log.
-func (s *FormSettings) Changed(before *FormSettings) (names []string) {
+func (s *Settings) Changed(before *Settings) (names []string) {
 	for _, part := range []struct {
 		name string
 		same bool
@@ -55,30 +57,30 @@ func (s *FormSettings) Changed(before *FormSettings) (names []string) {
 	return names
 }
 
-// FormDay is the day of a moment, counted in UTC since 1970.
-func FormDay(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
+// Day is the day of a moment, counted in UTC since 1970.
+func Day(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
 // UsedUp reports whether the form has started all runs that it may on a day.
-func (f *Form) UsedUp(now time.Time) bool { return f.Day == FormDay(now) && f.Taken >= f.PerDay }
+func (f *Form) UsedUp(now time.Time) bool { return f.Day == Day(now) && f.Taken >= f.PerDay }
 
-// FormSeals signs what visitors of forms are given: tickets to their own runs,
+// Seals signs what visitors of forms are given: tickets to their own runs,
 // and passes where there is a password.
-type FormSeals struct{ Key []byte }
+type Seals struct{ Key []byte }
 
 // Ticket is part of a URL. Its bearer may follow and cancel this one
 // run of the form until it expires.
-func (s *FormSeals) Ticket(flowID, runID string, expires time.Time) string {
+func (s *Seals) Ticket(flowID, runID string, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 36)
-	return strings.TrimPrefix(runID, PrefixRun) + "." + at + "." + s.sign("run", flowID, runID, at)
+	return strings.TrimPrefix(runID, flow.PrefixRun) + "." + at + "." + s.sign("run", flowID, runID, at)
 }
 
 // Admits finds the run that a ticket is for, and until when.
-func (s *FormSeals) Admits(flowID, ticket string, now time.Time) (runID string, expires time.Time, ok bool) {
+func (s *Seals) Admits(flowID, ticket string, now time.Time) (runID string, expires time.Time, ok bool) {
 	parts := strings.Split(ticket, ".")
 	if len(parts) != 3 {
 		return "", expires, false
 	}
-	runID = PrefixRun + parts[0]
+	runID = flow.PrefixRun + parts[0]
 	expires, ok = sealTime(parts[1])
 	ok = ok && now.Before(expires) && hmac.Equal([]byte(parts[2]), []byte(s.sign("run", flowID, runID, parts[1])))
 	return runID, expires, ok
@@ -86,13 +88,13 @@ func (s *FormSeals) Admits(flowID, ticket string, now time.Time) (runID string, 
 
 // Pass stands in a cookie: somebody gave the form's password. It is worth
 // nothing once there is another.
-func (s *FormSeals) Pass(f *Form, expires time.Time) string {
+func (s *Seals) Pass(f *Form, expires time.Time) string {
 	at := strconv.FormatInt(expires.Unix(), 36)
 	return at + "." + s.sign("pass", f.FlowID, f.PasswordHash, at)
 }
 
 // Passes reports whether a pass lets in.
-func (s *FormSeals) Passes(f *Form, pass string, now time.Time) bool {
+func (s *Seals) Passes(f *Form, pass string, now time.Time) bool {
 	at, signature, _ := strings.Cut(pass, ".")
 	expires, ok := sealTime(at)
 	return ok && now.Before(expires) && hmac.Equal([]byte(signature), []byte(s.sign("pass", f.FlowID, f.PasswordHash, at)))
@@ -104,7 +106,7 @@ func sealTime(text string) (t time.Time, ok bool) {
 }
 
 // sign begins with what kind of seal it is: the key signs other things too.
-func (s *FormSeals) sign(what, flowID, whom, expires string) string {
+func (s *Seals) sign(what, flowID, whom, expires string) string {
 	mac := hmac.New(sha256.New, s.Key)
 	mac.Write([]byte("form " + what + "\n" + flowID + "\n" + whom + "\n" + expires))
 	return hex.EncodeToString(mac.Sum(nil))

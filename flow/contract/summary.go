@@ -1,10 +1,12 @@
-package flow
+package contract
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"sluice/flow"
 )
 
 const (
@@ -15,10 +17,10 @@ const (
 	maxShownURL = 4 << 20 // bytes; a data URL in a request is shorter
 )
 
-// InputSummary is what inputs begin with, in one line: of a single input the value
+// Summary is what inputs begin with, in one line: of a single input the value
 // alone, of several each with its name. It is for recognising a run in a list,
 // and does not read more of large inputs than it shows.
-func InputSummary(inputs map[string]any) string {
+func Summary(inputs map[string]any) string {
 	if len(inputs) == 1 {
 		for _, v := range inputs {
 			return cutText(summarizeValue(v, 0), summarySize)
@@ -30,7 +32,7 @@ func InputSummary(inputs map[string]any) string {
 func summarizeValue(v any, depth int) string {
 	switch v := v.(type) {
 	case string:
-		if f, ok := RemoteFileOf(v); ok && len(v) <= maxShownURL && !strings.ContainsAny(f.URL, " \t\r\n") {
+		if f, ok := flow.RemoteFileOf(v); ok && len(v) <= maxShownURL && !strings.ContainsAny(f.URL, " \t\r\n") {
 			return oneLine(f.Shown()) // whether it is the URL of a file is not known here
 		}
 		return oneLine(v)
@@ -40,18 +42,18 @@ func summarizeValue(v any, depth int) string {
 		if _, ok := v["file"].(string); ok {
 			return oneLine(fmt.Sprint(v["name"]))
 		}
-		if f, ok := RemoteFileOf(v); ok {
+		if f, ok := flow.RemoteFileOf(v); ok {
 			return oneLine(f.Shown())
 		}
-		if _, ok := SecretInput(v); ok {
-			return Redacted
+		if _, ok := flow.SecretInput(v); ok {
+			return flow.Redacted
 		}
 		if depth == summaryDepth {
 			return "{…}"
 		}
 		return "{" + strings.Join(summarizeFields(v, depth+1), ", ") + "}"
 	}
-	return string(EncodeJSON(v))
+	return string(flow.EncodeJSON(v))
 }
 
 func summarizeFields(fields map[string]any, depth int) (texts []string) {

@@ -1,4 +1,4 @@
-package flow_test
+package contract_test
 
 import (
 	"bytes"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sluice/flow"
+	"sluice/flow/contract"
 	"sluice/flow/document"
 	"sluice/flow/flowtest"
 )
 
 // inputsOf declares inputs by their configs.
-func inputsOf(t testing.TB, configs ...string) []flow.Input {
+func inputsOf(t testing.TB, configs ...string) []contract.Input {
 	t.Helper()
 	var lines strings.Builder
 	for i, c := range configs {
@@ -24,7 +25,7 @@ func inputsOf(t testing.TB, configs ...string) []flow.Input {
 	if problems = append(problems, document.Validate(d, flowtest.Kinds)...); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return d.Inputs(flowtest.Kinds)
+	return contract.Inputs(d, flowtest.Kinds)
 }
 
 func TestCheckInputs(t *testing.T) {
@@ -66,6 +67,14 @@ func TestCheckInputs(t *testing.T) {
 		{name: "another service's file", input: file, given: `{"a": {"file": "report.pdf"}}`, want: `/a not_found`},
 		{name: "text for a file", input: file, given: `{"a": "file_01m7z26njgm1r68xj6qyhfyvty"}`, want: `/a wrong_type`},
 		{name: "an ID for a file, from a form", input: file, coerced: `{"a": "file_01m7z26njgm1r68xj6qyhfyvty"}`, want: `{"a":{"file":"file_01m7z26njgm1r68xj6qyhfyvty"}}`},
+		{name: "messages", input: `{"name": "a", "type": "messages"}`, given: `{"a": [{"role": "tool", "content": 1, "x": 2}, 3, {"role": "user", "content": [{"type": "text"}]}]}`,
+			want: `/a/0/role not_allowed /a/0/x unknown /a/0/content wrong_type /a/1 wrong_type /a/2/content/0 wrong_type`},
+		{name: "messages with an address", input: `{"name": "a", "type": "messages", "accept": ["image/png"]}`,
+			given: `{"a": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGODlhAQABAAAAACw="}}]}]}`, want: `/a/0/content/0/image_url not_allowed`},
+		{name: "messages that are no pictures", input: `{"name": "a", "type": "messages"}`,
+			given: `{"a": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:text/plain;base64,YQ=="}}]}]}`, want: `/a/0/content/0/image_url not_allowed`},
+		{name: "words for messages, from a form", input: `{"name": "a", "type": "messages"}`, coerced: `{"a": "Hello"}`, want: `{"a":[{"content":"Hello","role":"user"}]}`},
+		{name: "messages from a form", input: `{"name": "a", "type": "messages"}`, coerced: `{"a": "[{\"role\": \"user\", \"content\": \"b\"}]"}`, want: `{"a":[{"content":"b","role":"user"}]}`},
 		{name: "default", input: `{"name": "a", "default": "d"}`, given: `{}`, want: `{"a":"d"}`},
 		{name: "empty default is one", input: `{"name": "a", "default": ""}`, given: `{"a": null}`, want: `{"a":""}`},
 		{name: "false is a default", input: `{"name": "a", "type": "boolean", "default": false}`, given: `{}`, want: `{"a":false}`},
@@ -76,7 +85,7 @@ func TestCheckInputs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			given := tt.given + tt.coerced
-			values, problems := flow.CheckInputs(inputsOf(t, tt.input), flowtest.Decoded([]byte(given)).(map[string]any), tt.coerced != "")
+			values, problems := contract.Check(inputsOf(t, tt.input), flowtest.Decoded([]byte(given)).(map[string]any), tt.coerced != "")
 			got := string(flow.EncodeJSON(values))
 			if len(problems) > 0 {
 				var b strings.Builder
@@ -96,7 +105,7 @@ func TestCheckInputsSuggests(t *testing.T) {
 	t.Parallel()
 	inputs := inputsOf(t, `{"name": "ticket"}`, `{"name": "tone", "default": "kind"}`)
 	for given, want := range map[string]string{"tikcet": `did you mean "ticket"?`, "ton": `did you mean "tone"?`, "Tone": `did you mean "tone"?`, "colour": `this flow has no input "colour"`, "x": `no input "x"`} {
-		_, problems := flow.CheckInputs(inputs, map[string]any{"ticket": "t", given: "v"}, false)
+		_, problems := contract.Check(inputs, map[string]any{"ticket": "t", given: "v"}, false)
 		if len(problems) != 1 || !strings.HasSuffix(problems[0].Detail, want) {
 			t.Errorf("%s: %v", given, problems)
 		}
@@ -114,11 +123,22 @@ var (
 		`{"name": "v", "type": "text", "description": "d", "example": "e", "min": 0}`,
 		`{"name": "v", "type": "file"}`, `{"name": "v", "type": "file", "accept": ["image/png"], "min": 3}`,
 		`{"name": "v", "type": "file", "default": {"file": "file_01m7z26njgm1r68xj6qyhfyvty"}}`,
+		`{"name": "v", "type": "messages"}`, `{"name": "v", "type": "messages", "max": 1}`, `{"name": "v", "type": "messages", "roles": ["user"], "images": false}`,
 	}
 	candidates = []string{
 		`{}`, `{"v": ""}`, `{"v": "a"}`, `{"v": "é"}`, `{"v": "aaa"}`, `{"v": "aaaa"}`, `{"v": "b"}`, `{"v": 0}`, `{"v": 1}`, `{"v": 1.0}`, `{"v": 2.5}`, `{"v": 25e-1}`, `{"v": 3}`, `{"v": -1}`,
 		`{"v": true}`, `{"v": false}`, `{"v": []}`, `{"v": [1]}`, `{"v": [1.0, "a"]}`, `{"v": [1, 2, 3]}`, `{"v": {}}`, `{"v": {"a": 1}}`, `{"v": {"file": "f"}}`, `{"v": {"file": 1}}`,
 		`{"v": {"file": "file_01m7z26njgm1r68xj6qyhfyvty"}}`, `{"v": {"file": "file_01m7z26njgm1r68xj6qyhfyvty", "name": "n", "size": 3}}`, `{"v": "a", "w": 1}`, `{"w": 1}`,
+		`{"v": [{"role": "user", "content": "a"}]}`, `{"v": [{"role": "assistant", "content": ""}, {"role": "user", "content": "a"}]}`, `{"v": [{"role": "system", "content": "a"}]}`,
+		`{"v": [{"role": "tool", "content": "a"}]}`, `{"v": [{"role": "user"}]}`, `{"v": [{"role": "user", "content": null}]}`, `{"v": [{"role": "user", "content": []}]}`, `{"v": [{"content": "a"}]}`,
+		`{"v": [{"role": "user", "content": "a", "name": "b"}]}`, `{"v": [{"role": 1, "content": "a"}]}`, `{"v": [{"role": "user", "content": {"type": "text", "text": "a"}}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "text", "text": "a"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "text"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "text", "text": 1}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "text", "text": "a", "image_url": "https://example.com"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png", "size": 1}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": "https://example.com/a.png"}]}]}`, `{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"detail": "low"}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"file": "file_01m7z26njgm1r68xj6qyhfyvty"}}]}]}`, `{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": {"file": "f"}}]}]}`,
+		`{"v": [{"role": "user", "content": [{"type": "image_url", "image_url": "ftp://example.com/a.png"}]}]}`, `{"v": [1]}`,
 	}
 )
 
@@ -129,22 +149,22 @@ func TestInputsSchemaAgrees(t *testing.T) {
 	t.Parallel()
 	for _, declaration := range declarations {
 		inputs := inputsOf(t, declaration)
-		schema := compileSchema(t, flow.InputsSchema(inputs))
+		schema := compileSchema(t, contract.Schema(inputs))
 		for _, given := range candidates {
 			wantAgreement(t, inputs, schema, given)
 		}
 	}
 }
 
-func wantAgreement(t *testing.T, inputs []flow.Input, schema *jsonschema.Schema, given string) {
+func wantAgreement(t *testing.T, inputs []contract.Input, schema *jsonschema.Schema, given string) {
 	t.Helper()
-	_, problems := flow.CheckInputs(inputs, flowtest.Decoded([]byte(given)).(map[string]any), false)
+	_, problems := contract.Check(inputs, flowtest.Decoded([]byte(given)).(map[string]any), false)
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(given))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := schema.Validate(v); (err == nil) != (len(problems) == 0) {
-		t.Errorf("%s against %s:\nJSON Schema: %v\na start: %v", given, flow.EncodeJSON(flow.InputsSchema(inputs)), err, problems)
+		t.Errorf("%s against %s:\nJSON Schema: %v\na start: %v", given, flow.EncodeJSON(contract.Schema(inputs)), err, problems)
 	}
 }
 
@@ -170,7 +190,7 @@ func TestInputsSchemaAgreesOnRandomValues(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		kind := flow.InputTypes[rng.IntN(5)]
+		kind := contract.InputTypes[rng.IntN(5)]
 		declaration := map[string]any{"name": "v", "type": string(kind)}
 		if low := rng.IntN(4); rng.IntN(2) == 0 {
 			declaration["min"], declaration["max"] = flow.Number(low), flow.Number(low+rng.IntN(3))
@@ -179,7 +199,7 @@ func TestInputsSchemaAgreesOnRandomValues(t *testing.T) {
 			declaration["pattern"] = []string{"a", "^b", "1$", "[^a]"}[rng.IntN(4)]
 		}
 		inputs := inputsOf(t, string(flow.EncodeJSON(declaration)))
-		schema := compileSchema(t, flow.InputsSchema(inputs))
+		schema := compileSchema(t, contract.Schema(inputs))
 		for range 20 {
 			wantAgreement(t, inputs, schema, string(flow.EncodeJSON(map[string]any{"v": randomValue(rng, 2)})))
 		}
@@ -225,11 +245,11 @@ func TestCheckInputsRefusesDepth(t *testing.T) {
 	for range flow.MaxValueDepth + 1 {
 		deep = []any{deep}
 	}
-	in := []flow.Input{{Name: "j", Type: flow.TypeJSON, Required: true}}
-	if _, problems := flow.CheckInputs(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
+	in := []contract.Input{{Name: "j", Type: flow.TypeJSON, Required: true}}
+	if _, problems := contract.Check(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
 		t.Errorf("got %v", problems)
 	}
-	if _, problems := flow.CheckInputs(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
+	if _, problems := contract.Check(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
 		t.Errorf("one level less: got %v", problems)
 	}
 }

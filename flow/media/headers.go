@@ -1,32 +1,35 @@
-package flow
+package media
 
 import (
 	"mime"
 	"net/url"
 	"strings"
+
+	"sluice/flow"
 )
 
-// FilePolicy is the policy under which a file leaves: a browser runs nothing in
-// it, wherever it came from.
-const FilePolicy = "sandbox; default-src 'none'"
+// Policy is the Content-Security-Policy of every file response: a browser runs
+// nothing in the file, wherever it came from.
+const Policy = "sandbox; default-src 'none'"
 
-// ContentType is what was kept, if it can stand in a header.
-func (f *File) ContentType() string {
+// ContentType returns the stored type of a file if it is valid in a header, otherwise that
+// of unknown content.
+func ContentType(f *flow.File) string {
 	if media, params, err := mime.ParseMediaType(f.MIME); err == nil && strings.Contains(media, "/") {
 		return mime.FormatMediaType(media, params)
 	}
 	return "application/octet-stream"
 }
 
-// ETag stands for the content.
-func (f *File) ETag() string { return `"` + f.Hash + `"` }
+// ETag returns the entity tag of the content: its hash.
+func ETag(f *flow.File) string { return `"` + f.Hash + `"` }
 
 // Disposition lets a browser show the file or only save it, and names it twice:
 // the second form is for names beyond ASCII (RFC 6266), the first for clients
 // that read nothing else, such as curl -OJ.
-func (f *File) Disposition() string {
+func Disposition(f *flow.File) string {
 	how := "attachment"
-	if f.shown() {
+	if shown(f) {
 		how = "inline"
 	}
 	plain := strings.Map(func(r rune) rune {
@@ -41,7 +44,7 @@ func (f *File) Disposition() string {
 // shown reports whether a browser may show the file in a page. The store believes
 // no claim to be a picture, sound or film that the content does not bear out.
 // Pictures in SVG are documents with scripts.
-func (f *File) shown() bool {
+func shown(f *flow.File) bool {
 	class, kind, _ := strings.Cut(f.MIME, "/")
 	return (class == "image" || class == "audio" || class == "video") && !strings.HasPrefix(kind, "svg")
 }

@@ -1,18 +1,20 @@
-package flow
+package forms
 
 import (
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/flow"
 )
 
 func TestFormTickets(t *testing.T) {
 	t.Parallel()
-	seals := &FormSeals{Key: []byte("a key of the test")}
+	seals := &Seals{Key: []byte("a key of the test")}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	ids := NewIDs()
-	flowID, run, other := ids.New(PrefixFlow), ids.New(PrefixRun), ids.New(PrefixRun)
+	ids := flow.NewIDs()
+	flowID, run, other := ids.New(flow.PrefixFlow), ids.New(flow.PrefixRun), ids.New(flow.PrefixRun)
 	good := seals.Ticket(flowID, run, now.Add(time.Hour))
 	parts := strings.Split(good, ".")
 	late := strings.Split(seals.Ticket(flowID, run, now.Add(48*time.Hour)), ".")
@@ -23,15 +25,15 @@ func TestFormTickets(t *testing.T) {
 	}{
 		"as given":             {flowID, good, now, true},
 		"expired":              {flowID, good, now.Add(time.Hour), false},
-		"of another flow":      {ids.New(PrefixFlow), good, now, false},
-		"for another run":      {flowID, strings.TrimPrefix(other, PrefixRun) + "." + parts[1] + "." + parts[2], now, false},
+		"of another flow":      {ids.New(flow.PrefixFlow), good, now, false},
+		"for another run":      {flowID, strings.TrimPrefix(other, flow.PrefixRun) + "." + parts[1] + "." + parts[2], now, false},
 		"made to last":         {flowID, parts[0] + "." + late[1] + "." + parts[2], now, false},
 		"the run alone":        {flowID, parts[0], now, false},
 		"without a signature":  {flowID, parts[0] + "." + parts[1] + ".", now, false},
 		"with one by half":     {flowID, good[:len(good)-1], now, false},
 		"nothing":              {flowID, "", now, false},
-		"of another server":    {flowID, (&FormSeals{Key: []byte("other")}).Ticket(flowID, run, now.Add(time.Hour)), now, false},
-		"a pass instead of it": {flowID, parts[0] + "." + seals.Pass(&Form{FlowID: flowID, FormSettings: FormSettings{PasswordHash: run}}, now.Add(time.Hour)), now, false},
+		"of another server":    {flowID, (&Seals{Key: []byte("other")}).Ticket(flowID, run, now.Add(time.Hour)), now, false},
+		"a pass instead of it": {flowID, parts[0] + "." + seals.Pass(&Form{FlowID: flowID, Settings: Settings{PasswordHash: run}}, now.Add(time.Hour)), now, false},
 	} {
 		found, _, ok := seals.Admits(test.flowID, test.ticket, test.at)
 		if ok != test.ok || ok && found != run {
@@ -42,9 +44,9 @@ func TestFormTickets(t *testing.T) {
 
 func TestFormPass(t *testing.T) {
 	t.Parallel()
-	seals := &FormSeals{Key: []byte("a key of the test")}
+	seals := &Seals{Key: []byte("a key of the test")}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	f := NewForm(DefaultWorkspace, "flow_1")
+	f := New(flow.DefaultWorkspace, "flow_1")
 	f.PasswordHash = "first"
 	pass := seals.Pass(f, now.Add(time.Hour))
 	if !seals.Passes(f, pass, now) || seals.Passes(f, pass, now.Add(time.Hour)) || seals.Passes(f, "", now) {
@@ -59,7 +61,7 @@ func TestFormPass(t *testing.T) {
 
 func TestFormChanges(t *testing.T) {
 	t.Parallel()
-	a, b := NewForm("ws", "flow_1").FormSettings, NewForm("ws", "flow_1").FormSettings
+	a, b := New("ws", "flow_1").Settings, New("ws", "flow_1").Settings
 	if names := b.Changed(&a); names != nil {
 		t.Errorf("nothing changed, but %v", names)
 	}

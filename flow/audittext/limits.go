@@ -1,0 +1,50 @@
+// Package audittext puts changes into the words of the audit log: the terms of a key, what
+// a change of its settings or of a flow's limits did, and when it was last used.
+//
+// It must not know how entries are stored or chained; package db does that.
+package audittext
+
+import (
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+)
+
+// LimitChanges lists in which limits two states of a flow differ, in one line.
+func LimitChanges(l, to flow.Limits) string {
+	var list []string
+	differ := func(what, before, after string) {
+		if before != after {
+			list = append(list, what+" from "+before+" to "+after)
+		}
+	}
+	differ("runs at once", orNone(l.MaxRunning), orNone(to.MaxRunning))
+	differ("waiting runs", orNone(l.MaxQueued), orNone(to.MaxQueued))
+	differ("runs a day", orNone(l.RunsPerDay), orNone(to.RunsPerDay))
+	differ("dollars a day", dollars(l.USDPerDay), dollars(to.USDPerDay))
+	differ("models without a price", allowedWord(l.AllowUnpriced), allowedWord(to.AllowUnpriced))
+	return strings.Join(list, ", ")
+}
+
+func orNone(n int64) string {
+	if n == 0 {
+		return "no limit"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func allowedWord(is bool) string {
+	if is {
+		return "allowed"
+	}
+	return "not allowed"
+}
+
+// dollars formats a budget, where 0 means no limit.
+func dollars(n flow.NanoUSD) string {
+	if n == 0 {
+		return "no limit"
+	}
+	return n.String()
+}

@@ -1,0 +1,180 @@
+package contract
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/media"
+)
+
+// acceptable is a media type, whose second part may be *, or an ending of
+// names.
+var acceptable = regexp.MustCompile(`(?i)^([a-z]+/(\*|[a-z0-9.+_-]+)|\*/\*|\.[a-z0-9]{1,10})$`)
+
+// Accepts reports whether the input takes the file.
+func (in *Input) Accepts(f *flow.File) bool {
+	accepted := in.acceptedFiles()
+	for _, a := range accepted {
+		family, all := strings.CutSuffix(strings.ToLower(a), "*")
+		switch {
+		case a == "*/*", strings.HasPrefix(a, ".") && strings.EqualFold(a, path.Ext(f.Name)),
+			all && strings.HasPrefix(f.MIME, family), strings.EqualFold(a, f.MIME):
+			return true
+		}
+	}
+	return len(accepted) == 0
+}
+
+// acceptedFiles returns the media types and endings of the files that the input takes; empty for all.
+func (in *Input) acceptedFiles() []string {
+	if len(in.Accept) == 0 && in.Type == flow.TypeMessages {
+		return []string{"image/*"}
+	}
+	return in.Accept
+}
+
+// NotAccepted is the problem of a file that the input does not take.
+func (in *Input) NotAccepted(f *flow.File) flow.Problem {
+	return flow.Problem{
+		Pointer: flow.Pointer(in.Name), Code: "not_allowed", Node: in.Node,
+		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, flow.InputNames(in.acceptedFiles()), f.Name, f.MIME),
+	}
+}
+
+// NoFile is the problem of a value that refers to a file which is not there,
+// also because it is another's.
+func (in *Input) NoFile(v any) flow.Problem {
+	name := "it refers to"
+	if m, ok := v.(map[string]any); ok {
+		name = fmt.Sprintf("%.64s", flow.Text(m["file"]))
+	}
+	return flow.Problem{
+		Pointer: flow.Pointer(in.Name), Code: "not_found", Node: in.Node,
+		Detail: fmt.Sprintf("the file %s does not exist; upload it with POST /v1/files", name),
+	}
+}
+
+// TakesFiles reports whether the values of the input are, or contain, files.
+func (in *Input) TakesFiles() bool {
+	return in.Type == flow.TypeFile || in.Items == flow.TypeFile || in.Type == flow.TypeMessages && in.Images
+}
+
+// MapFiles returns a value of the input with what f makes of every file in it: the value
+// itself, the items of a list of files or the pictures of a conversation. f gets each with its
+// place among them. Other inputs have no files, so that a URL in a text stays a text.
+func (in *Input) MapFiles(v any, f func(place int, file any) any) any {
+	list, isList := v.([]any)
+	switch {
+	case !in.TakesFiles(), in.Type == flow.TypeMessages && !isList:
+		return v
+	case in.Type == flow.TypeMessages:
+		return mapPictures(list, f)
+	case !isList:
+		return f(0, v)
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = f(i, list[i])
+	}
+	return list
+}
+
+// RemoteFiles returns the files of a value that a step has to fetch, by their place
+// in it; see MapFiles.
+func (in *Input) RemoteFiles(v any) map[int]flow.RemoteFile {
+	var files map[int]flow.RemoteFile
+	in.MapFiles(v, func(place int, item any) any {
+		if f, ok := flow.RemoteFileOf(item); ok {
+			if files == nil {
+				files = map[int]flow.RemoteFile{}
+			}
+			files[place] = f
+		}
+		return item
+	})
+	return files
+}
+
+// ShownFiles returns a value of the input as records show it: with RemoteFile.Shown in
+// place of addresses.
+func (in *Input) ShownFiles(v any) any {
+	return in.MapFiles(v, func(_ int, file any) any { return flow.ShownFile(file) })
+}
+
+// checkFiles returns the first problem with the values of files, without looking
+// them up. What a data URL holds is known, so its type is checked here; the type of
+// what a server sends is checked once it was fetched.
+func (in *Input) checkFiles(values []any) []flow.Problem {
+	fail := func(code, format string, args ...any) []flow.Problem {
+		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
+	}
+	for _, v := range values {
+		remote, isRemote := flow.RemoteFileOf(v)
+		_, isFile := flow.FileID(v)
+		switch {
+		case isFile:
+		case isRemote && remote.IsData():
+			content, mediaType, err := remote.Data()
+			if err != nil {
+				return fail("invalid_url", "%s", strings.TrimSuffix(flow.AsError(err).Message, "."))
+			}
+			f := &flow.File{MIME: media.Type(mediaType, content)}
+			if f.Name = media.FileName(remote.Name, f.MIME); !in.Accepts(f) {
+				return []flow.Problem{in.NotAccepted(f)}
+			}
+		case isRemote:
+		case flow.TypeOf(v) == string(flow.TypeFile):
+			return []flow.Problem{in.NoFile(v)}
+		case flow.TypeOf(v) == string(flow.TypeText):
+			code := "wrong_type"
+			if strings.Contains(flow.Text(v), "://") {
+				code = "invalid_url"
+			}
+			return fail(code, "wanted a URL that begins with https:// or data:, or a file such as {\"file\": \"file_…\"}")
+		default:
+			return fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, or its URL, got %s`, flow.TypeOf(v))
+		}
+	}
+	return nil
+}
+
+// describeFile says in a JSON Schema what a file value is: a stored file, or an
+// address in one of two forms. What is accepted is a list, for which JSON Schema has
+// no word; a single type is its contentMediaType.
+func (in *Input) describeFile(s map[string]any) {
+	id := map[string]any{"type": "string", "pattern": flow.FileIDPattern}
+	address := map[string]any{"type": "string", "format": "uri", "pattern": "^([hH][tT][tT][pP][sS]?|[dD][aA][tT][aA]):"}
+	s["oneOf"] = []any{
+		map[string]any{"type": "object", "properties": map[string]any{"file": id}, "required": []any{"file"}},
+		address,
+		map[string]any{"type": "object", "properties": map[string]any{"url": address, "name": map[string]any{"type": "string"}}, "required": []any{"url"}, "additionalProperties": false},
+	}
+	if len(in.Accept) > 0 {
+		s["x-accept"] = in.Accept
+	}
+	if len(in.Accept) == 1 && !strings.ContainsAny(in.Accept[0], "*") && !strings.HasPrefix(in.Accept[0], ".") {
+		s["contentMediaType"] = in.Accept[0]
+	}
+}
+
+func (in *Input) acceptSentence() string {
+	if len(in.Accept) == 0 {
+		return ""
+	}
+	return "Accepts " + flow.InputNames(in.Accept) + "."
+}
+
+// textsOf is what a list holds of texts.
+func textsOf(v any) (texts []string) {
+	list, _ := v.([]any)
+	for _, item := range list {
+		if s, ok := item.(string); ok {
+			texts = append(texts, s)
+		}
+	}
+	return texts
+}

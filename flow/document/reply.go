@@ -1,0 +1,55 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/contract"
+)
+
+// Reply returns the output that answers a chat: the one marked as reply, else the one called
+// reply, else the first that is a text, else the first. It reports false if the flow has no
+// output.
+func Reply(d *flow.Document, kinds *flow.Registry) (contract.Output, bool) {
+	outputs := contract.Outputs(d, kinds)
+	for _, answers := range []func(contract.Output) bool{
+		func(o contract.Output) bool { return o.Reply },
+		func(o contract.Output) bool { return o.Name == "reply" },
+		func(o contract.Output) bool { return isTextOutput(d, kinds, o) },
+		func(contract.Output) bool { return true },
+	} {
+		if i := slices.IndexFunc(outputs, answers); i >= 0 {
+			return outputs[i], true
+		}
+	}
+	return contract.Output{}, false
+}
+
+// isTextOutput reports whether everything that is connected to an output is a text.
+func isTextOutput(d *flow.Document, kinds *flow.Registry, o contract.Output) bool {
+	edges := edgesInto(d, o)
+	return len(edges) > 0 && !slices.ContainsFunc(edges, func(e flow.Edge) bool { return d.EdgeType(e, kinds) != flow.TypeText })
+}
+
+// edgesInto returns the edges that end at an output.
+func edgesInto(d *flow.Document, o contract.Output) (list []flow.Edge) {
+	for _, e := range d.Edges {
+		if e.ToNode() == o.Node {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// TextSources maps outputs, by name, to the nodes whose port text feeds them directly and
+// alone. Such an output can be shown while its node still writes it.
+func TextSources(d *flow.Document, outputs []contract.Output) map[string]string {
+	sources := map[string]string{}
+	for _, o := range outputs {
+		if edges := edgesInto(d, o); len(edges) == 1 && strings.HasSuffix(edges[0].From, ".text") {
+			sources[o.Name] = strings.TrimSuffix(edges[0].From, ".text")
+		}
+	}
+	return sources
+}

@@ -1,0 +1,5 @@
+// Package media decides how files are named and served: their media type, a safe file
+// name, and the response headers that keep a browser from running a file.
+//
+// It must not know where files are stored, nor who may read them.
+package media

@@ -1,0 +1,45 @@
+package flow
+
+import "strings"
+
+// TypeMessages is a conversation: a list of messages in the form of OpenAI's API,
+// {"role": "user", "content": "…"}. The content is a text or a list of parts, which are
+// texts, {"type": "text", "text": "…"}, or pictures, {"type": "image_url", "image_url": …}
+// with a file value or {"url": "…"}. It is the type of inputs; ports take it as a list.
+const TypeMessages Type = "messages"
+
+// MaxMessages bounds the messages of a conversation.
+const MaxMessages = 1000
+
+// The roles of messages.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleSystem    = "system"
+)
+
+// MessageRoles are the roles that an input of type messages accepts unless it lists its own.
+var MessageRoles = []string{RoleUser, RoleAssistant, RoleSystem}
+
+// UserMessage returns a conversation of one message.
+func UserMessage(content any) []any {
+	return []any{map[string]any{"role": RoleUser, "content": content}}
+}
+
+// MessageText returns the text of a message: its content, or the text parts of it, one a
+// line.
+func MessageText(message any) string {
+	m, _ := message.(map[string]any)
+	parts, isList := m["content"].([]any)
+	if !isList {
+		return Text(m["content"])
+	}
+	var texts []string
+	for _, item := range parts {
+		part, _ := item.(map[string]any)
+		if text, ok := part["text"].(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
