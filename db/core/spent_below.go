@@ -57,3 +57,11 @@ func encodeFlowsAbove(ids []string) string {
 	}
 	return " " + strings.Join(ids, " ") + " "
 }
+
+// decodeFlowsAbove returns nil for a root run.
+func decodeFlowsAbove(column string) []string {
+	if column == "" {
+		return nil
+	}
+	return strings.Fields(column)
+}
