@@ -190,6 +190,12 @@ func TestChildren_limits(t *testing.T) {
 		other := w.newFlow(ws)
 		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{RunsPerDay: 1, MaxQueued: 1, MaxRunning: 1}))
 		_, step := w.childrenOf(other.ID, 5, true, byKey)
+		wantEqual(t, "at first", w.counted(step), "3 2 0 0") // one of them is queued
+		ofOther := func(n *flow.NewRun) { n.Run.FlowID = other.ID }
+		w.start(ofOther) // neither of the flow's limits counts children
+		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{MaxQueued: 1, MaxRunning: 1}))
+		_, err := w.tryStart(ofOther)
+		wantCode(t, err, flow.CodeQueueFull)
 		w.must(w.SetQuota(w.ctx, ws, flow.Storage{Runs: 1, Bytes: 1}))
 		for item := range 5 {
 			w.endChild(step, item, flow.RunSucceeded)

@@ -83,6 +83,7 @@ type ChildResult struct {
 	Item    int
 	RunID   string // empty for an item that could not start
 	State   RunState
+	Reused  bool // the run is that of the run that is repeated
 	Inputs  map[string]any
 	Outputs map[string]any
 	Error   *Error // set unless the item succeeded

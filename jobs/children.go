@@ -313,6 +313,9 @@ func (c *childRuns) Read(ctx context.Context, each func(*flow.ChildResult) error
 		if err != nil {
 			return err
 		}
+		if err := c.linkFiles(ctx, page); err != nil {
+			return err
+		}
 		for i := range page {
 			if err := each(&page[i]); err != nil {
 				return err
@@ -320,6 +323,24 @@ func (c *childRuns) Read(ctx context.Context, each func(*flow.ChildResult) error
 		}
 	}
 	return nil
+}
+
+// linkFiles links the files of results to the run as well, so that they are kept as long
+// as it is, also when a result is that of an older run.
+func (c *childRuns) linkFiles(ctx context.Context, page []flow.ChildResult) error {
+	var ids []string
+	for i := range page {
+		ids = append(ids, flow.FileIDs(page[i].Outputs)...)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	err := c.r.store.LinkFiles(ctx, c.run.WorkspaceID, c.run.ID, slices.Compact(ids)...)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil // one was erased meanwhile; what opens it says so
+	}
+	return err
 }
 
 // Stop implements flow.ChildRuns.

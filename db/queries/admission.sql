@@ -17,6 +17,10 @@ SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = @work
 -- name: CountOpenOfKey :one
 SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = @workspace_id AND key_id = @key_id AND caller_run_id = '';
 
+-- name: CountQueuedChildren :one
+SELECT count(*) FROM runs
+WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id AND (flow_id = @flow_id OR @flow_id = '') AND caller_run_id <> '';
+
 -- name: NextWorkspace :one
 SELECT workspace_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id > @after

@@ -116,8 +116,8 @@ var (
 		}}
 
 	docEraseRun = operation{id: "eraseRun", tag: "Runs", summary: "Erase the content of a run that has ended",
-		text:     "Inputs, outputs, steps, files and pending deliveries are erased. IDs, status, times, error code, usage and cost stay for 400 days.",
-		problems: []flow.Code{flow.CodeRunNotEnded},
+		text:     "Inputs, outputs, steps, files and pending deliveries are erased, and those of its child runs soon after. IDs, status, times, error code, usage and cost stay for 400 days.",
+		problems: []flow.Code{flow.CodeRunNotEnded, flow.CodeChildRun},
 		answers:  []answer{{status: 204, text: "Erased."}}}
 
 	docShowResult = operation{id: "showResult", tag: "Runs", summary: "Get only the outputs",
