@@ -18,9 +18,11 @@ import (
 // allowed lists which packages of this module a package may import. Everything
 // points at flow; only cmd knows all others.
 var allowed = map[string][]string{
+	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/library", "sluice/handlers/console", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
 	"sluice/cmd/sluice/client":           {"sluice/flow"},
 	"sluice/cmd/sluice/command":          {},
 	"sluice/cmd/sluice/remote":           {"sluice/cmd/sluice/client", "sluice/flow", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/nodes"},
+	"sluice/cmd/sluice/upstream":         {"sluice/flow", "sluice/outbound", "sluice/providers", "sluice/providers/hosted"},
 	"sluice/db":                          {"sluice/db/blobs", "sluice/db/children", "sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/lists", "sluice/db/webhooks", "sluice/flow", "sluice/flow/busy", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/forms", "sluice/flow/histogram", "sluice/flow/media"},
 	"sluice/db/blobs":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
 	"sluice/db/children":                 {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
@@ -58,11 +60,12 @@ var allowed = map[string][]string{
 	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/filelinks", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/console", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web"},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
 	"sluice/handlers/admin":              {"sluice/flow", "sluice/flow/histogram", "sluice/handlers/api"},
-	"sluice/handlers/api":                {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody"},
+	"sluice/handlers/api":                {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/api/openapi", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody"},
+	"sluice/handlers/api/openapi":        {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},
 	"sluice/handlers/console":            {"sluice/docs", "sluice/flow", "sluice/flow/audittext", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/endpoints", "sluice/flow/filelinks", "sluice/flow/histogram", "sluice/flow/library", "sluice/handlers/web", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/docs", "sluice/views/editor", "sluice/views/layout"},
 	"sluice/handlers/editor":             {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/forms", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/editor", "sluice/views/layout"},
 	"sluice/handlers/forms":              {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/forms", "sluice/flow/library", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/views/components", "sluice/views/editor", "sluice/views/forms", "sluice/views/layout"},
-	"sluice/handlers/mcp":                {"sluice/flow", "sluice/flow/contract", "sluice/handlers/api", "sluice/handlers/web", "sluice/handlers/web/conns"},
+	"sluice/handlers/mcp":                {"sluice/flow", "sluice/flow/contract", "sluice/handlers/api", "sluice/handlers/api/openapi", "sluice/handlers/web", "sluice/handlers/web/conns"},
 	"sluice/handlers/openai":             {"sluice/flow", "sluice/flow/contract", "sluice/flow/media", "sluice/handlers/api", "sluice/handlers/web", "sluice/handlers/web/conns"},
 	"sluice/handlers/passwords":          {"sluice/flow"},
 	"sluice/handlers/web":                {"sluice/db", "sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/fairness", "sluice/flow/forms", "sluice/handlers/passwords", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/static", "sluice/views/components", "sluice/views/editor", "sluice/views/layout"},

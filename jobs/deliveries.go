@@ -26,10 +26,13 @@ func (r *Runner) queueDueDeliveries(ctx context.Context) (next time.Time, err er
 	return next, err
 }
 
+// deliverer makes attempts at deliveries for a Runner.
+type deliverer struct{ *Runner }
+
 // deliver makes one attempt at a delivery and records it. Every attempt sends the
 // same webhook-id, so a receiver can drop the duplicate if the process crashes
 // between sending and recording.
-func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
+func (r deliverer) deliver(ctx context.Context, j flow.Job) error {
 	defer r.trackDelivery(j.ID)()
 	var d *flow.Delivery
 	find := func() (err error) {
@@ -54,7 +57,7 @@ func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
 
 // failDelivery fails a delivery whose stored data cannot be read, or whose attempt
 // cannot be recorded. It does not read the delivery.
-func (r *Runner) failDelivery(ctx context.Context, j flow.Job) error {
+func (r deliverer) failDelivery(ctx context.Context, j flow.Job) error {
 	a := flow.DeliveryAttempt{DeliveryID: j.ID, StartedAt: r.now(), Cause: flow.CauseOwn,
 		Error: "The stored data of this delivery cannot be read, so it failed. The log has the details."}
 	return r.store.RecordAttempt(ctx, a, flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryFailed})
@@ -62,7 +65,7 @@ func (r *Runner) failDelivery(ctx context.Context, j flow.Job) error {
 
 // attemptDelivery sends a delivery and records the result. An attempt that the
 // shutdown interrupted is not recorded.
-func (r *Runner) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow.Job) error {
+func (r deliverer) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow.Job) error {
 	a := flow.DeliveryAttempt{DeliveryID: d.ID, StartedAt: r.now()}
 	start := time.Now()
 	retryAfter := r.sendAttempt(ctx, d, &a)
@@ -87,7 +90,7 @@ func (r *Runner) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow.J
 
 // sendAttempt sends the request of an attempt and sets the attempt's result. It returns
 // the pause that the receiver requested with Retry-After, or 0.
-func (r *Runner) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (retryAfter time.Duration) {
+func (r deliverer) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (retryAfter time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	timedOut := func() bool { return errors.Is(ctx.Err(), context.DeadlineExceeded) }
@@ -119,7 +122,7 @@ func (r *Runner) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.Deli
 // nextOutcome decides what follows an attempt: success, another attempt after a
 // back-off, or failure. A test is not retried, because the user who sent it is
 // watching.
-func (r *Runner) nextOutcome(d *flow.Delivery, a *flow.DeliveryAttempt, retryAfter time.Duration) flow.DeliveryOutcome {
+func (r deliverer) nextOutcome(d *flow.Delivery, a *flow.DeliveryAttempt, retryAfter time.Duration) flow.DeliveryOutcome {
 	if a.Error == "" {
 		return flow.DeliveryOutcome{State: flow.DeliveryDelivered}
 	}

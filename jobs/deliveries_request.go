@@ -13,7 +13,7 @@ import (
 // newDeliveryRequest builds the signed request of an attempt and sets the
 // attempt's signature. It also returns the secrets in the request, which must be
 // redacted from whatever the log shows.
-func (r *Runner) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
+func (r deliverer) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
 	body := r.cfg.Links.Message(d, a.StartedAt)
 	target, inURL, err := r.resolveURL(ctx, d)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Runner) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *fl
 // node references, and their secrets. A credential is released only for the URL's
 // host. The URL of a run's webhook comes from the caller: it is data, in which
 // nothing is a reference.
-func (r *Runner) resolveURL(ctx context.Context, d *flow.Delivery) (target string, secrets []string, err error) {
+func (r deliverer) resolveURL(ctx context.Context, d *flow.Delivery) (target string, secrets []string, err error) {
 	text := flow.ParseSecretText(d.URL)
 	if text == nil || d.Node == "" {
 		return d.URL, nil, nil
@@ -64,7 +64,7 @@ func (r *Runner) resolveURL(ctx context.Context, d *flow.Delivery) (target strin
 // signingSecrets returns the secrets that sign a delivery, the current one first;
 // a rotated secret also signs until its grace period ends. They are those that the
 // node or the run names, or else the generated ones.
-func (r *Runner) signingSecrets(ctx context.Context, d *flow.Delivery) ([]string, error) {
+func (r deliverer) signingSecrets(ctx context.Context, d *flow.Delivery) ([]string, error) {
 	var list []flow.SigningSecret
 	var err error
 	if name, isRef := flow.SecretRef(d.Secret); isRef {
@@ -84,7 +84,7 @@ func (r *Runner) signingSecrets(ctx context.Context, d *flow.Delivery) ([]string
 
 // openSecret returns the secret that a value references; any other value is used
 // as text.
-func (r *Runner) openSecret(ctx context.Context, d *flow.Delivery, value any, host string) (string, error) {
+func (r deliverer) openSecret(ctx context.Context, d *flow.Delivery, value any, host string) (string, error) {
 	if name, isRef := flow.SecretRef(value); isRef {
 		return r.cfg.Secrets.Secret(ctx, d.WorkspaceID, name, host)
 	}

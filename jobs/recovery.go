@@ -33,16 +33,19 @@ func (r *Runner) recoverWork(ctx context.Context) error {
 		r.log.Info("took over unfinished work", "runs", report.Runs, "deliveries", report.Deliveries)
 	}
 	if len(report.Suspects) > 0 {
-		r.retrySuspects(ctx, report.Suspects)
+		suspectRetrier{r}.retrySuspects(ctx, report.Suspects)
 	}
 	return nil
 }
+
+// suspectRetrier executes runs alone or in small groups, to find those that crash the process.
+type suspectRetrier struct{ *Runner }
 
 // retrySuspects retries suspects in parallel to normal work, one group after the
 // other, unless retries are already in progress. If one of them crashes the
 // process, the cause is in the group being retried, and the next start retries
 // halves of that group: a binary search across crashes.
-func (r *Runner) retrySuspects(ctx context.Context, suspects []flow.Suspect) {
+func (r suspectRetrier) retrySuspects(ctx context.Context, suspects []flow.Suspect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.retryingSuspects || r.Draining() {
@@ -60,7 +63,7 @@ func (r *Runner) retrySuspects(ctx context.Context, suspects []flow.Suspect) {
 	})
 }
 
-func (r *Runner) retrySuspectGroups(ctx context.Context, suspects []flow.Suspect) error {
+func (r suspectRetrier) retrySuspectGroups(ctx context.Context, suspects []flow.Suspect) error {
 	var errs []error
 	suspects = slices.DeleteFunc(suspects, func(s flow.Suspect) bool {
 		if s.Guilt >= flow.GuiltyAt {
@@ -81,7 +84,7 @@ func (r *Runner) retrySuspectGroups(ctx context.Context, suspects []flow.Suspect
 // retrySuspectGroup works on the suspects of a group concurrently. It returns
 // once each of them has recorded progress, ended or returned to the queue, or
 // after the timeout. Runs that are still at work then continue.
-func (r *Runner) retrySuspectGroup(ctx context.Context, group []flow.Suspect, timeout time.Duration) error {
+func (r suspectRetrier) retrySuspectGroup(ctx context.Context, group []flow.Suspect, timeout time.Duration) error {
 	ids := make([]string, len(group))
 	for i := range group {
 		ids[i] = group[i].RunID
@@ -107,7 +110,7 @@ func (r *Runner) retrySuspectGroup(ctx context.Context, group []flow.Suspect, ti
 // while the store cannot be written to: on SQLite nothing else would retry the
 // suspects before the next start. The result is keyed by run ID and lacks runs
 // that another instance has claimed.
-func (r *Runner) claimSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
+func (r suspectRetrier) claimSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
 	err = r.retry(ctx, "claiming suspected runs", func() (err error) {
 		attempts, err = r.store.TrySuspects(ctx, runIDs)
 		return err
@@ -117,7 +120,7 @@ func (r *Runner) claimSuspects(ctx context.Context, runIDs []string) (attempts m
 
 // retrySuspect works on a suspect and returns once it is cleared or waitCtx ends.
 // Recorded progress clears a suspect: the store resets its count of crashes.
-func (r *Runner) retrySuspect(ctx, waitCtx context.Context, s flow.Suspect, attempt int64) {
+func (r suspectRetrier) retrySuspect(ctx, waitCtx context.Context, s flow.Suspect, attempt int64) {
 	w := r.broker.watch(s.RunID)
 	defer r.broker.removeWatcher(s.RunID, w)
 	done := make(chan struct{})
@@ -143,7 +146,7 @@ func (r *Runner) retrySuspect(ctx, waitCtx context.Context, s flow.Suspect, atte
 
 // failPoisoned fails a run that repeatedly crashes the process, without executing
 // any step of it.
-func (r *Runner) failPoisoned(ctx context.Context, s flow.Suspect) error {
+func (r suspectRetrier) failPoisoned(ctx context.Context, s flow.Suspect) error {
 	attempts, err := r.claimSuspects(ctx, []string{s.RunID})
 	attempt, claimed := attempts[s.RunID]
 	if err != nil || !claimed {

@@ -15,7 +15,7 @@ import (
 // its own next attempt.
 func (r *Runner) startJob(j flow.Job) func(context.Context) {
 	if j.Kind == flow.JobDelivery {
-		return func(ctx context.Context) { r.logJobError(ctx, j, r.deliver(ctx, j)) }
+		return func(ctx context.Context) { r.logJobError(ctx, j, deliverer{r}.deliver(ctx, j)) }
 	}
 	active := r.claim(j.ID) // before the run is read, so that no cancellation is missed in between
 	return func(ctx context.Context) { r.logJobError(ctx, j, r.executeRun(ctx, active, j, nil)) }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"sluice/cmd/sluice/catalog"
+	"sluice/cmd/sluice/upstream"
 	"sluice/db"
 	"sluice/documents"
 	"sluice/flow"
@@ -51,13 +53,13 @@ type app struct {
 	cfg     *Config
 	log     *slog.Logger
 	store   *db.Store
-	secrets *db.Store        // has the credentials and prices: usually store
-	runner  *jobs.Runner     // executes runs and webhook deliveries
-	library *library.Library // imports, edits and publishes flows
-	server  *conns.Server    // accepts connections for web
-	web     *handlers.Server // dashboard, API, MCP and forms
-	models  *upstreams       // clients of model providers
-	servers *localServers    // model servers found on this machine
+	secrets *db.Store              // has the credentials and prices: usually store
+	runner  *jobs.Runner           // executes runs and webhook deliveries
+	library *library.Library       // imports, edits and publishes flows
+	server  *conns.Server          // accepts connections for web
+	web     *handlers.Server       // dashboard, API, MCP and forms
+	models  *upstream.Clients      // clients of model providers
+	servers *upstream.LocalServers // model servers found on this machine
 	code    *javascript.Runner
 	metrics *metrics
 	peers   *instances // nil without connections to other instances
@@ -94,7 +96,7 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, o appOptions) 
 	}
 	if err := a.start(ctx); err != nil {
 		if a.servers != nil {
-			a.servers.stop()
+			a.servers.Stop()
 		}
 		if a.server != nil {
 			err = errors.Join(err, a.server.Close())
@@ -158,16 +160,16 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
 		return err
 	}
-	a.servers = findLocal(a.models, bound, a.cfg.LocalModels == "off")
+	a.servers = upstream.FindLocal(a.models, bound, a.cfg.LocalModels == "off")
 	// Kinds get everything that reaches outside as a dependency, so that commands can
 	// describe and check nodes without any of it: nodes.New(nodes.Deps{}).
-	directory := hosted.NewDirectory(a.models.host)
+	directory := hosted.NewDirectory(a.models.Host)
 	a.code = javascript.New()
 	kinds := nodes.New(nodes.Deps{
 		Code: a.code, CodeOff: a.cfg.Code == "off",
-		HTTP: a.models.client, Documents: documents.New(documents.Config{
+		HTTP: a.models.HTTP, Documents: documents.New(documents.Config{
 			CacheDir: a.cacheDir, Working: outbound.Report,
-		}), Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
+		}), Model: builtin.New(), Providers: a.models.Providers, Local: a.servers, Host: a.models.Host, Models: directory,
 		MaxFile: int64(a.cfg.MaxFile),
 	})
 	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound()}
@@ -196,10 +198,10 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	// The runner executes; the web server below only calls it and never touches the queue.
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.secrets), Prices: book,
-		Files: a.store, Links: links, CheckURL: a.models.client.CheckURL,
-		Fetcher:  &nodes.Fetcher{HTTP: a.models.client, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
-		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
+		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.Resolver(a.secrets), Prices: book,
+		Files: a.store, Links: links, CheckURL: a.models.HTTP.CheckURL,
+		Fetcher:  &nodes.Fetcher{HTTP: a.models.HTTP, Max: min(int64(a.cfg.MaxFetch), int64(a.cfg.MaxFile))},
+		HTTP:     a.models.HTTP.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		InstanceTimeout: a.store.InstanceTimeout(),
 		Follow:          a.peers.follow(),
@@ -214,7 +216,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.web = handlers.New(handlers.Config{
 		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library, DescribeKinds: sync.OnceValue(func() any { return reference.Describe(kinds) }),
 		FlowSchema: func() any { return reference.Schema(kinds, a.url+"/v1/schema/flow.json") },
-		Models:     newPageModels(a.models, a.servers, a.store, directory), Providers: &pageProviders{a.models, a.store}, Starters: first, Prices: book,
+		Models:     catalog.NewModels(a.models, a.servers, a.store, directory), Providers: catalog.NewCredentials(a.models, a.store), Starters: first, Prices: book,
 		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
 		MaxFile: int64(a.cfg.MaxFile), Log: a.log, Now: a.store.Now,
@@ -280,7 +282,7 @@ func (a *app) stop() error {
 	a.code.Close()
 	a.metrics.close()
 	a.peers.close()
-	a.servers.stop()
-	a.models.client.Close()
+	a.servers.Stop()
+	a.models.HTTP.Close()
 	return errors.Join(err, a.store.Close())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/upstream"
 	"sluice/handlers/web"
 	"sluice/jobs/peers"
 	"sluice/outbound"
@@ -163,7 +165,10 @@ func (c *Config) check() error {
 	if _, err := web.ParseProxies(c.Proxies, c.ClientHeader); err != nil {
 		return usageError("SLUICE_TRUSTED_PROXIES: " + err.Error())
 	}
-	return checkEnvironment()
+	if err := upstream.CheckEnvironment(); err != nil {
+		return usageError(err.Error())
+	}
+	return nil
 }
 
 // Limits on the length of sessions. The use of a session is recorded once a
@@ -201,6 +206,19 @@ func (c *Config) outbound() (*outbound.Client, error) {
 		return nil, err
 	}
 	return outbound.New(outbound.Config{AllowPrivate: private, UserAgent: "Sluice/" + version()})
+}
+
+// newUpstreams creates the clients of model providers.
+func newUpstreams(ctx context.Context, cfg *Config) (*upstream.Clients, error) {
+	client, err := cfg.outbound()
+	if err != nil {
+		return nil, err
+	}
+	u, err := upstream.New(ctx, upstream.Config{HTTP: client, ReplicateURL: cfg.ReplicateURL, MaxFile: int64(cfg.MaxFile), RefuseUnbound: cfg.refuseUnbound()})
+	if err != nil {
+		return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
+	}
+	return u, nil
 }
 
 // platform returns the operating system, architecture and Go version, which bug reports

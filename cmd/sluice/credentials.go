@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"sluice/cmd/sluice/upstream"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
@@ -122,7 +123,7 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 		k.Hosts = append(k.Hosts, p.Hosts...)
 		return k, nil
 	}
-	u, err := baseURL(c.BaseURL)
+	u, err := upstream.BaseURL(c.BaseURL)
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
@@ -231,10 +232,10 @@ func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	if err != nil {
 		return err
 	}
-	defer models.client.Close()
-	access, err := models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, map[string]any{"credential": c.Name})
+	defer models.HTTP.Close()
+	access, err := models.Resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, map[string]any{"credential": c.Name})
 	if _, missing := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name); errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) { // it may be in the environment
-		access, err = models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, nil)
+		access, err = models.Resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, nil)
 	}
 	if errors.Is(err, flow.ErrNoAccess) {
 		return fmt.Errorf("there is no credential %s; 'sluice credential list' lists them", c.Name)
@@ -242,7 +243,7 @@ func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	if err != nil {
 		return err
 	}
-	result, err := models.test(ctx, access)
+	result, err := models.Test(ctx, access)
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	for _, k := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hostsText(&k), shortTime(k.UpdatedAt), usedBy(uses[k.Name]))
 	}
-	env := environment()
+	env := upstream.Environment()
 	for _, p := range providers.Presets() {
 		if a, ok := env[p.Name]; ok {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, p.Name, orDash(strings.Join(a.Hosts, ",")), "environment", "-")

@@ -17,11 +17,16 @@
 //	store.go        opens the database, for commands and for the server
 //	serve.go        the server as a command: start, welcome text, signals
 //	app.go          wiring and shutdown of the server
-//	upstreams.go    clients of model providers; endpoints.go and local.go say
-//	                which private addresses they may reach
-//	*_pages.go      what the dashboard needs from those clients
 //	doctor*.go      checks of settings, machine and database
-//	client*.go      the API client of "sluice flow run"
+//
+// Packages beneath this one own a noun each:
+//
+//	upstream        clients of model providers, and which private addresses they reach
+//	catalog         what the dashboard shows of models and providers
+//	client          the API client of "sluice flow run"
+//	remote          commands that work through the API of a server
+//	command         reads the command line
+//	starters        the flows that a new workspace begins with
 //
 // # How commands reach the data
 //

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
 	"sluice/nodes"
 	"sluice/providers/hosted"
@@ -37,28 +38,28 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 	}
 	secret, err := hostSecret(ctx, cfg, s, models)
 	if err != nil {
-		models.client.Close()
+		models.HTTP.Close()
 		return nil, err
 	}
-	return &host{directory: hosted.NewDirectory(models.host), secret: secret, close: models.client.Close}, nil
+	return &host{directory: hosted.NewDirectory(models.Host), secret: secret, close: models.HTTP.Close}, nil
 }
 
 // hostSecret returns the secret that a run would use, or "" without one that may be sent
 // to the platform. The database need not exist.
-func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
+func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstream.Clients) (string, error) {
 	if cfg.needDatabase() != nil {
-		return models.resolver(nil).Environment["replicate"].Secret, nil // resolver has bound it to the platform's host
+		return models.Resolver(nil).Environment["replicate"].Secret, nil // resolver has bound it to the platform's host
 	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return "", err
 	}
 	defer store.Close()
-	access, err := models.resolver(store).Access(ctx, flow.DefaultWorkspace, "replicate", nil)
+	access, err := models.Resolver(store).Access(ctx, flow.DefaultWorkspace, "replicate", nil)
 	if errors.Is(err, flow.ErrNoAccess) {
 		return "", nil
 	}
-	if p, _ := models.preset("replicate"); err == nil && admit(access, p) != nil {
+	if p, _ := models.Preset("replicate"); err == nil && upstream.Admit(access, p) != nil {
 		return "", nil
 	}
 	return access.Secret, err

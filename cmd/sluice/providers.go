@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"sluice/cmd/sluice/catalog"
 	"sluice/db"
-	"sluice/flow"
 	"sluice/providers"
 )
 
@@ -26,29 +25,11 @@ type providerListCmd struct {
 // Run lists the presets.
 func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	object := func(p *providers.Preset) map[string]any {
-		return map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": abilities(*p)}
+		return map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": catalog.Abilities(*p)}
 	}
 	return printList(s.out, c.JSON, providers.Presets(), object, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *providers.Preset) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(abilities(*p), ", "))
+		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(catalog.Abilities(*p), ", "))
 	})
-}
-
-// abilities returns the node kinds that work with a provider. The dashboard uses the same
-// list to offer only models that fit a node.
-func abilities(p providers.Preset) []string {
-	var list []string
-	for _, a := range []struct {
-		kind string
-		can  bool
-	}{
-		{"chat", p.Chat}, {"embed", p.Embed}, {"image", p.Image}, {"speech", p.Speech}, {"transcribe", p.Transcribe},
-		{"hosted_model", p.Wire == providers.WireHost},
-	} {
-		if a.can {
-			list = append(list, a.kind)
-		}
-	}
-	return list
 }
 
 // providerModelsCmd asks a provider for its models.
@@ -64,8 +45,8 @@ func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	if err != nil {
 		return err
 	}
-	defer models.client.Close()
-	list, err := models.list(ctx, store, c.Provider)
+	defer models.HTTP.Close()
+	list, err := models.List(ctx, store, c.Provider)
 	if err != nil {
 		return err
 	}
@@ -74,35 +55,4 @@ func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 		return map[string]any{"model": c.Provider + "/" + m.ID, "title": m.Title, "owner": m.Owner}
 	}
 	return printList(s.out, c.JSON, found, object, "", func(m *providers.Model) string { return c.Provider + "/" + m.ID })
-}
-
-// list asks a provider for its models, with a credential if one exists. The errors explain
-// what is missing, because this is often the first command that a new user tries.
-func (u *upstreams) list(ctx context.Context, store flow.CredentialStore, provider string) ([]providers.Model, error) {
-	ctx, cancel := context.WithTimeout(ctx, testTimeout)
-	defer cancel()
-	p, known := providers.FindPreset(provider)
-	a, err := u.resolver(store).Access(ctx, flow.DefaultWorkspace, provider, nil)
-	switch {
-	case errors.Is(err, flow.ErrNoAccess) && !known:
-		return nil, fmt.Errorf("there is no provider %q and no credential of that name; 'sluice provider list' lists them", provider)
-	case errors.Is(err, flow.ErrNoAccess) && p.Local:
-		a = flow.Access{Provider: p.Name, BaseURL: p.BaseURL, Trusted: true}
-		err = u.reach.trust(ctx, p.BaseURL)
-	case errors.Is(err, flow.ErrNoAccess) && p.BaseURL == "":
-		return nil, fmt.Errorf("%s stands for any server; name the credential that has its base URL", p.Title)
-	case errors.Is(err, flow.ErrNoAccess):
-		return nil, fmt.Errorf("there is no credential for %s; add one with 'sluice credential add --name %s --provider %s'", p.Title, p.Name, p.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if p.Wire == providers.WireHost {
-		return nil, fmt.Errorf("'sluice model list' lists the models of %s", p.Title)
-	}
-	at, _ := u.preset(a.Provider) // a credential may have a name of its own
-	if err := admit(a, at); err != nil {
-		return nil, err
-	}
-	return u.providers.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
 }

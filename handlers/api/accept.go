@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"sluice/handlers/api/openapi"
 )
 
 const (
-	TypeJSON    = "application/json"
-	TypeStream  = "text/event-stream"
-	typeProblem = "application/problem+json"
+	TypeJSON    = openapi.TypeJSON
+	TypeStream  = openapi.TypeStream
+	typeProblem = openapi.TypeProblem
 	typeForm    = "multipart/form-data"
 	typeBytes   = "application/octet-stream"
 )

@@ -21,7 +21,7 @@ func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 		if r.access == accessUndeclared {
 			t.Errorf("%s %s declares no access", r.method, r.path)
 		}
-		if r.doc.id == "" {
+		if r.doc.ID == "" {
 			t.Errorf("%s %s is not described", r.method, r.path)
 		}
 		if strings.HasPrefix(r.path, "/v1/") && r.access == accessOpen && r.path != "/v1/openapi.json" {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"sluice/flow"
+	"sluice/handlers/api/openapi"
 )
 
 // Extension is what a package beside this one adds to the API: routes, and what their
@@ -47,13 +48,13 @@ func (s *Server) Extend(e Extension) {
 
 // route returns the route in the form of the table.
 func (r *Route) route() *route {
-	success := answer{status: r.Status, text: r.Answer, schema: r.Schema, headers: r.Headers}
+	success := openapi.Answer{Status: r.Status, Text: r.Answer, Schema: r.Schema, Headers: r.Headers}
 	if r.JSON != nil {
-		success.json = reflect.TypeOf(r.JSON)
+		success.JSON = reflect.TypeOf(r.JSON)
 	}
-	return &route{method: r.Method, path: r.Path, access: scopeAccess[r.Scope], handle: r.Handle, doc: operation{
-		id: r.ID, tag: r.Tag, summary: r.Summary, text: r.Text, params: r.Params, body: r.Body, optionalBody: r.OptionalBody,
-		answers: []answer{success}, problems: r.Problems,
+	return &route{method: r.Method, path: r.Path, access: scopeAccess[r.Scope], handle: r.Handle, doc: openapi.Operation{
+		ID: r.ID, Tag: r.Tag, Summary: r.Summary, Text: r.Text, Params: r.Params, Body: r.Body, OptionalBody: r.OptionalBody,
+		Answers: []openapi.Answer{success}, Problems: r.Problems,
 	}}
 }
 

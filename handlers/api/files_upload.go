@@ -8,12 +8,10 @@ import (
 	"os"
 
 	"sluice/flow"
+	"sluice/handlers/api/openapi"
 	"sluice/handlers/web"
 	"sluice/handlers/web/slowbody"
 )
-
-// fileField is the name of the only part of an upload.
-const fileField = "file"
 
 // formOverhead bounds the boundaries and headers of a form, in bytes.
 const formOverhead = 64 << 10
@@ -72,7 +70,7 @@ func (c *Call) newUpload() (*upload, error) {
 // checkPart returns an error unless a part is the file.
 func checkPart(p *multipart.Part) error {
 	switch {
-	case p.FormName() != fileField:
+	case p.FormName() != openapi.FileField:
 		return problems{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "this path takes one part, \"file\", and nothing else"}}.err()
 	case p.FileName() == "":
 		return invalidFile("wrong_type", "the part \"file\" is a text and not a file; give it a file name. With curl: -F file=@cat.png")
@@ -82,7 +80,7 @@ func checkPart(p *multipart.Part) error {
 
 // invalidFile returns the error for a form with a problem of its file.
 func invalidFile(code, detail string) error {
-	return problems{{Pointer: flow.Pointer(fileField), Code: code, Detail: detail}}.err()
+	return problems{{Pointer: flow.Pointer(openapi.FileField), Code: code, Detail: detail}}.err()
 }
 
 // Read implements io.Reader. It reports the end of the file only after the end of the
@@ -108,7 +106,7 @@ func (u *upload) Read(p []byte) (int, error) {
 func (u *upload) end() error {
 	next, err := u.parts.NextPart()
 	switch {
-	case err == nil && next.FormName() == fileField:
+	case err == nil && next.FormName() == openapi.FileField:
 		return invalidFile("duplicate", "the form has more than one file; upload them one by one")
 	case err == nil:
 		return checkPart(next)

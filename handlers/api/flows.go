@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/handlers/api/openapi"
 )
 
 // flowObject is the JSON of a flow: what a client needs to call it.
@@ -136,7 +137,7 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	}
 	// Name and description are those of the published document, not of the draft.
 	o.Name, o.Description, o.Version = out.Name, out.Description, &f.LiveVersion
-	o.Inputs, o.Outputs = InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
+	o.Inputs, o.Outputs = openapi.InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
 	return o, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/handlers/api/openapi"
 )
 
 // showFlowAPI is GET openapi.json of a flow: its paths with the names and types of the
@@ -30,43 +31,41 @@ func (s *Server) showFlowAPI(c *Call) error {
 
 // flowDocument returns the OpenAPI document of one flow.
 func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
-	d := newAPI(s, out.Name, out.Description, strconv.FormatInt(f.LiveVersion, 10))
-	inputs, outputs := InputsSchema(out.Inputs), schema(OutputsSchema(out.Outputs))
-	d.components["Inputs"], d.components["Outputs"] = inputs, outputs
-	d.components["StartRun"] = startSchema(inputs, out.Inputs)
-	run := d.components["Run"].(schema)["properties"].(schema)
-	run["inputs"] = knownNames(inputs, run["inputs"].(schema))
-	run["outputs"] = knownNames(outputs, run["outputs"].(schema))
+	d := s.newDocument(out.Name, out.Description, strconv.FormatInt(f.LiveVersion, 10), componentNames)
+	inputs, outputs := openapi.InputsSchema(out.Inputs), openapi.Schema(OutputsSchema(out.Outputs))
+	d.Components["Inputs"], d.Components["Outputs"] = inputs, outputs
+	d.Components["StartRun"] = startSchema(inputs, out.Inputs)
+	run := d.Components["Run"].(openapi.Schema)["properties"].(openapi.Schema)
+	run["inputs"] = knownNames(inputs, run["inputs"].(openapi.Schema))
+	run["outputs"] = knownNames(outputs, run["outputs"].(openapi.Schema))
 	for i := range s.routes {
 		switch r := &s.routes[i]; {
 		case slices.Contains([]access{accessEdit, accessDraft, accessDocument}, r.access): // for authors, not callers
 		case strings.Contains(r.path, ":flow_id"):
-			d.add(r, strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1))
-		case strings.HasPrefix(r.path, "/v1/files") && takesFiles(out.Inputs):
-			d.add(r, pathOf(r.path)) // not needed otherwise
+			d.Add(r.described(strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1)))
+		case strings.HasPrefix(r.path, "/v1/files") && openapi.TakesFiles(out.Inputs):
+			d.Add(r.described(pathOf(r.path))) // not needed otherwise
 		}
 	}
-	d.webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", ref("RunEnded"))
-	d.webhook("runWaiting", "The webhook of a run that waits", "Sent to run_options.webhook when the run waits for a person to answer an approval.", ref("RunWaiting"))
-	d.webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", ref("Outputs"))
-	return flow.EncodeJSON(d.document())
+	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", openapi.Ref("Outputs"))
+	return d.JSON()
 }
 
 // startSchema returns the schema of a start: the inputs and run_options.
-func startSchema(inputs schema, list []contract.Input) schema {
-	properties := maps.Clone(inputs["properties"].(schema))
-	properties[contract.ReservedInput] = ref("RunOptions")
+func startSchema(inputs openapi.Schema, list []contract.Input) openapi.Schema {
+	properties := maps.Clone(inputs["properties"].(openapi.Schema))
+	properties[contract.ReservedInput] = openapi.Ref("RunOptions")
 	start := maps.Clone(inputs)
 	start["properties"] = properties
 	example := map[string]any{}
 	for i := range list {
 		switch in := &list[i]; {
 		case in.Type == flow.TypeFile:
-			example[in.Name] = fileExample(in)
+			example[in.Name] = openapi.FileExample(in)
 		case in.Type == flow.TypeMessages && in.Required && !in.HasExample:
 			example[in.Name] = flow.UserMessage("Hello")
 		case in.TakesFiles() && in.Required && !in.HasExample:
-			example[in.Name] = []any{exampleFileURL}
+			example[in.Name] = []any{openapi.ExampleFileURL}
 		case in.HasExample:
 			example[in.Name] = in.Example
 		case in.Required:
@@ -79,7 +78,7 @@ func startSchema(inputs schema, list []contract.Input) schema {
 
 // knownNames returns the schema of the inputs or outputs of a run with typed properties.
 // None is required: an output may be skipped, and an erased run has null.
-func knownNames(of, in schema) schema {
+func knownNames(of, in openapi.Schema) openapi.Schema {
 	s := maps.Clone(in)
 	s["properties"] = of["properties"]
 	return s

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"sluice/flow"
+	"sluice/handlers/api/openapi"
 )
 
 // Descriptions of the routes that change flows.
@@ -11,49 +12,49 @@ var (
 	bodyCodes     = []flow.Code{flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge}
 	documentCodes = append([]flow.Code{flow.CodeDocumentInvalid, flow.CodeSecretInDocument, flow.CodeSlugTaken, flow.CodeQuotaExceeded, flow.CodeStorageFull, flow.CodeFlowNotAllowed}, bodyCodes...)
 
-	draftAnswer = answer{status: 200, text: "The flow.", json: reflect.TypeFor[draftObject](), headers: []string{"ETag"}}
+	draftAnswer = openapi.Answer{Status: 200, Text: "The flow.", JSON: reflect.TypeFor[draftObject](), Headers: []string{"ETag"}}
 
-	docCreateFlow = operation{id: "createFlow", tag: "Flows", summary: "Create a flow from a document",
-		text: "The flow is a draft until it is published. Without a slug, one is made from the name. A key with a list of flows may not create flows.",
-		body: "Document", problems: documentCodes,
-		answers: []answer{{status: 201, text: "The flow is stored.", json: reflect.TypeFor[draftObject](), headers: []string{"ETag", "Location"}}}}
+	docCreateFlow = openapi.Operation{ID: "createFlow", Tag: "Flows", Summary: "Create a flow from a document",
+		Text: "The flow is a draft until it is published. Without a slug, one is made from the name. A key with a list of flows may not create flows.",
+		Body: "Document", Problems: documentCodes,
+		Answers: []openapi.Answer{{Status: 201, Text: "The flow is stored.", JSON: reflect.TypeFor[draftObject](), Headers: []string{"ETag", "Location"}}}}
 
-	docValidateFlow = operation{id: "validateFlow", tag: "Flows", summary: "Check a document without storing it",
-		body: "Document", problems: bodyCodes,
-		answers: []answer{{status: 200, text: "What is wrong with the document, if anything.", json: reflect.TypeFor[validationObject]()}}}
+	docValidateFlow = openapi.Operation{ID: "validateFlow", Tag: "Flows", Summary: "Check a document without storing it",
+		Body: "Document", Problems: bodyCodes,
+		Answers: []openapi.Answer{{Status: 200, Text: "What is wrong with the document, if anything.", JSON: reflect.TypeFor[validationObject]()}}}
 
-	docReplaceDraft = operation{id: "replaceDraft", tag: "Flows", summary: "Replace the draft of a flow",
-		text:   "Send the ETag of the draft as If-Match. Open editors show the change, and people can undo it. A new slug in the document renames the flow; the former slug keeps working.",
-		params: []string{"If-Match", "take_alias"}, body: "Document",
-		problems: append([]flow.Code{flow.CodeInvalidHeader, flow.CodePreconditionRequired, flow.CodePreconditionFailed}, documentCodes...), answers: []answer{draftAnswer}}
+	docReplaceDraft = openapi.Operation{ID: "replaceDraft", Tag: "Flows", Summary: "Replace the draft of a flow",
+		Text:   "Send the ETag of the draft as If-Match. Open editors show the change, and people can undo it. A new slug in the document renames the flow; the former slug keeps working.",
+		Params: []string{"If-Match", "take_alias"}, Body: "Document",
+		Problems: append([]flow.Code{flow.CodeInvalidHeader, flow.CodePreconditionRequired, flow.CodePreconditionFailed}, documentCodes...), Answers: []openapi.Answer{draftAnswer}}
 
-	docShowDocument = operation{id: "showDocument", tag: "Flows", summary: "Get the document of a flow",
-		text:   "In canonical form, as files keep it, without secrets. The draft and versions that are not live need the scope edit or manage.",
-		params: []string{"version"}, problems: []flow.Code{flow.CodeNotPublished, flow.CodeInputInvalid},
-		answers: []answer{{status: 200, text: "The document.", schema: "Document", headers: []string{"ETag"}}}}
+	docShowDocument = openapi.Operation{ID: "showDocument", Tag: "Flows", Summary: "Get the document of a flow",
+		Text:   "In canonical form, as files keep it, without secrets. The draft and versions that are not live need the scope edit or manage.",
+		Params: []string{"version"}, Problems: []flow.Code{flow.CodeNotPublished, flow.CodeInputInvalid},
+		Answers: []openapi.Answer{{Status: 200, Text: "The document.", Schema: "Document", Headers: []string{"ETag"}}}}
 
-	docShowDiff = operation{id: "showDiff", tag: "Flows", summary: "Compare two versions of a flow",
-		text:   "Without parameters: what publishing the draft would change.",
-		params: []string{"from", "to"}, problems: []flow.Code{flow.CodeNotPublished, flow.CodeInputInvalid},
-		answers: []answer{{status: 200, text: "The differences.", json: reflect.TypeFor[diffObject]()}}}
+	docShowDiff = openapi.Operation{ID: "showDiff", Tag: "Flows", Summary: "Compare two versions of a flow",
+		Text:   "Without parameters: what publishing the draft would change.",
+		Params: []string{"from", "to"}, Problems: []flow.Code{flow.CodeNotPublished, flow.CodeInputInvalid},
+		Answers: []openapi.Answer{{Status: 200, Text: "The differences.", JSON: reflect.TypeFor[diffObject]()}}}
 
-	docListVersions = operation{id: "listVersions", tag: "Flows", summary: "List the published versions of a flow",
-		answers: []answer{{status: 200, text: "All versions, newest first.", json: reflect.TypeFor[versionList]()}}}
+	docListVersions = openapi.Operation{ID: "listVersions", Tag: "Flows", Summary: "List the published versions of a flow",
+		Answers: []openapi.Answer{{Status: 200, Text: "All versions, newest first.", JSON: reflect.TypeFor[versionList]()}}}
 
-	docPublishFlow = operation{id: "publishFlow", tag: "Flows", summary: "Publish a flow",
-		text: "Makes the draft live, or an older version. Changes that break callers are refused unless allow_breaking is true.",
-		body: "Publish", optionalBody: true, problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeInputInvalid, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded}, bodyCodes...),
-		answers: []answer{{status: 200, text: "The version that is live now.", json: reflect.TypeFor[publishedObject]()}}}
+	docPublishFlow = openapi.Operation{ID: "publishFlow", Tag: "Flows", Summary: "Publish a flow",
+		Text: "Makes the draft live, or an older version. Changes that break callers are refused unless allow_breaking is true.",
+		Body: "Publish", OptionalBody: true, Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeInputInvalid, flow.CodeDocumentInvalid, flow.CodeStorageFull, flow.CodeQuotaExceeded}, bodyCodes...),
+		Answers: []openapi.Answer{{Status: 200, Text: "The version that is live now.", JSON: reflect.TypeFor[publishedObject]()}}}
 
-	docArchiveFlow = operation{id: "archiveFlow", tag: "Flows", summary: "Archive a flow",
-		text: "Its API responds with not_found until it is restored.", answers: []answer{draftAnswer}}
+	docArchiveFlow = openapi.Operation{ID: "archiveFlow", Tag: "Flows", Summary: "Archive a flow",
+		Text: "Its API responds with not_found until it is restored.", Answers: []openapi.Answer{draftAnswer}}
 
-	docRestoreFlow = operation{id: "restoreFlow", tag: "Flows", summary: "Restore an archived flow",
-		problems: []flow.Code{flow.CodeQuotaExceeded, flow.CodeStorageFull}, answers: []answer{draftAnswer}}
+	docRestoreFlow = openapi.Operation{ID: "restoreFlow", Tag: "Flows", Summary: "Restore an archived flow",
+		Problems: []flow.Code{flow.CodeQuotaExceeded, flow.CodeStorageFull}, Answers: []openapi.Answer{draftAnswer}}
 
-	docApply = operation{id: "apply", tag: "Flows", summary: "Apply a set of documents",
-		text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A draft that was edited since the last apply is refused unless force is true. " +
+	docApply = openapi.Operation{ID: "apply", Tag: "Flows", Summary: "Apply a set of documents",
+		Text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A draft that was edited since the last apply is refused unless force is true. " +
 			"prune archives flows that were last applied from the same source and are not in the request. dry_run only reports.",
-		body: "Apply", problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged, flow.CodeInputInvalid}, documentCodes...),
-		answers: []answer{{status: 200, text: "What happened to each flow.", json: reflect.TypeFor[appliedList]()}}}
+		Body: "Apply", Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged, flow.CodeInputInvalid}, documentCodes...),
+		Answers: []openapi.Answer{{Status: 200, Text: "What happened to each flow.", JSON: reflect.TypeFor[appliedList]()}}}
 )

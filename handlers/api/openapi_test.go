@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"sluice/flow"
+	"sluice/handlers/api/openapi"
 )
 
 // validateDocument asks two validators that know nothing of each other: the
@@ -79,7 +80,7 @@ func TestAPIDocument(t *testing.T) {
 	validateDocument(t, a.raw)
 	paths := a.body["paths"].(map[string]any)
 	for _, r := range w.server.routes {
-		if r.doc.id != "" && dig(paths, pathOf(r.path), strings.ToLower(r.method), "responses") == nil {
+		if r.doc.ID != "" && dig(paths, pathOf(r.path), strings.ToLower(r.method), "responses") == nil {
 			t.Errorf("%s %s is not described", r.method, r.path)
 		}
 	}
@@ -127,7 +128,7 @@ func TestFlowDocumentWithFiles(t *testing.T) {
 			{"id": "photo", "kind": "input", "config": {"name": "photo", "type": "file", "description": "What to look at.", "accept": ["image/*"]` + more + `}},
 			{"id": "out", "kind": "output", "config": {"name": "out"}}], "edges": [{"from": "photo.value", "to": "out.value"}]}`
 	}
-	for name, more := range map[string]string{"no example": "", "an invalid example": `, "example": "cat.png"`, "an example": `, "example": {"file": "` + exampleFileID + `"}`} {
+	for name, more := range map[string]string{"no example": "", "an invalid example": `, "example": "cat.png"`, "an example": `, "example": {"file": "` + openapi.ExampleFileID + `"}`} {
 		id := w.addFlow("default", document(more))
 		a := w.get("/v1/flow/" + id + "/openapi.json")
 		a.want(t, 200)
@@ -139,9 +140,9 @@ func TestFlowDocumentWithFiles(t *testing.T) {
 		}
 		c := newContract(a.raw)
 		for body, ok := range map[string]bool{
-			`{"photo": {"file": "` + exampleFileID + `"}}`:                                true,
-			`{"photo": {"file": "` + exampleFileID + `", "url": "https://x", "more": 1}}`: true,
-			`{"photo": {"file": "report.pdf"}}`:                                           false, `{"photo": "cat.png"}`: false, `{"photo": {}}`: false,
+			`{"photo": {"file": "` + openapi.ExampleFileID + `"}}`:                                true,
+			`{"photo": {"file": "` + openapi.ExampleFileID + `", "url": "https://x", "more": 1}}`: true,
+			`{"photo": {"file": "report.pdf"}}`:                                                   false, `{"photo": "cat.png"}`: false, `{"photo": {}}`: false,
 		} {
 			if err := c.validate("/components/schemas/StartRun", []byte(body)); (err == nil) != ok {
 				t.Errorf("%s: %s is %v", name, body, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/handlers/api/openapi"
 )
 
 // query reads query parameters and collects their problems. Unknown parameters are
@@ -77,16 +78,13 @@ func (q *query) time(name string) time.Time {
 	return t
 }
 
-// runStates are all states, in the order of the documentation.
-var runStates = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
-
 // states returns a list of states. The parameter may be repeated, and contain commas.
 func (q *query) states(name string) []flow.RunState {
 	var list []flow.RunState
 	for _, v := range q.values[name] {
 		for s := range strings.SplitSeq(v, ",") {
 			state := flow.RunState(s)
-			if !slices.Contains(runStates, state) {
+			if !slices.Contains(openapi.RunStates, state) {
 				q.add(flow.Pointer(name), "not_allowed", "wanted one or more of queued, running, waiting, succeeded, failed, canceled")
 				return nil
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/handlers/api/openapi"
 	"sluice/handlers/web"
 )
 
@@ -60,7 +61,7 @@ type route struct {
 	method, path string
 	access       access
 	handle       func(*Call) error
-	doc          operation
+	doc          openapi.Operation
 }
 
 // Call is one request.
@@ -149,7 +150,7 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		if err := c.authorize(r.access); err != nil {
 			return err
 		}
-		if err := c.negotiate(r.doc.offers()); err != nil {
+		if err := c.negotiate(r.doc.Offers()); err != nil {
 			return err
 		}
 		if err := r.handle(c); err != nil || c.deferred == nil {

@@ -19,10 +19,10 @@ import (
 // apiRoutes are the routes of the API pane.
 func (s *Server) apiRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/api", web.Viewer, web.With((*call).readLiveAPI, (*call).showAPI)},
-		{http.MethodPost, "/flows/:flow/api/try", web.Editor, (*call).tryAPI},
-		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, web.OnFlow((*call).showCalls)},
-		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, web.OnFlow((*call).downloadOpenAPI)},
+		{http.MethodGet, "/flows/:flow/api", web.Viewer, onAPI(web.With((*apiCall).readLiveAPI, (*apiCall).showAPI))},
+		{http.MethodPost, "/flows/:flow/api/try", web.Editor, onAPI((*apiCall).tryAPI)},
+		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, onAPI(web.OnFlow((*apiCall).showCalls))},
+		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, onAPI(web.OnFlow((*apiCall).downloadOpenAPI))},
 	}
 }
 
@@ -36,7 +36,7 @@ type liveAPI struct {
 
 // findLiveAPI reads the live document of a draft. Each document is parsed once
 // per request.
-func (c *call) findLiveAPI(d *draft, next int64) (*liveAPI, error) {
+func (c *apiCall) findLiveAPI(d *draft, next int64) (*liveAPI, error) {
 	a := &liveAPI{draft: d, next: next}
 	if d.flow.LiveHash != "" {
 		data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), d.flow.LiveHash)
@@ -61,7 +61,7 @@ func (a *liveAPI) called() *flow.Document {
 // showAPI is GET /flows/{id}/api: how programs call the flow. As a fragment,
 // ?part=draft is the part that follows the draft, ?part=snippets the code
 // samples, and ?part=command one alone, for the dialog after the first publish.
-func (c *call) showAPI(a *liveAPI) error {
+func (c *apiCall) showAPI(a *liveAPI) error {
 	if c.IsFragment() {
 		switch c.QueryParam("part") {
 		case "draft":
@@ -80,7 +80,7 @@ func (c *call) showAPI(a *liveAPI) error {
 }
 
 // readLiveAPI finds the flow of the path as programs call it.
-func (c *call) readLiveAPI() (*liveAPI, error) {
+func (c *apiCall) readLiveAPI() (*liveAPI, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (c *call) readLiveAPI() (*liveAPI, error) {
 }
 
 // renderAPI renders the whole pane, after change has been applied to it.
-func (c *call) renderAPI(status int, a *liveAPI, change func(*editorview.APIPane)) error {
+func (c *apiCall) renderAPI(status int, a *liveAPI, change func(*editorview.APIPane)) error {
 	pane, err := c.apiPane(a)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *call) renderAPI(status int, a *liveAPI, change func(*editorview.APIPane
 // fillAPI adds the pane to the editor. If another tab is open, only a
 // placeholder is rendered, because the pane is half of the work of the page.
 // Read-only documents have no API.
-func (c *call) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
+func (c *apiCall) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
 	switch {
 	case d.readOnlyVersion:
 		f.API = editorview.APIElsewhere(d.flow.ID)
@@ -129,7 +129,7 @@ func (c *call) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
 }
 
 // apiPane fills in the whole pane.
-func (c *call) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
+func (c *apiCall) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
 	if pane, err = c.apiDraft(a); err != nil {
 		return pane, err
 	}
@@ -149,7 +149,7 @@ func (c *call) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
 }
 
 // apiDraft fills in the part that follows the draft.
-func (c *call) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
+func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 	f := a.flow
 	pane = editorview.APIPane{FlowID: f.ID, Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
 	pane.State = editorview.APIState{
@@ -165,7 +165,7 @@ func (c *call) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 
 // apiSnippets renders the code sample in the chosen language and style, for the
 // document that calls run.
-func (c *call) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
+func (c *apiCall) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
 	doc := a.called()
 	s = editorview.APISnippets{FlowID: a.flow.ID, Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
 	lang, manner := c.chosenSnippet()
@@ -187,7 +187,7 @@ func apiLanguages() (list []editorview.APILanguage) {
 }
 
 // codeSample returns highlighted code that calls a flow.
-func (c *call) codeSample(f *flow.Flow, d *flow.Document, language string, manner snippets.Manner) ([]components.CodePiece, error) {
+func (c *apiCall) codeSample(f *flow.Flow, d *flow.Document, language string, manner snippets.Manner) ([]components.CodePiece, error) {
 	code, err := snippets.Render(language, manner, snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), contract.Outputs(d, c.s.Kinds)))
 	return components.CodePieces(snippets.Highlight(language, code)), err
 }
@@ -199,7 +199,7 @@ const snippetCookie = "snippet"
 // chosenSnippet returns the language and style of code samples: from the query,
 // the cookie, or else cURL that waits. A choice in the query is stored in the
 // cookie.
-func (c *call) chosenSnippet() (snippets.Language, snippets.Manner) {
+func (c *apiCall) chosenSnippet() (snippets.Language, snippets.Manner) {
 	lang, manner := snippets.Languages()[0], snippets.MannerWait
 	pick := func(v url.Values) bool {
 		l, okL := languageOf(v.Get("lang"))
@@ -247,7 +247,7 @@ func mannerOf(text string) (snippets.Manner, bool) {
 
 // apiAddresses returns the other ways to call the flow: OpenAPI, MCP and the
 // public form.
-func (c *call) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
+func (c *apiCall) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
 	form, err := c.FormAddress(f)
 	mcp := c.s.PublicURL + "/mcp"
 	client := web.Indented(map[string]any{"mcpServers": map[string]any{"sluice": map[string]any{
@@ -265,7 +265,7 @@ func openAPIPath(flowID string) string {
 
 // downloadOpenAPI is GET openapi.json. The API requires a key for the document;
 // for a signed-in user, a temporary one that can only read this flow is used.
-func (c *call) downloadOpenAPI(f *flow.Flow) error {
+func (c *apiCall) downloadOpenAPI(f *flow.Flow) error {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodGet, openAPIPath(f.ID), nil)
 	if err != nil {
 		return fmt.Errorf("ask for the OpenAPI document of %s: %w", f.ID, err)

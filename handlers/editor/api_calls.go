@@ -14,7 +14,7 @@ const maxCalls = 20
 
 // showCalls is GET /flows/{id}/api/calls. An open list polls with its mark and
 // gets 204 if nothing has changed.
-func (c *call) showCalls(f *flow.Flow) error {
+func (c *apiCall) showCalls(f *flow.Flow) error {
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + f.ID + "/api#api-calls")
 	}
@@ -33,7 +33,7 @@ func (c *call) showCalls(f *flow.Flow) error {
 }
 
 // apiCalls returns the latest calls of a flow, with the names of their keys.
-func (c *call) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, error) {
+func (c *apiCall) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, error) {
 	calls := editorview.APICalls{FlowID: flowID, Now: c.s.Now()}
 	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: maxCalls})
 	if err != nil {

@@ -25,14 +25,14 @@ const tryWait = 30 * time.Second
 
 // apiTry returns the form for a test call, filled with the values that the code
 // samples show.
-func (c *call) apiTry(a *liveAPI) editorview.APITry {
+func (c *apiCall) apiTry(a *liveAPI) editorview.APITry {
 	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
 	t.Fields = c.sampleFields(a.flow, contract.Inputs(a.called(), c.s.Kinds))
 	return t
 }
 
 // sampleFields returns a field for each input with the value that the code samples show.
-func (c *call) sampleFields(f *flow.Flow, inputs []contract.Input) (fields []components.RunField) {
+func (c *apiCall) sampleFields(f *flow.Flow, inputs []contract.Input) (fields []components.RunField) {
 	shown := map[string]any{}
 	for _, in := range snippets.CallOf(c.s.PublicURL, f, inputs, nil).Inputs {
 		if !in.File {
@@ -56,7 +56,7 @@ func tryField(in *contract.Input, shown map[string]any, typed *web.Inputs) compo
 // tryAPI is POST /flows/{id}/api/try: a real request to the API, shown as it
 // went over the wire. Errors of the API are part of the result and not errors
 // of this handler.
-func (c *call) tryAPI() error {
+func (c *apiCall) tryAPI() error {
 	typed, err := c.readInputs()
 	e, refused := errors.AsType[*flow.Error](err)
 	if err != nil && !refused {
@@ -85,7 +85,7 @@ const tryPoll = 50 * time.Millisecond
 // as the run exists, so that the page can follow it while the response waits
 // for the end. It runs until stop is called. If several forms are sent at the
 // same moment, it may announce another run; the response has the right one.
-func (c *call) announceTriedRun(flowID, tab string) (stop func()) {
+func (c *apiCall) announceTriedRun(flowID, tab string) (stop func()) {
 	if tab == "" {
 		return func() {}
 	}
@@ -124,7 +124,7 @@ func (s *Server) findTriedRun(ctx context.Context, choice flow.RunChoice) (id st
 }
 
 // answerTry renders the exchange, or without scripts the whole page with it.
-func (c *call) answerTry(status int, a *liveAPI, x *editorview.APIExchange, change func(*editorview.APITry)) error {
+func (c *apiCall) answerTry(status int, a *liveAPI, x *editorview.APIExchange, change func(*editorview.APITry)) error {
 	if c.IsFragment() && x != nil {
 		if x.Run != "" {
 			c.Trigger("api:tried", map[string]string{"run": x.Run})
@@ -143,7 +143,7 @@ func (c *call) answerTry(status int, a *liveAPI, x *editorview.APIExchange, chan
 }
 
 // fillTyped fills the form with what was sent.
-func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
+func (c *apiCall) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
 	inputs := contract.Inputs(a.called(), c.s.Kinds)
 	for i := range inputs {
 		t.Fields[i] = tryField(&inputs[i], nil, typed)
@@ -151,7 +151,7 @@ func (c *call) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
 }
 
 // exchange performs the request with a key of this user.
-func (c *call) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
+func (c *apiCall) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
 	inputs := contract.Inputs(a.called(), c.s.Kinds)
 	sent := requestInputs(typed, inputs)
 	body := web.Indented(sent)
@@ -181,7 +181,7 @@ func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any
 // tryKey returns a temporary key that can call this flow and read its runs.
 // Uploaded files belong to no run of the flow yet; to use them, the key needs
 // access to the workspace, which the user has anyway.
-func (c *call) tryKey(flowID string, typed *web.Inputs) *flow.Key {
+func (c *apiCall) tryKey(flowID string, typed *web.Inputs) *flow.Key {
 	key := &flow.Key{WorkspaceID: c.WorkspaceID(), Name: c.Member.Name, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Trigger: flow.TriggerBuilder}
 	if len(typed.Files)+len(typed.Last) == 0 {
 		key.Flows = []string{flowID}
@@ -190,7 +190,7 @@ func (c *call) tryKey(flowID string, typed *web.Inputs) *flow.Key {
 }
 
 // tryRequest returns the request that a program would send.
-func (c *call) tryRequest(flowID, body string) *http.Request {
+func (c *apiCall) tryRequest(flowID, body string) *http.Request {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodPost, c.startURL(flowID), bytes.NewReader([]byte(body)))
 	if err != nil {
 		panic(fmt.Sprintf("editor: invalid public URL: %v", err)) // it was checked at start

@@ -70,7 +70,7 @@ func (c *call) findShown() (*draft, error) {
 		return c.draftOfRun(d, run)
 	}
 	if n := c.QueryParam("version"); n != "" {
-		return c.versionOf(d, n)
+		return (&versionCall{c}).versionOf(d, n)
 	}
 	return d, nil
 }
@@ -92,7 +92,7 @@ func (c *call) showBuilder(d *draft) error {
 		return c.showReplay(d, run)
 	}
 	if n := c.QueryParam("version"); n != "" {
-		return c.showVersion(d, n)
+		return (&versionCall{c}).showVersion(d, n)
 	}
 	return c.builder(http.StatusOK, d, nil)
 }
@@ -133,9 +133,9 @@ func (c *call) chosenPane() editorview.PaneTab {
 // fill adds the parts of the page that other files of this package own.
 func (c *call) fill(d *draft) (f editorview.BuilderFill, err error) {
 	f.Inspector = c.inspector(d)
-	state, err := c.fillPublish(d, &f)
+	state, err := (&versionCall{c}).fillPublish(d, &f)
 	if err == nil {
-		err = c.fillAPI(d, state.Next, &f)
+		err = (&apiCall{c}).fillAPI(d, state.Next, &f)
 	}
 	if err == nil {
 		err = c.fillRunning(d, &f)

@@ -19,7 +19,7 @@ import (
 
 // showCompare is GET /flows/{id}/compare: the differences between two versions,
 // by default between the live one and the draft.
-func (c *call) showCompare(f *flow.Flow) error {
+func (c *versionCall) showCompare(f *flow.Flow) error {
 	from, err := comparedVersion(c.QueryParam("from"), f.LiveVersion)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func comparedVersion(text string, otherwise int64) (int64, error) {
 }
 
 // versionChoices returns the draft and all versions as options.
-func (c *call) versionChoices(f *flow.Flow) ([]components.Option, error) {
+func (c *versionCall) versionChoices(f *flow.Flow) ([]components.Option, error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, err

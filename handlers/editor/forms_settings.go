@@ -37,14 +37,14 @@ var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[
 
 func (s *Server) formSettingsRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/form", web.Viewer, web.OnFlow((*call).showFormSettings)},
-		{http.MethodPost, "/flows/:flow/form", web.Editor, web.OnFlow((*call).changeForm)},
+		{http.MethodGet, "/flows/:flow/form", web.Viewer, onForm(web.OnFlow((*formCall).showFormSettings))},
+		{http.MethodPost, "/flows/:flow/form", web.Editor, onForm(web.OnFlow((*formCall).changeForm))},
 	}
 }
 
 // findForm returns the form of a flow. A flow without settings has the default
 // form, which is off.
-func (c *call) findForm(f *flow.Flow) (*forms.Form, error) {
+func (c *formCall) findForm(f *flow.Flow) (*forms.Form, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
 	if web.IsNotFound(err) {
 		return forms.New(c.WorkspaceID(), f.ID), nil
@@ -53,7 +53,7 @@ func (c *call) findForm(f *flow.Flow) (*forms.Form, error) {
 }
 
 // showFormSettings is GET /flows/{id}/form.
-func (c *call) showFormSettings(f *flow.Flow) error {
+func (c *formCall) showFormSettings(f *flow.Flow) error {
 	form, err := c.findForm(f)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *call) showFormSettings(f *flow.Flow) error {
 
 // renderFormSettings renders the settings. s has the values of the fields, form
 // what is stored.
-func (c *call) renderFormSettings(status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
+func (c *formCall) renderFormSettings(status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
@@ -86,7 +86,7 @@ func formSettings(f *forms.Form) consoleview.FormSettings {
 
 // changeForm is POST /flows/{id}/form. The password is hashed only if all other
 // fields are valid, because hashing is expensive.
-func (c *call) changeForm(f *flow.Flow) error {
+func (c *formCall) changeForm(f *flow.Flow) error {
 	before, err := c.findForm(f)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func savedText(f *flow.Flow, before, form *forms.Form) string {
 }
 
 // auditForm writes the audit log: which settings changed, without their values.
-func (c *call) auditForm(f *flow.Flow, before, form *forms.Form) error {
+func (c *formCall) auditForm(f *flow.Flow, before, form *forms.Form) error {
 	changed := form.Changed(&before.Settings)
 	if form.On != before.On {
 		action := "form.off"
@@ -157,7 +157,7 @@ func (c *call) auditForm(f *flow.Flow, before, form *forms.Form) error {
 
 // readSettingsFields returns the submitted values, so that they can be shown
 // again.
-func (c *call) readSettingsFields() consoleview.FormSettings {
+func (c *formCall) readSettingsFields() consoleview.FormSettings {
 	text := func(name string) string {
 		return strings.TrimSpace(strings.ReplaceAll(c.FormValue(name), "\r\n", "\n"))
 	}
@@ -169,7 +169,7 @@ func (c *call) readSettingsFields() consoleview.FormSettings {
 
 // parseSettings copies valid values to the form and returns the errors of the
 // others.
-func (c *call) parseSettings(form *forms.Form, typed consoleview.FormSettings) components.Errors {
+func (c *formCall) parseSettings(form *forms.Form, typed consoleview.FormSettings) components.Errors {
 	errs := components.Errors{}
 	form.On, form.Unlisted = typed.On, typed.Unlisted
 	for _, t := range []struct {

@@ -35,14 +35,14 @@ func (c *call) nodeForm(t *draftNode) (*nodeForm, error) {
 		return f, nil
 	}
 	if values.Has("upgrade") {
-		return f, c.applyPinned(f, flow.Text(t.node.Config["model"]))
+		return f, (&pickerCall{c}).applyPinned(f, flow.Text(t.node.Config["model"]))
 	}
 	for _, field := range document.FormFields(t.node, t.kind) {
 		f.field(&field, files[field.Name])
 	}
 	f.members()
 	if model, changed := f.chosenModel(); changed && !f.hasErrors() {
-		return f, c.applyPinned(f, model)
+		return f, (&pickerCall{c}).applyPinned(f, model)
 	}
 	return f, nil
 }
@@ -198,7 +198,7 @@ func (c *call) parts() (url.Values, map[string]map[string]any, error) {
 		if !upload {
 			return nil
 		}
-		file, err := c.storeFile(part)
+		file, err := (&pickerCall{c}).storeFile(part)
 		if err == nil {
 			files[field] = file.Value()
 		}

@@ -18,7 +18,7 @@ import (
 const maxModels = 120
 
 // listModels is GET /flows/{id}/models: the list under a field for models.
-func (c *call) listModels() error {
+func (c *pickerCall) listModels() error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (c *call) listModels() error {
 // pinModel is GET /flows/{id}/node/{node}/pin: the edits that make a node use a
 // hosted model. The script applies them, so that they can be undone like all
 // edits.
-func (c *call) pinModel(t *draftNode) error {
+func (c *pickerCall) pinModel(t *draftNode) error {
 	if !t.usesHostedModel() {
 		return web.ErrNotFound
 	}
@@ -61,7 +61,7 @@ func (t *draftNode) usesHostedModel() bool {
 }
 
 // pinEdits returns the edits that change a node to a model.
-func (c *call) pinEdits(n *flow.Node, model string) ([]document.Edit, error) {
+func (c *pickerCall) pinEdits(n *flow.Node, model string) ([]document.Edit, error) {
 	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *call) pinEdits(n *flow.Node, model string) ([]document.Edit, error) {
 
 // applyPinned replaces the edit of the model's name by those of its version and
 // schema. A model whose schema cannot be read now is accepted by name.
-func (c *call) applyPinned(f *nodeForm, model string) error {
+func (c *pickerCall) applyPinned(f *nodeForm, model string) error {
 	ops, err := c.pinEdits(f.node, model)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeModelIncompatible || e.Code == flow.CodeNotFound {
@@ -100,7 +100,7 @@ func (c *call) applyPinned(f *nodeForm, model string) error {
 
 // showUpgrade is GET /flows/{id}/node/{node}/upgrade: what the newest version
 // of a node's model, or of the flow that it runs, changes.
-func (c *call) showUpgrade(t *draftNode) error {
+func (c *pickerCall) showUpgrade(t *draftNode) error {
 	if t.kind.StartsRuns() {
 		return c.showFlowUpgrade(t)
 	}
@@ -116,7 +116,7 @@ func (c *call) showUpgrade(t *draftNode) error {
 }
 
 // showFlowUpgrade compares the version of a flow that a node names with the live one.
-func (c *call) showFlowUpgrade(t *draftNode) error {
+func (c *pickerCall) showFlowUpgrade(t *draftNode) error {
 	up, err := c.s.Library.UpgradeCalled(c.Ctx(), c.WorkspaceID(), t.Document, t.node)
 	if err != nil {
 		return err

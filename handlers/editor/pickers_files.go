@@ -13,7 +13,7 @@ import (
 
 // uploadFile is POST /flows/{id}/files: it stores a file for a field and
 // responds with its value.
-func (c *call) uploadFile() error {
+func (c *pickerCall) uploadFile() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (c *call) uploadFile() error {
 
 // storeFile stores an uploaded file. An error of the upload is returned before
 // one of the store that it caused.
-func (c *call) storeFile(part *multipart.Part) (*flow.File, error) {
+func (c *pickerCall) storeFile(part *multipart.Part) (*flow.File, error) {
 	content := &web.UploadReader{Source: part}
 	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
 	if content.Err != nil {
@@ -49,7 +49,7 @@ const downloadTime = 15 * time.Minute
 
 // showFile is GET /files/{id}: a file of the workspace, for its members. Its
 // policy keeps an uploaded page from running scripts.
-func (c *call) showFile() error {
+func (c *pickerCall) showFile() error {
 	f, content, err := c.s.Store.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return web.ErrNotFound

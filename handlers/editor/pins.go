@@ -10,7 +10,7 @@ import (
 
 // pin is POST /flows/{id}/pin/{node}: outputs that replace those of the node in
 // runs of the draft.
-func (c *call) pin() error {
+func (c *pinCall) pin() error {
 	d, n, err := c.findPinned()
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (c *call) pin() error {
 
 // unpin is POST /flows/{id}/unpin/{node}. Removing a pin that does not exist
 // succeeds.
-func (c *call) unpin() error {
+func (c *pinCall) unpin() error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *call) unpin() error {
 }
 
 // findPinned finds the node of the path in the draft.
-func (c *call) findPinned() (*draft, *flow.Node, error) {
+func (c *pinCall) findPinned() (*draft, *flow.Node, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +64,7 @@ func (c *call) findPinned() (*draft, *flow.Node, error) {
 }
 
 // pinOutputs returns the outputs to pin: typed as JSON, or those of a step.
-func (c *call) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
+func (c *pinCall) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 	if k := c.s.Kinds.For(n); k == nil || !k.CanPin() {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The outputs of this kind of node cannot be pinned. Pin those of the node before it.")
 	}
@@ -89,7 +89,7 @@ func (c *call) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 
 // typedOutputs parses typed outputs. Of files only the IDs are used; name, type
 // and size come from the store.
-func (c *call) typedOutputs(text string) (map[string]any, error) {
+func (c *pinCall) typedOutputs(text string) (map[string]any, error) {
 	v, err := flow.DecodeJSON([]byte(text))
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This is not valid JSON: %v.", err)
@@ -114,7 +114,7 @@ func (c *call) typedOutputs(text string) (map[string]any, error) {
 
 // pinChanged notifies the pages that show the flow, and renders the data of the
 // node.
-func (c *call) pinChanged(d *draft, n *flow.Node, is bool) error {
+func (c *pinCall) pinChanged(d *draft, n *flow.Node, is bool) error {
 	c.s.Announce(d.flow.ID, "flow:pinned", map[string]any{"node": n.ID, "pinned": is})
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + d.flow.ID + "?node=" + n.ID)
@@ -123,7 +123,7 @@ func (c *call) pinChanged(d *draft, n *flow.Node, is bool) error {
 }
 
 // refusePin renders the data of the node with what was typed and the error.
-func (c *call) refusePin(d *draft, n *flow.Node, typed string, cause error) error {
+func (c *pinCall) refusePin(d *draft, n *flow.Node, typed string, cause error) error {
 	e := flow.AsError(cause)
 	if e.Code == flow.CodeInternal || e.Code == flow.CodeNotFound {
 		return cause

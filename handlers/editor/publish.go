@@ -27,14 +27,14 @@ const maxNote = 200
 
 func (s *Server) publishRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/publish", web.Viewer, web.OnFlow((*call).showPublish)},
-		{http.MethodPost, "/flows/:flow/publish", web.Editor, web.Posted((*call).publish)},
-		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, web.OnFlow((*call).showPublishButton)},
+		{http.MethodGet, "/flows/:flow/publish", web.Viewer, onVersion(web.OnFlow((*versionCall).showPublish))},
+		{http.MethodPost, "/flows/:flow/publish", web.Editor, onVersion(web.Posted((*versionCall).publish))},
+		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, onVersion(web.OnFlow((*versionCall).showPublishButton))},
 	}
 }
 
 // publishState returns what the publish button shows.
-func (c *call) publishState(f *flow.Flow) (editorview.PublishState, error) {
+func (c *versionCall) publishState(f *flow.Flow) (editorview.PublishState, error) {
 	state := editorview.PublishState{FlowID: f.ID, Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
 	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
 	var err error
@@ -61,7 +61,7 @@ func (c *call) nextVersion(f *flow.Flow) (int64, error) {
 }
 
 // fillPublish adds the publish button and its dialog to the editor.
-func (c *call) fillPublish(d *draft, f *editorview.BuilderFill) (editorview.PublishState, error) {
+func (c *versionCall) fillPublish(d *draft, f *editorview.BuilderFill) (editorview.PublishState, error) {
 	state, err := c.publishState(d.flow)
 	if err == nil {
 		f.PublishButton = editorview.PublishButton(state)
@@ -71,7 +71,7 @@ func (c *call) fillPublish(d *draft, f *editorview.BuilderFill) (editorview.Publ
 }
 
 // publishProblems returns what keeps the draft from being published.
-func (c *call) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) {
+func (c *versionCall) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) {
 	_, err := c.s.Library.CheckDraft(c.Ctx(), f)
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok {
@@ -92,7 +92,7 @@ func (c *call) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) 
 
 // publishForm returns what the user sees before publishing: the changes and, if
 // they break callers, who those are.
-func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error) {
+func (c *versionCall) publishForm(f *flow.Flow) (form editorview.PublishForm, err error) {
 	form = editorview.PublishForm{FlowID: f.ID, Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
 	if form.State, err = c.publishState(f); err != nil {
 		return form, err
@@ -116,7 +116,7 @@ func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error
 }
 
 // followers returns the nodes of other flows that will run the draft once it is live.
-func (c *call) followers(f *flow.Flow, d *flow.Document) (list []editorview.Follower, err error) {
+func (c *versionCall) followers(f *flow.Flow, d *flow.Document) (list []editorview.Follower, err error) {
 	if f.LiveVersion == 0 {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func (c *call) followers(f *flow.Flow, d *flow.Document) (list []editorview.Foll
 }
 
 // callers returns the keys that called a flow recently.
-func (c *call) callers(flowID string) (list []editorview.Caller, err error) {
+func (c *versionCall) callers(flowID string) (list []editorview.Caller, err error) {
 	found, err := c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-callerPeriod))
 	for _, k := range found {
 		list = append(list, editorview.Caller{Name: k.Name, Prefix: k.Prefix, Runs: k.Runs, LastDay: k.LastDay})
@@ -146,7 +146,7 @@ func (c *call) startURL(flowID string) string {
 }
 
 // showPublish is GET /flows/{id}/publish.
-func (c *call) showPublish(f *flow.Flow) error {
+func (c *versionCall) showPublish(f *flow.Flow) error {
 	form, err := c.publishForm(f)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (c *call) showPublish(f *flow.Flow) error {
 }
 
 // renderPublish renders the form in the dialog, or without scripts as a page.
-func (c *call) renderPublish(status int, form editorview.PublishForm) error {
+func (c *versionCall) renderPublish(status int, form editorview.PublishForm) error {
 	if c.IsFragment() {
 		return c.Render(status, editorview.PublishContent(form))
 	}
@@ -164,7 +164,7 @@ func (c *call) renderPublish(status int, form editorview.PublishForm) error {
 
 // showPublishButton is GET /flows/{id}/publish/button: the button after a
 // change of the draft.
-func (c *call) showPublishButton(f *flow.Flow) error {
+func (c *versionCall) showPublishButton(f *flow.Flow) error {
 	state, err := c.publishState(f)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (c *call) showPublishButton(f *flow.Flow) error {
 
 // publish is POST /flows/{id}/publish. It publishes the draft that the user
 // saw: if it has changed since, the new changes are shown first.
-func (c *call) publish() error {
+func (c *versionCall) publish() error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (c *call) publish() error {
 
 // publishDraft makes the draft live as f has it, which the form is about, and
 // notifies all pages.
-func (c *call) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
+func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
 	v, created, err := c.s.Library.PublishDraft(c.Ctx(), f, c.Actor(), form.Note)
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (c *call) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
 }
 
 // fillFirst adds what is shown after the first publish.
-func (c *call) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
+func (c *versionCall) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
 		return nil
@@ -240,15 +240,15 @@ func (c *call) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
 	form.Graph.Live = true
 	form.Languages, form.Test = apiLanguages(), c.testCall(f, d)
 	var err error
-	form.Command, err = c.codeSample(f, d, form.Languages[0].ID, snippets.MannerWait)
+	form.Command, err = (&apiCall{c.call}).codeSample(f, d, form.Languages[0].ID, snippets.MannerWait)
 	return err
 }
 
 // testCall returns the values of the code as those of a form, or nil if the flow needs a
 // file or a secret.
-func (c *call) testCall(f *flow.Flow, d *flow.Document) []components.RunField {
+func (c *versionCall) testCall(f *flow.Flow, d *flow.Document) []components.RunField {
 	inputs, fields := contract.Inputs(d, c.s.Kinds), []components.RunField{}
-	for i, field := range c.sampleFields(f, inputs) {
+	for i, field := range (&apiCall{c.call}).sampleFields(f, inputs) {
 		in := &inputs[i]
 		if in.Required && (in.Type == flow.TypeFile || in.Secret) {
 			return nil

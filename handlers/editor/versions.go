@@ -20,17 +20,17 @@ import (
 // versionRoutes are the routes of published versions.
 func (s *Server) versionRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/versions", web.Viewer, web.OnFlow((*call).showVersions)},
-		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, web.OnFlow((*call).confirmLive)},
-		{http.MethodPost, "/flows/:flow/versions/:n/live", web.Editor, (*call).makeLive},
-		{http.MethodPost, "/flows/:flow/versions/:n/restore", web.Editor, (*call).restoreVersion},
-		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, web.Posted(web.OnFlow((*call).undoRestore))},
-		{http.MethodGet, "/flows/:flow/compare", web.Viewer, web.OnFlow((*call).showCompare)},
+		{http.MethodGet, "/flows/:flow/versions", web.Viewer, onVersion(web.OnFlow((*versionCall).showVersions))},
+		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, onVersion(web.OnFlow((*versionCall).confirmLive))},
+		{http.MethodPost, "/flows/:flow/versions/:n/live", web.Editor, onVersion((*versionCall).makeLive)},
+		{http.MethodPost, "/flows/:flow/versions/:n/restore", web.Editor, onVersion((*versionCall).restoreVersion)},
+		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, onVersion(web.Posted(web.OnFlow((*versionCall).undoRestore)))},
+		{http.MethodGet, "/flows/:flow/compare", web.Viewer, onVersion(web.OnFlow((*versionCall).showCompare))},
 	}
 }
 
 // showVersions is GET /flows/{id}/versions: the draft and all versions.
-func (c *call) showVersions(f *flow.Flow) error {
+func (c *versionCall) showVersions(f *flow.Flow) error {
 	v := editorview.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
 	var err error
 	if v.State, err = c.publishState(f); err != nil {
@@ -54,7 +54,7 @@ func (c *call) showVersions(f *flow.Flow) error {
 
 // versionLines converts the versions, with how often each ran recently. atLeast
 // reports that runs were counted only in part.
-func (c *call) versionLines(f *flow.Flow) (lines []editorview.VersionLine, atLeast bool, err error) {
+func (c *versionCall) versionLines(f *flow.Flow) (lines []editorview.VersionLine, atLeast bool, err error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, false, err
@@ -74,7 +74,7 @@ func (c *call) versionLines(f *flow.Flow) (lines []editorview.VersionLine, atLea
 }
 
 // versionOf returns the document of a version, read-only.
-func (c *call) versionOf(d *draft, text string) (*draft, error) {
+func (c *versionCall) versionOf(d *draft, text string) (*draft, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
 		return nil, web.ErrNotFound
@@ -88,7 +88,7 @@ func (c *call) versionOf(d *draft, text string) (*draft, error) {
 
 // showVersion is GET /flows/{id}?version=: the editor with a version,
 // read-only.
-func (c *call) showVersion(d *draft, text string) error {
+func (c *versionCall) showVersion(d *draft, text string) error {
 	shown, err := c.versionOf(d, text)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *call) showVersion(d *draft, text string) error {
 }
 
 // versionNumber reads the version of the address.
-func (c *call) versionNumber() (int64, error) {
+func (c *versionCall) versionNumber() (int64, error) {
 	n, err := strconv.ParseInt(c.Param("n"), 10, 64)
 	if err != nil || n < 1 {
 		return 0, web.ErrNotFound
@@ -112,7 +112,7 @@ func (c *call) versionNumber() (int64, error) {
 
 // confirmLive is GET /flows/{id}/versions/{n}/live: what callers would notice
 // if this version became live.
-func (c *call) confirmLive(f *flow.Flow) error {
+func (c *versionCall) confirmLive(f *flow.Flow) error {
 	n, err := c.versionNumber()
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c *call) confirmLive(f *flow.Flow) error {
 
 // makeLive is POST /flows/{id}/versions/{n}/live: calls run this version from
 // now on.
-func (c *call) makeLive() error {
+func (c *versionCall) makeLive() error {
 	f, n, err := c.flowAndVersion()
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (c *call) makeLive() error {
 }
 
 // flowAndVersion finds the flow and the version number of the path.
-func (c *call) flowAndVersion() (f *flow.Flow, n int64, err error) {
+func (c *versionCall) flowAndVersion() (f *flow.Flow, n int64, err error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, 0, err
 	}
@@ -165,7 +165,7 @@ func (c *call) flowAndVersion() (f *flow.Flow, n int64, err error) {
 // restoreVersion is POST /flows/{id}/versions/{n}/restore: the draft becomes
 // equal to the version. It is an edit that can be undone; the note on the page
 // with the undo button stays longer than a toast would.
-func (c *call) restoreVersion() error {
+func (c *versionCall) restoreVersion() error {
 	f, n, err := c.flowAndVersion()
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (c *call) restoreVersion() error {
 }
 
 // undoRestore is POST /flows/{id}/versions/undo: it undoes a restore.
-func (c *call) undoRestore(f *flow.Flow) error {
+func (c *versionCall) undoRestore(f *flow.Flow) error {
 	r := document.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
 	if _, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r); err != nil {
 		return err

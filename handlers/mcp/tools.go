@@ -14,6 +14,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/api"
+	"sluice/handlers/api/openapi"
 )
 
 const (
@@ -57,7 +58,7 @@ func (flowTools) list(m *message) ([]tool, error) {
 		}
 		list[i].Tool = &sdk.Tool{
 			Name: t.name, Title: out.Name, Description: out.Description,
-			InputSchema: api.InputsSchema(out.Inputs), OutputSchema: api.OutputsSchema(out.Outputs),
+			InputSchema: openapi.InputsSchema(out.Inputs), OutputSchema: api.OutputsSchema(out.Outputs),
 		}
 	}
 	return list, nil

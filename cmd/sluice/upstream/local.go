@@ -1,4 +1,4 @@
-package main
+package upstream
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"sluice/providers"
 )
 
-// localServers finds the model servers on this machine in the background, such as
+// LocalServers finds the model servers on this machine in the background, such as
 // Ollama, so that flows can use them without any configuration. Servers that were
 // found become allowed endpoints.
-type localServers struct {
+type LocalServers struct {
 	finder *providers.Finder
 	stop   context.CancelFunc
 	off    bool
@@ -23,11 +23,11 @@ type localServers struct {
 // up to 300 ms.
 const firstSearchTimeout = time.Second
 
-// findLocal starts the search, unless it is switched off.
-func findLocal(u *upstreams, bound net.Addr, off bool) *localServers {
+// FindLocal starts the search, unless it is switched off.
+func FindLocal(u *Clients, bound net.Addr, off bool) *LocalServers {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &localServers{stop: stop, off: off, finder: providers.NewFinder(providers.FinderConfig{
-		Doer: providers.Guarded(u.client), OllamaHost: os.Getenv("OLLAMA_HOST"),
+	l := &LocalServers{stop: stop, off: off, finder: providers.NewFinder(providers.FinderConfig{
+		Doer: providers.Guarded(u.HTTP), OllamaHost: os.Getenv("OLLAMA_HOST"),
 		Self: []netip.AddrPort{netip.MustParseAddrPort(bound.String())}, Allow: u.reach.setFound,
 	})}
 	if !off {
@@ -38,7 +38,7 @@ func findLocal(u *upstreams, bound net.Addr, off bool) *localServers {
 
 // Found returns the servers that were found. The first call waits for the first search,
 // so that a flow that runs right after the start does not fail without reason.
-func (l *localServers) Found() []providers.LocalServer {
+func (l *LocalServers) Found() []providers.LocalServer {
 	if l.off {
 		return nil
 	}
@@ -48,3 +48,6 @@ func (l *localServers) Found() []providers.LocalServer {
 	}
 	return l.finder.Found()
 }
+
+// Stop ends the search.
+func (l *LocalServers) Stop() { l.stop() }

@@ -1,4 +1,4 @@
-package main
+package upstream
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 	"sluice/providers"
 )
 
-// environment returns the providers' secrets in the environment, such as
-// OPENAI_API_KEY, by provider. Config.check has validated their base URLs. These are
+// Environment returns the providers' secrets in the environment, such as
+// OPENAI_API_KEY, by provider. CheckEnvironment validates their base URLs. These are
 // the names that the providers' own tools use, so an existing environment works.
-func environment() map[string]flow.Access {
+func Environment() map[string]flow.Access {
 	found := map[string]flow.Access{}
 	for _, p := range providers.Presets() {
 		for _, name := range p.EnvVars {
@@ -34,7 +34,7 @@ func withBaseURL(a flow.Access) flow.Access {
 	if base == "" {
 		return a
 	}
-	u, err := baseURL(base)
+	u, err := BaseURL(base)
 	if err != nil { // matches no host: the default host must not get the secret
 		a.Hosts = []string{"invalid"}
 		return a
@@ -54,9 +54,9 @@ func baseVariable(secret string) (name, value string) {
 	return name, strings.TrimSpace(os.Getenv(name))
 }
 
-// baseURL parses the base URL of a provider. The rules are those of package outbound, so
+// BaseURL parses the base URL of a provider. The rules are those of package outbound, so
 // that a URL which is accepted here is not rejected when it is used.
-func baseURL(text string) (*url.URL, error) {
+func BaseURL(text string) (*url.URL, error) {
 	u, err := outbound.ParseURL(strings.TrimRight(text, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a base URL; write it like https://models.example.com/v1, without a name or password in it", text)
@@ -64,18 +64,18 @@ func baseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkEnvironment returns an error for an invalid base URL, so that its secret
+// CheckEnvironment returns an error for an invalid base URL, so that its secret
 // is not sent to the default host instead. It checks every variable that a provider may
 // use, whether or not its secret is set now.
-func checkEnvironment() error {
+func CheckEnvironment() error {
 	for _, p := range providers.Presets() {
 		for _, variable := range p.EnvVars {
 			name, base := baseVariable(variable)
 			if base == "" {
 				continue
 			}
-			if _, err := baseURL(base); err != nil {
-				return usageError(fmt.Sprintf("%s: %v", name, err))
+			if _, err := BaseURL(base); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package upstream
 
 import (
 	"cmp"
@@ -13,14 +13,14 @@ import (
 	"sluice/providers/hosted"
 )
 
-// upstreams are the clients of model providers, which the server and the
+// Clients are the clients of model providers, which the server and the
 // commands share. All of them send requests through one outbound.Client, which
 // blocks private addresses unless reach allows them.
-type upstreams struct {
-	client    *outbound.Client
+type Clients struct {
+	HTTP      *outbound.Client
+	Providers *providers.Client
+	Host      *hosted.Replicate
 	reach     *endpoints
-	providers *providers.Client
-	host      *hosted.Replicate
 	// refuseUnbound prevents plain credentials without hosts from being sent.
 	refuseUnbound bool
 }
@@ -30,43 +30,51 @@ type upstreams struct {
 // ends.
 const apiLimit = 64 << 20
 
-// newUpstreams creates the clients. A URL of the hosting platform from the settings is
-// trusted and may be private; all other requests to the platform are guarded.
-func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
-	client, err := cfg.outbound()
-	if err != nil {
-		return nil, err
-	}
-	u := &upstreams{client: client, reach: newEndpoints(client), providers: providers.NewClient(providers.Guarded(client)), refuseUnbound: cfg.refuseUnbound()}
+// Config configures the clients.
+type Config struct {
+	// HTTP sends all requests. The clients share it.
+	HTTP *outbound.Client
+	// ReplicateURL replaces the address of the hosting platform, if it is set.
+	ReplicateURL string
+	// MaxFile is the largest file that the store accepts, in bytes.
+	MaxFile int64
+	// RefuseUnbound prevents plain credentials without hosts from being sent.
+	RefuseUnbound bool
+}
+
+// New creates the clients. A URL of the hosting platform from the settings is
+// trusted and may be private; all other requests to the platform are guarded. The only error
+// is a ReplicateURL that cannot be used.
+func New(ctx context.Context, cfg Config) (*Clients, error) {
+	u := &Clients{HTTP: cfg.HTTP, reach: newEndpoints(cfg.HTTP), Providers: providers.NewClient(providers.Guarded(cfg.HTTP)), refuseUnbound: cfg.RefuseUnbound}
 	if cfg.ReplicateURL != "" {
 		if err := u.reach.allow(ctx, cfg.ReplicateURL, true); err != nil {
-			return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
+			return nil, err
 		}
 	}
+	// One byte more than the store accepts, so that the store reports the error, which
+	// names the setting.
+	fileLimit := cfg.MaxFile + 1
 	own := outbound.ClientOptions{Provider: cfg.ReplicateURL != "", FirstByteTimeout: outbound.ModelFirstByteTimeout, MaxBody: apiLimit}
 	hostConfig := hosted.ReplicateConfig{
-		BaseURL: cfg.ReplicateURL, API: client.HTTPClient(own),
-		Files: client.HTTPClient(outbound.ClientOptions{MaxRedirects: outbound.MaxRedirects, MaxBody: fileLimit(cfg)}),
+		BaseURL: cfg.ReplicateURL, API: cfg.HTTP.HTTPClient(own),
+		Files: cfg.HTTP.HTTPClient(outbound.ClientOptions{MaxRedirects: outbound.MaxRedirects, MaxBody: fileLimit}),
 	}
 	if cfg.ReplicateURL != "" { // only the configured platform may serve files from a private address
-		own.MaxBody = fileLimit(cfg)
-		hostConfig.OwnFiles = client.HTTPClient(own)
+		own.MaxBody = fileLimit
+		hostConfig.OwnFiles = cfg.HTTP.HTTPClient(own)
 	}
-	u.host = hosted.NewReplicate(hostConfig)
+	u.Host = hosted.NewReplicate(hostConfig)
 	return u, nil
 }
 
-// fileLimit is how many bytes of a generated file are read: one more than the
-// store accepts, so that the store reports the error, which names the setting.
-func fileLimit(cfg *Config) int64 { return int64(cfg.MaxFile) + 1 }
-
-// resolver looks up secrets in the store first, then in the environment. It is the
+// Resolver looks up secrets in the store first, then in the environment. It is the
 // only way from the name of a credential to its secret. If SLUICE_REPLICATE_URL
 // replaces the hosting platform's URL, its secret is sent only there.
-func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
-	env := environment()
+func (u *Clients) Resolver(store flow.CredentialStore) *flow.Resolver {
+	env := Environment()
 	for name, a := range env {
-		p, _ := u.preset(name)
+		p, _ := u.Preset(name)
 		if at, err := url.Parse(p.BaseURL); err == nil && p.Wire == providers.WireHost {
 			a.Hosts = []string{at.Hostname()}
 			env[name] = a
@@ -75,18 +83,18 @@ func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: env, RefuseUnbound: u.refuseUnbound}
 }
 
-// preset returns a provider with its effective base URL.
-func (u *upstreams) preset(name string) (p providers.Preset, known bool) {
+// Preset returns a provider with its effective base URL.
+func (u *Clients) Preset(name string) (p providers.Preset, known bool) {
 	if p, known = providers.FindPreset(name); p.Wire == providers.WireHost {
-		p.BaseURL = u.host.Address()
+		p.BaseURL = u.Host.Address()
 	}
 	return p, known
 }
 
-// admit returns an error if a secret may not be sent to the base URL of its
+// Admit returns an error if a secret may not be sent to the base URL of its
 // credential or, without one, of its provider. Package outbound checks addresses;
 // this check is about which host a secret belongs to.
-func admit(a flow.Access, p providers.Preset) error {
+func Admit(a flow.Access, p providers.Preset) error {
 	base := cmp.Or(a.BaseURL, p.BaseURL)
 	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(flow.HostPort(at))) {
 		return nil
@@ -100,21 +108,21 @@ func admit(a flow.Access, p providers.Preset) error {
 // testTimeout bounds the check of a secret with its provider. A person waits for it.
 const testTimeout = 30 * time.Second
 
-// test checks a secret with its provider and describes the response.
-func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
+// Test checks a secret with its provider and describes the response.
+func (u *Clients) Test(ctx context.Context, a flow.Access) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	p, known := u.preset(a.Provider)
+	p, known := u.Preset(a.Provider)
 	if !known {
 		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret, so there is no provider to test it with.", a.Name)
 	}
-	if err := admit(a, p); err != nil {
+	if err := Admit(a, p); err != nil {
 		return "", err
 	}
 	if p.Wire == providers.WireHost {
-		name, err := u.host.Account(ctx, a.Secret)
+		name, err := u.Host.Account(ctx, a.Secret)
 		return fmt.Sprintf("%s accepts it: the account is %s.", p.Title, name), err
 	}
-	err := u.providers.Test(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
+	err := u.Providers.Test(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
 	return p.Title + " accepts it.", err
 }

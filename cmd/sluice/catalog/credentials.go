@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/console"
@@ -17,18 +18,23 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// pageProviders implements console.Providers: credentials and their providers.
-type pageProviders struct {
-	upstreams *upstreams
+// Credentials implements console.Providers: credentials and their providers.
+type Credentials struct {
+	upstreams *upstream.Clients
 	store     library.DocumentStore
+}
+
+// NewCredentials returns the credentials of the workspaces in a store.
+func NewCredentials(u *upstream.Clients, store library.DocumentStore) *Credentials {
+	return &Credentials{u, store}
 }
 
 // List returns every provider. Local model servers are included because one on
 // another machine may need a credential.
-func (p *pageProviders) List() (list []console.Provider) {
+func (p *Credentials) List() (list []console.Provider) {
 	for _, preset := range providers.Presets() {
 		list = append(list, console.Provider{
-			Name: preset.Name, Title: preset.Title, KeysURL: preset.KeysURL, Can: abilities(preset), Local: preset.Local,
+			Name: preset.Name, Title: preset.Title, KeysURL: preset.KeysURL, Can: Abilities(preset), Local: preset.Local,
 			OwnAddress: preset.Local || preset.BaseURL == "",
 		})
 	}
@@ -43,7 +49,7 @@ func refusal(field, format string, args ...any) error {
 
 // Credential validates a form and binds the credential to its hosts. Errors name the
 // field of the form, which shows them beside it.
-func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Credential, error) {
+func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credential, error) {
 	preset, known := providers.FindPreset(c.Provider)
 	other, taken := providers.FindPreset(c.Name)
 	own := preset.Local || known && preset.BaseURL == ""
@@ -70,7 +76,7 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 		c.Hosts = append(c.Hosts, preset.Hosts...)
 		return c, nil
 	}
-	u, err := baseURL(c.BaseURL)
+	u, err := upstream.BaseURL(c.BaseURL)
 	if err != nil {
 		return c, refusal("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
 	}
@@ -79,11 +85,11 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 }
 
 // CheckSecret implements console.Providers.
-func (p *pageProviders) CheckSecret(secret string) string { return flow.CheckSecret(secret) }
+func (p *Credentials) CheckSecret(secret string) string { return flow.CheckSecret(secret) }
 
 // Test checks a credential with its provider.
-func (p *pageProviders) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {
-	access, err := p.upstreams.resolver(p.store).Access(ctx, ws, name, map[string]any{"credential": name})
+func (p *Credentials) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {
+	access, err := p.upstreams.Resolver(p.store).Access(ctx, ws, name, map[string]any{"credential": name})
 	if err != nil {
 		return "", err
 	}
@@ -91,13 +97,13 @@ func (p *pageProviders) Test(ctx context.Context, ws flow.WorkspaceID, name stri
 }
 
 // TestSecret implements console.Providers.
-func (p *pageProviders) TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error) {
+func (p *Credentials) TestSecret(ctx context.Context, c flow.Credential, secret string) (string, error) {
 	return p.testAccess(ctx, flow.Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted})
 }
 
 // testAccess asks the provider, and returns errors that are meant for users.
-func (p *pageProviders) testAccess(ctx context.Context, access flow.Access) (string, error) {
-	result, err := p.upstreams.test(ctx, access)
+func (p *Credentials) testAccess(ctx context.Context, access flow.Access) (string, error) {
+	result, err := p.upstreams.Test(ctx, access)
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return "", flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
@@ -109,11 +115,11 @@ func (p *pageProviders) testAccess(ctx context.Context, access flow.Access) (str
 
 // Environment lists the secrets in the environment. Only the default workspace may use
 // them, because the operator pays for them.
-func (p *pageProviders) Environment(ws flow.WorkspaceID) (list []flow.Credential) {
+func (p *Credentials) Environment(ws flow.WorkspaceID) (list []flow.Credential) {
 	if ws != flow.DefaultWorkspace {
 		return nil
 	}
-	env := environment()
+	env := upstream.Environment()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		a := env[name]
 		list = append(list, flow.Credential{Name: a.Name, Provider: name, Hosts: a.Hosts, BaseURL: a.BaseURL})
@@ -123,11 +129,29 @@ func (p *pageProviders) Environment(ws flow.WorkspaceID) (list []flow.Credential
 
 // ProposeHosts returns the hosts that the flows of the workspace send its
 // credentials to.
-func (p *pageProviders) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error) {
+func (p *Credentials) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (map[string][]string, error) {
 	return library.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
 }
 
 // CredentialUses reads the drafts and live versions of the workspace.
-func (p *pageProviders) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
+func (p *Credentials) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
 	return library.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
+}
+
+// Abilities returns the node kinds that work with a provider. The dashboard uses the same
+// list to offer only models that fit a node.
+func Abilities(p providers.Preset) []string {
+	var list []string
+	for _, a := range []struct {
+		kind string
+		can  bool
+	}{
+		{"chat", p.Chat}, {"embed", p.Embed}, {"image", p.Image}, {"speech", p.Speech}, {"transcribe", p.Transcribe},
+		{"hosted_model", p.Wire == providers.WireHost},
+	} {
+		if a.can {
+			list = append(list, a.kind)
+		}
+	}
+	return list
 }

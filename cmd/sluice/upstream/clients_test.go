@@ -1,4 +1,4 @@
-package main
+package upstream
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/outbound"
 	"sluice/providers"
 	"sluice/providers/hosted/hostedtest"
 )
@@ -23,35 +24,39 @@ func TestHostElsewhere(t *testing.T) {
 	defer private.Close()
 	platform.Fail(hostedtest.Fault{Path: "/files/led", Status: http.StatusFound, Header: http.Header{"Location": {private.URL}}, Times: 9})
 	platform.Fail(hostedtest.Fault{Path: "/files/own", Status: http.StatusOK, Body: "pixels", Times: 1})
-	u, err := newUpstreams(t.Context(), &Config{ReplicateURL: platform.URL, MaxFile: 100})
+	client, err := outbound.New(outbound.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer u.client.Close()
+	u, err := New(t.Context(), Config{HTTP: client, ReplicateURL: platform.URL, MaxFile: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.HTTP.Close()
 	if err := u.reach.trust(t.Context(), private.URL); err != nil { // such as a model server that a credential names
 		t.Fatal(err)
 	}
-	if _, err := u.host.Account(t.Context(), hostedtest.Secret); err != nil {
+	if _, err := u.Host.Account(t.Context(), hostedtest.Secret); err != nil {
 		t.Errorf("the platform itself: %v", err)
 	}
-	own, err := u.host.Fetch(t.Context(), hostedtest.Secret, platform.URL+"/files/own")
+	own, err := u.Host.Fetch(t.Context(), hostedtest.Secret, platform.URL+"/files/own")
 	if err != nil {
 		t.Fatalf("a file of its own: %v", err)
 	}
 	if content, err := io.ReadAll(own.Body); err != nil || string(content) != "pixels" || own.Body.Close() != nil {
 		t.Errorf("a file of its own: %q, %v", content, err)
 	}
-	_, err = u.host.Fetch(t.Context(), hostedtest.Secret, private.URL+"/out.png")
+	_, err = u.Host.Fetch(t.Context(), hostedtest.Secret, private.URL+"/out.png")
 	if e, ok := errors.AsType[*providers.Error](err); !ok || e.Class != providers.ClassBlocked {
 		t.Errorf("a file elsewhere: %v", err)
 	}
-	if _, err := u.host.Fetch(t.Context(), hostedtest.Secret, platform.URL+"/files/led"); err == nil {
+	if _, err := u.Host.Fetch(t.Context(), hostedtest.Secret, platform.URL+"/files/led"); err == nil {
 		t.Error("a file that leads elsewhere was fetched")
 	}
-	if err := u.host.Stream(t.Context(), hostedtest.Secret, private.URL+"/stream", func(string) {}); err == nil || asked != 0 {
+	if err := u.Host.Stream(t.Context(), hostedtest.Secret, private.URL+"/stream", func(string) {}); err == nil || asked != 0 {
 		t.Errorf("a stream elsewhere: %v; the other server was asked %d times", err, asked)
 	}
-	if address := u.host.Address(); !strings.HasPrefix(address, "http://127.0.0.1:") {
+	if address := u.Host.Address(); !strings.HasPrefix(address, "http://127.0.0.1:") {
 		t.Errorf("secrets go to %s", address)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
 	"sluice/nodes"
 	"sluice/providers"
@@ -25,11 +26,11 @@ import (
 // is cached when it arrives and shown the next time.
 const listTime = 6 * time.Second
 
-// pageModels implements editor.Models: the lists of models that nodes can use, and
+// Models implements editor.Models: the lists of models that nodes can use, and
 // what happens when a node's model is chosen or upgraded.
-type pageModels struct {
-	upstreams *upstreams
-	servers   *localServers
+type Models struct {
+	upstreams *upstream.Clients
+	servers   *upstream.LocalServers
 	store     modelStore
 	cache     *providers.ModelCache
 	directory *hosted.Directory
@@ -41,14 +42,14 @@ type modelStore interface {
 	ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error)
 }
 
-// newPageModels returns the model lists of the dashboard. Lists of providers are
+// NewModels returns the model lists of the dashboard. Lists of providers are
 // cached, because pages request them at every keystroke of a search.
-func newPageModels(u *upstreams, servers *localServers, store modelStore, directory *hosted.Directory) *pageModels {
-	return &pageModels{u, servers, store, providers.NewModelCache(u.providers), directory}
+func NewModels(u *upstream.Clients, servers *upstream.LocalServers, store modelStore, directory *hosted.Directory) *Models {
+	return &Models{u, servers, store, providers.NewModelCache(u.Providers), directory}
 }
 
 // ListModels returns the models that can be chosen for a task.
-func (m *pageModels) ListModels(ctx context.Context, ws flow.WorkspaceID, task, query string) []components.ModelGroup {
+func (m *Models) ListModels(ctx context.Context, ws flow.WorkspaceID, task, query string) []components.ModelGroup {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	if task == "hosted" {
@@ -92,7 +93,7 @@ func offered(task, query string, connected []string, prices map[string]flow.Pric
 		}
 		g := groupOf(p.Title, p.Name, known, query, prices)
 		g.Place, g.KeysURL = components.PlaceOffered, p.KeysURL
-		g.Hint = strings.Join(components.TaskWords(abilities(p)), ", ")
+		g.Hint = strings.Join(components.TaskWords(Abilities(p)), ", ")
 		if query == "" || len(g.Models) > 0 || strings.Contains(strings.ToLower(p.Title), strings.ToLower(query)) {
 			groups = append(groups, g)
 		}
@@ -102,7 +103,7 @@ func offered(task, query string, connected []string, prices map[string]flow.Pric
 
 // supports reports whether a provider supports a task.
 func supports(p providers.Preset, task string) bool {
-	return slices.Contains(abilities(p), task)
+	return slices.Contains(Abilities(p), task)
 }
 
 // groupOf returns a group of the models that match the search words. A query may
@@ -182,7 +183,7 @@ func contextText(tokens int64) string {
 
 // listReachable lists the models of all reachable providers concurrently, so that the
 // page takes as long as the slowest of them and not as long as all together.
-func (m *pageModels) listReachable(ctx context.Context, ws flow.WorkspaceID, names []string, query string, prices map[string]flow.Price) []components.ModelGroup {
+func (m *Models) listReachable(ctx context.Context, ws flow.WorkspaceID, names []string, query string, prices map[string]flow.Price) []components.ModelGroup {
 	groups := make([]components.ModelGroup, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
@@ -194,8 +195,8 @@ func (m *pageModels) listReachable(ctx context.Context, ws flow.WorkspaceID, nam
 
 // reachable returns the providers with a credential, and credentials with a
 // base URL of their own, in the order of the presets.
-func (m *pageModels) reachable(ctx context.Context, ws flow.WorkspaceID, task string) []string {
-	resolver := m.upstreams.resolver(m.store)
+func (m *Models) reachable(ctx context.Context, ws flow.WorkspaceID, task string) []string {
+	resolver := m.upstreams.Resolver(m.store)
 	found := map[string]bool{}
 	list, _ := m.store.ListCredentials(ctx, ws)
 	var own []string
@@ -224,17 +225,17 @@ func (m *pageModels) reachable(ctx context.Context, ws flow.WorkspaceID, task st
 }
 
 // listProvider lists the models of one provider. An error is shown beside its name.
-func (m *pageModels) listProvider(ctx context.Context, ws flow.WorkspaceID, name, query string, prices map[string]flow.Price) components.ModelGroup {
+func (m *Models) listProvider(ctx context.Context, ws flow.WorkspaceID, name, query string, prices map[string]flow.Price) components.ModelGroup {
 	title := name
 	if p, known := providers.FindPreset(name); known {
 		title = p.Title
 	}
-	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, name, providerRef(name))
+	a, err := m.upstreams.Resolver(m.store).Access(ctx, ws, name, providerRef(name))
 	if err != nil {
 		return components.ModelGroup{Name: name, Title: title, Place: components.PlaceConnected, Note: sentenceOf(err)}
 	}
-	at, _ := m.upstreams.preset(a.Provider)
-	if err := admit(a, at); err != nil {
+	at, _ := m.upstreams.Preset(a.Provider)
+	if err := upstream.Admit(a, at); err != nil {
 		return components.ModelGroup{Name: name, Title: title, Place: components.PlaceConnected, Note: sentenceOf(err)}
 	}
 	models, err := m.cache.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
@@ -273,7 +274,7 @@ func sentenceOf(err error) string {
 }
 
 // hosted lists the platform's models by category or by search words.
-func (m *pageModels) hosted(ctx context.Context, ws flow.WorkspaceID, query string) []components.ModelGroup {
+func (m *Models) hosted(ctx context.Context, ws flow.WorkspaceID, query string) []components.ModelGroup {
 	titles := map[string]string{}
 	var groups []components.ModelGroup
 	for _, c := range hosted.Catalogue().Categories() {
@@ -340,20 +341,20 @@ func priceText(p flow.Price) string {
 }
 
 // hostSecret returns the workspace's secret for the platform, or "".
-func (m *pageModels) hostSecret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
-	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, "replicate", nil)
+func (m *Models) hostSecret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
+	a, err := m.upstreams.Resolver(m.store).Access(ctx, ws, "replicate", nil)
 	if errors.Is(err, flow.ErrNoAccess) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	p, _ := m.upstreams.preset("replicate")
-	return a.Secret, admit(a, p)
+	p, _ := m.upstreams.Preset("replicate")
+	return a.Secret, upstream.Admit(a, p)
 }
 
 // resolve describes a hosted model, at its newest version unless one is named.
-func (m *pageModels) resolve(ctx context.Context, ws flow.WorkspaceID, model string) (*hosted.Model, error) {
+func (m *Models) resolve(ctx context.Context, ws flow.WorkspaceID, model string) (*hosted.Model, error) {
 	secret, err := m.hostSecret(ctx, ws)
 	if err != nil {
 		return nil, err
@@ -379,7 +380,7 @@ var resolveCodes = map[providers.ErrorClass]flow.Code{
 
 // PinModel returns a copy of a node's config that uses a model. The version and the
 // schema are stored in the node, so that it runs the same way after the model changes.
-func (m *pageModels) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error) {
+func (m *Models) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error) {
 	found, err := m.resolve(ctx, ws, model)
 	if err != nil {
 		return nil, err
@@ -394,7 +395,7 @@ func (m *pageModels) PinModel(ctx context.Context, ws flow.WorkspaceID, n *flow.
 
 // UpgradeModel compares a node's pinned version with the newest one. It changes nothing;
 // the editor shows the result and asks before it applies it.
-func (m *pageModels) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.Upgrade, error) {
+func (m *Models) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *flow.Node, edges []flow.Edge) (editorview.Upgrade, error) {
 	out := editorview.Upgrade{Name: flow.Text(n.Config["model"])}
 	if ref, err := hosted.ParseRef(out.Name); err == nil {
 		out.Name = ref.Path() // without the version that it names
@@ -420,7 +421,7 @@ func (m *pageModels) UpgradeModel(ctx context.Context, ws flow.WorkspaceID, n *f
 }
 
 // Providers returns the providers with a known base URL.
-func (m *pageModels) Providers() (list []components.Option) {
+func (m *Models) Providers() (list []components.Option) {
 	for _, p := range providers.Presets() {
 		if p.BaseURL != "" && !p.Local || p.Wire == providers.WireHost {
 			list = append(list, components.Option{Value: p.Name, Label: p.Title})
@@ -431,7 +432,7 @@ func (m *pageModels) Providers() (list []components.Option) {
 
 // NewCredential returns the credential that "sluice credential add" would store
 // for the same values, from the short form that the editor shows beside a node.
-func (m *pageModels) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
+func (m *Models) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
 		return flow.Credential{}, refusal(field, "%s", text)
 	}
@@ -451,16 +452,15 @@ func (m *pageModels) NewCredential(ws flow.WorkspaceID, name, provider, secret s
 	if provider != "" {
 		hosts = nil // the provider's hosts apply
 	}
-	if _, err := flow.ParseHosts(hosts); err != nil {
+	hosts, err := flow.ParseHosts(hosts)
+	if err != nil {
 		return refuse("hosts", editorview.Sentence(err.Error()))
 	}
 	if provider == "" && !anyHost && len(hosts) == 0 {
 		return refuse("hosts", "Enter the hosts that the secret may be sent to.")
 	}
-	k, err := credentialAddCmd{Name: name, Provider: provider, Host: hosts, AnyHost: anyHost && len(hosts) == 0}.credential()
-	if err != nil {
-		return refuse("provider", editorview.Sentence(err.Error()))
+	if p, known := providers.FindPreset(provider); known {
+		hosts = p.Hosts
 	}
-	k.WorkspaceID = ws
-	return *k, nil
+	return flow.Credential{WorkspaceID: ws, Name: name, Provider: provider, Hosts: hosts, Overlap: flow.SigningOverlap}, nil
 }

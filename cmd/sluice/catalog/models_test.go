@@ -1,13 +1,16 @@
-package main
+package catalog
 
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 
+	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
+	"sluice/outbound"
 	"sluice/providers/hosted"
 	"sluice/views/components"
 )
@@ -24,14 +27,18 @@ func (noSecrets) OpenCredential(context.Context, flow.WorkspaceID, string) (flow
 }
 
 // strangers is a page's view of models in a workspace that knows nobody.
-func strangers(t *testing.T) *pageModels {
+func strangers(t *testing.T) *Models {
 	t.Helper()
-	up, err := newUpstreams(t.Context(), &Config{})
+	client, err := outbound.New(outbound.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(up.client.Close)
-	return newPageModels(up, &localServers{off: true}, noSecrets{}, hosted.NewDirectory(up.host))
+	up, err := upstream.New(t.Context(), upstream.Config{HTTP: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return NewModels(up, upstream.FindLocal(up, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, true), noSecrets{}, hosted.NewDirectory(up.Host))
 }
 
 func TestPageModels(t *testing.T) {

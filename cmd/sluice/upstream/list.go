@@ -1,0 +1,41 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+// List asks a provider for its models, with a credential if one exists. The errors explain
+// what is missing, because this is often the first command that a new user tries.
+func (u *Clients) List(ctx context.Context, store flow.CredentialStore, provider string) ([]providers.Model, error) {
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	defer cancel()
+	p, known := providers.FindPreset(provider)
+	a, err := u.Resolver(store).Access(ctx, flow.DefaultWorkspace, provider, nil)
+	switch {
+	case errors.Is(err, flow.ErrNoAccess) && !known:
+		return nil, fmt.Errorf("there is no provider %q and no credential of that name; 'sluice provider list' lists them", provider)
+	case errors.Is(err, flow.ErrNoAccess) && p.Local:
+		a = flow.Access{Provider: p.Name, BaseURL: p.BaseURL, Trusted: true}
+		err = u.reach.trust(ctx, p.BaseURL)
+	case errors.Is(err, flow.ErrNoAccess) && p.BaseURL == "":
+		return nil, fmt.Errorf("%s stands for any server; name the credential that has its base URL", p.Title)
+	case errors.Is(err, flow.ErrNoAccess):
+		return nil, fmt.Errorf("there is no credential for %s; add one with 'sluice credential add --name %s --provider %s'", p.Title, p.Name, p.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.Wire == providers.WireHost {
+		return nil, fmt.Errorf("'sluice model list' lists the models of %s", p.Title)
+	}
+	at, _ := u.Preset(a.Provider) // a credential may have a name of its own
+	if err := Admit(a, at); err != nil {
+		return nil, err
+	}
+	return u.Providers.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
+}

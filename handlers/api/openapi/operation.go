@@ -1,0 +1,62 @@
+package openapi
+
+import (
+	"reflect"
+	"slices"
+
+	"sluice/flow"
+)
+
+// Media types of bodies.
+const (
+	TypeJSON    = "application/json"
+	TypeStream  = "text/event-stream"
+	TypeProblem = "application/problem+json"
+)
+
+// Route is an operation at a path.
+type Route struct {
+	Method, Path string // a path of OpenAPI, such as /v1/flow/{flow_id}
+	Operation
+	Scopes      string      // a key needs one of them: "read or run"; "" if no key is needed
+	KeyOptional bool        // signed links need no key
+	Codes       []flow.Code // all errors
+}
+
+// Operation describes a route in the OpenAPI document. Path parameters, security and
+// common problems are derived from the route and not repeated here. Routes with the
+// zero value are not documented.
+type Operation struct {
+	ID, Tag, Summary, Text string
+	Params                 []string // query and header parameters by name
+	Body                   string   // name of the schema of the request body
+	BodyType               string   // its media type; empty means JSON
+	OptionalBody           bool
+	Answers                []Answer
+	Problems               []flow.Code // in addition to those of keys and paths
+}
+
+// Offers returns the media types that a response can have, JSON first. It is empty
+// for routes without a body, and for files, whose type is not negotiable.
+func (o *Operation) Offers() (types []string) {
+	isJSON := func(a Answer) bool { return a.JSON != nil || a.Schema != "" }
+	if slices.ContainsFunc(o.Answers, isJSON) {
+		types = append(types, TypeJSON)
+	}
+	if slices.ContainsFunc(o.Answers, func(a Answer) bool { return a.Stream }) {
+		types = append(types, TypeStream)
+	}
+	return types
+}
+
+// Answer is a success response.
+type Answer struct {
+	Status  int
+	Text    string
+	JSON    reflect.Type // type of the body; nil for none
+	Schema  string       // or the name of its schema
+	Stream  bool         // can be an event stream
+	Example string       // of the stream; empty means one of a run
+	Binary  bool         // the body is the content of a file
+	Headers []string
+}

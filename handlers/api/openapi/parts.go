@@ -1,0 +1,238 @@
+package openapi
+
+import (
+	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
+)
+
+// FileField is the name of the only part of an upload.
+const FileField = "file"
+
+// RunStates are all states, in the order of the documentation.
+var RunStates = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
+
+// params are the parameters, by the name that operations use.
+var params = map[string]Schema{
+	"flow_id":     flowParam(),
+	"run_id":      pathParam("run_id", flow.PrefixRun),
+	"path":        Schema{"name": "path", "in": "path", "required": true, "description": "The step that asks.", "schema": Schema{"type": "string"}},
+	"delivery_id": pathParam("delivery_id", flow.PrefixDelivery),
+	"file_id":     pathParam("file_id", flow.PrefixFile),
+
+	"wait":           queryParam("wait", "Wait for the end of the run, at most this many seconds.", Schema{"type": "integer", "minimum": 0, "maximum": 60}),
+	"limit":          queryParam("limit", "Page size.", Schema{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}),
+	"cursor":         queryParam("cursor", "next_cursor of an earlier response.", Schema{"type": "string"}),
+	"created_after":  queryParam("created_after", "Only runs created after this time.", Schema{"type": "string", "format": "date-time"}),
+	"created_before": queryParam("created_before", "Only runs created before this time.", Schema{"type": "string", "format": "date-time"}),
+	"status":         statusParam(),
+	"expires":        queryParam("expires", "Part of a download url: when it expires.", Schema{"type": "string"}),
+	"signature":      queryParam("signature", "Part of a download url: its signature, which replaces a key.", Schema{"type": "string"}),
+
+	"Prefer":          headerParam("Prefer", "wait=N waits for the end of the run, at most N seconds (1 to 60).", Schema{"type": "string", "examples": []string{"wait=30"}}),
+	"Idempotency-Key": headerParam("Idempotency-Key", "Makes the request idempotent for 24 hours: resending it returns the run of the first request.", Schema{"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}),
+	"Last-Event-ID":   headerParam("Last-Event-ID", "Continue after this event.", Schema{"type": "string", "pattern": "^[0-9]+$"}),
+	"version":         queryParam("version", "draft, live or the number of a version. Default: live.", Schema{"type": "string"}),
+	"from":            queryParam("from", "draft, live or the number of a version. Default: live.", Schema{"type": "string"}),
+	"to":              queryParam("to", "draft, live or the number of a version. Default: draft.", Schema{"type": "string"}),
+	"tools":           queryParam("tools", "Which tools the client gets. Default: one for each flow.", Schema{"type": "string", "enum": []string{"authoring"}}),
+	"take_alias":      queryParam("take_alias", "Take over a slug that another flow had before.", Schema{"type": "boolean", "default": false}),
+	"If-Match":        headerParam("If-Match", "The ETag of the draft that the change is based on. Required.", Schema{"type": "string"}),
+	"Range":           headerParam("Range", "Request a part of the content.", Schema{"type": "string", "examples": []string{"bytes=0-1023"}}),
+	"If-None-Match":   headerParam("If-None-Match", "An ETag: respond with 304 if it is still current.", Schema{"type": "string"}),
+}
+
+// exampleDocument is a small flow: a text goes in and comes out in a sentence.
+var exampleDocument = Schema{
+	"schema": flow.Schema, "slug": "greet", "name": "Greet",
+	"nodes": []any{
+		Schema{"id": "who", "kind": "input", "config": Schema{"name": "who", "type": "text"}},
+		Schema{"id": "words", "kind": "template", "config": Schema{"template": "Hello {{who}}"}},
+		Schema{"id": "out", "kind": "output", "config": Schema{"name": "text"}},
+	},
+	"edges": []any{Schema{"from": "who.value", "to": "words.who"}, Schema{"from": "words.text", "to": "out.value"}},
+}
+
+// statusParam describes the repeated form of the parameter. Values joined by commas are
+// accepted too.
+func statusParam() Schema {
+	p := queryParam("status", "Only runs in one of these states. May be repeated or contain several states separated by commas.", Schema{"type": "array", "items": Schema{"type": "string", "enum": RunStates}})
+	p["style"], p["explode"] = "form", true
+	return p
+}
+
+// headers are the response headers, by name.
+var headers = map[string]Schema{
+	"Location":            responseHeader("Path of the created object.", Schema{"type": "string"}),
+	"Retry-After":         responseHeader("Seconds to wait before the next request.", Schema{"type": "integer"}),
+	"ETag":                responseHeader("Changes whenever the response does.", Schema{"type": "string"}),
+	"Preference-Applied":  responseHeader("The wait that was applied.", Schema{"type": "string"}),
+	"Idempotent-Replayed": responseHeader("true when an earlier request with this Idempotency-Key started the run.", Schema{"type": "string", "enum": []string{"true"}}),
+	"X-Request-Id":        responseHeader("Identifies the request in the server's log. A value sent by the client is echoed.", Schema{"type": "string"}),
+	"RateLimit":           responseHeader("The remaining quota, as in draft-ietf-httpapi-ratelimit-headers.", Schema{"type": "string"}),
+	"RateLimit-Policy":    responseHeader("The limits of this key.", Schema{"type": "string"}),
+	"WWW-Authenticate":    responseHeader("How to authenticate.", Schema{"type": "string"}),
+	"Last-Modified":       responseHeader("When the file was created.", Schema{"type": "string"}),
+	"Content-Disposition": responseHeader("inline for images, audio and video, otherwise attachment; with the file name.", Schema{"type": "string"}),
+	"Accept-Ranges":       responseHeader("Range requests are supported.", Schema{"type": "string", "enum": []string{"bytes"}}),
+	"Content-Range":       responseHeader("The range and the total size.", Schema{"type": "string"}),
+	"Mcp-Session-Id":      responseHeader("Sent in the response to initialize. Send it with later requests, so that a cancellation finds its call.", Schema{"type": "string"}),
+}
+
+// The following functions build parameter and header objects of OpenAPI 3.1.
+
+func responseHeader(text string, s Schema) Schema { return Schema{"description": text, "schema": s} }
+
+// flowParam describes the ID or the slug of a flow.
+func flowParam() Schema {
+	return Schema{"name": "flow_id", "in": "path", "required": true, "description": "The ID or the slug of the flow.",
+		"schema": Schema{"type": "string", "pattern": "^(" + flow.PrefixFlow + "[0-9a-z]{26}|[a-z0-9](-?[a-z0-9])*)$"}}
+}
+
+func pathParam(name, prefix string) Schema {
+	return Schema{"name": name, "in": "path", "required": true, "schema": Schema{"type": "string", "pattern": "^" + prefix + "[0-9a-z]{26}$"}}
+}
+
+func queryParam(name, text string, s Schema) Schema {
+	return Schema{"name": name, "in": "query", "description": text, "schema": s}
+}
+
+func headerParam(name, text string, s Schema) Schema {
+	return Schema{"name": name, "in": "header", "description": text, "schema": s}
+}
+
+// Bodies returns the schemas that are not derived from Go types, such as request bodies.
+func Bodies(runOptions, webhookOptions []contract.Input) Schema {
+	options := optionsSchema(runOptions, webhookOptions)
+	return Schema{
+		"RunOptions": options,
+		"StartRun": Schema{
+			"type": "object", "description": "Inputs by name. The OpenAPI document of the flow lists them.",
+			"properties": Schema{contract.ReservedInput: Ref("RunOptions")}, "additionalProperties": true,
+			"examples": []any{Schema{"ticket": "My parcel has not arrived.", "run_options": Schema{"metadata": Schema{"customer": "4711"}}}},
+		},
+		"Rerun": Schema{
+			"type": "object", "additionalProperties": false,
+			"properties": Schema{
+				"from":   Schema{"type": []string{"string", "null"}, "description": "The node to run again, with everything that depends on it."},
+				"inputs": Schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
+				"children": Schema{"type": []string{"string", "null"}, "enum": []any{"recorded", "live", nil}, "default": "recorded",
+					"description": "The version that steps run of other flows: the one that the first run recorded, or the one that is live now."},
+			},
+			"examples": []any{Schema{"from": "write"}},
+		},
+		"Kinds": Schema{
+			"type": "object", "required": []string{"kinds"}, "additionalProperties": false,
+			"properties": Schema{"kinds": Schema{"type": "array", "items": Ref("Kind")}},
+		},
+		"Kind": Schema{
+			"type": "object", "required": []string{"kind", "title", "fields", "inputs", "outputs"}, "additionalProperties": true,
+			"properties": Schema{
+				"kind": Schema{"type": "string"}, "title": Schema{"type": "string"},
+				"fields":  Schema{"type": []string{"array", "null"}, "items": Schema{"type": "object", "additionalProperties": true}},
+				"inputs":  Schema{"type": []string{"array", "null"}, "items": Schema{"type": "object", "additionalProperties": true}},
+				"outputs": Schema{"type": []string{"array", "null"}, "items": Schema{"type": "object", "additionalProperties": true}},
+			},
+		},
+		"Decision": Schema{
+			"type": "object", "additionalProperties": false, "required": []string{"decision"},
+			"properties": Schema{
+				"decision": Schema{"type": "string", "enum": []flow.Outcome{flow.OutcomeApproved, flow.OutcomeRejected}},
+				"values":   Schema{"type": []string{"object", "null"}, "description": "New values of editable ones, by name. A value keeps its type."},
+				"comment":  Schema{"type": []string{"string", "null"}, "maxLength": flow.MaxComment},
+			},
+			"examples": []any{Schema{"decision": "approved", "comment": "Looks good."}},
+		},
+		"Document": Schema{
+			"type": "object", "description": "A flow document in the format sluice.flow/v1.", "required": []string{"schema", "name", "nodes"}, "additionalProperties": true,
+			"properties": Schema{
+				"schema": Schema{"type": "string", "enum": []string{flow.Schema}},
+				"slug":   Schema{"type": "string", "maxLength": document.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
+				"name":   Schema{"type": "string"},
+				"nodes":  Schema{"type": "array", "items": Schema{"type": "object", "additionalProperties": true}},
+				"edges":  Schema{"type": "array", "items": Schema{"type": "object", "additionalProperties": true}},
+			},
+			"examples": []any{exampleDocument},
+		},
+		"Publish": Schema{
+			"type": "object", "additionalProperties": false,
+			"properties": Schema{
+				"version":        Schema{"type": []string{"integer", "null"}, "minimum": 1, "description": "An older version to make live. Default: the draft."},
+				"notes":          Schema{"type": []string{"string", "null"}, "maxLength": 200, "description": "Release notes."},
+				"allow_breaking": Schema{"type": []string{"boolean", "null"}, "description": "Publish even if callers break."},
+			},
+			"examples": []any{Schema{"notes": "Shorter answers."}},
+		},
+		"Apply": Schema{
+			"type": "object", "additionalProperties": false, "required": []string{"documents"},
+			"properties": Schema{
+				"documents":      Schema{"type": "array", "items": Ref("Document")},
+				"source":         Schema{"type": []string{"string", "null"}, "description": "Names where the documents come from, such as a repository."},
+				"publish":        Schema{"type": []string{"boolean", "null"}, "description": "Publish each flow."},
+				"allow_breaking": Schema{"type": []string{"boolean", "null"}, "description": "Publish even if callers break."},
+				"prune":          Schema{"type": []string{"boolean", "null"}, "description": "Archive flows last applied from the same source that are not in the request."},
+				"force":          Schema{"type": []string{"boolean", "null"}, "description": "Replace drafts that were edited since the last apply."},
+				"dry_run":        Schema{"type": []string{"boolean", "null"}, "description": "Only report what would happen."},
+			},
+			"examples": []any{Schema{"documents": []any{exampleDocument}, "source": "github.com/acme/flows", "publish": true}},
+		},
+		"Upload": Schema{
+			"type": "object", "additionalProperties": false, "required": []string{FileField},
+			"properties": Schema{FileField: Schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},
+		},
+		"Outputs": Schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object with its ID as file, its name, mime and size, and a url to download it.", "additionalProperties": true, "examples": []any{Schema{"answer": "It will arrive tomorrow."}}},
+		"RPCMessage": Schema{
+			"type": "object", "description": "A JSON-RPC 2.0 message of the Model Context Protocol.", "required": []string{"jsonrpc"},
+			"properties": Schema{"jsonrpc": Schema{"const": "2.0"}, "id": Schema{"type": []string{"string", "number", "null"}}, "method": Schema{"type": "string"}, "params": Schema{"type": "object"}, "result": Schema{"type": "object"}, "error": Schema{"type": "object"}},
+			"examples":   []any{Schema{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
+		},
+		"Health": Schema{"type": "object", "required": []string{"status"}, "properties": Schema{"status": Schema{"const": "ok"}}},
+		"OpenAPI": Schema{"type": "object", "required": []string{"openapi", "info", "paths"}, "properties": Schema{
+			"openapi": Schema{"type": "string"}, "info": Schema{"type": "object"}, "paths": Schema{"type": "object"},
+		}},
+		"RunWaiting": Schema{
+			"type": "object", "required": []string{"type", "timestamp", "data"},
+			"properties": Schema{
+				"type":      Schema{"const": "run.waiting"},
+				"timestamp": Schema{"type": "string", "format": "date-time"},
+				"data": Schema{
+					"type": "object", "required": []string{"run_id", "flow_id", "node", "path", "title", "message", "values", "expires_at"},
+					"properties": Schema{
+						"run_id": Schema{"type": "string"}, "flow_id": Schema{"type": "string"}, "node": Schema{"type": "string"},
+						"path":  Schema{"type": "string", "description": "Of the step; part of the URL that answers."},
+						"title": Schema{"type": "string"}, "message": Schema{"type": "string", "description": "Markdown."},
+						"values":     Schema{"type": "object", "description": "The values to approve, by name.", "additionalProperties": true},
+						"expires_at": Schema{"type": "string", "format": "date-time"},
+					},
+				},
+			},
+		},
+		"RunEnded": Schema{
+			"type": "object", "required": []string{"type", "timestamp", "data"},
+			"properties": Schema{
+				"type":      Schema{"type": "string", "enum": []string{"run.succeeded", "run.failed", "run.canceled"}},
+				"timestamp": Schema{"type": "string", "format": "date-time"},
+				"data":      Ref("Run"),
+			},
+		},
+	}
+}
+
+// optionsSchema describes run_options, using the declarations that also validate them.
+func optionsSchema(runOptions, webhookOptions []contract.Input) Schema {
+	options := Schema(contract.Schema(runOptions))
+	properties := options["properties"].(Schema)
+	set := func(name, text string, s Schema) {
+		s["description"] = text
+		properties[name] = s
+	}
+	webhook := Schema(contract.Schema(webhookOptions))
+	set("version", "A version other than the live one; needs the scope manage.", Schema{"anyOf": []Schema{{"type": "integer", "minimum": 1}, {"const": "draft"}, {"type": "null"}}})
+	set("webhook", "Called when the run has ended.", Nullable(webhook))
+	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", Schema{"type": []string{"object", "null"}})
+	set("timeout_s", "Time limit of the run in seconds.", Nullable(properties["timeout_s"].(Schema)))
+	set("save", "false erases the run's content once it and its deliveries have ended.", Nullable(properties["save"].(Schema)))
+	secret := webhook["properties"].(Schema)["secret"].(Schema)
+	secret["description"], secret["pattern"] = "Signs the message. Default: the webhook secret of the key, see GET /v1/webhook-secret.", "^whsec_[A-Za-z0-9+/]+=*$"
+	return options
+}

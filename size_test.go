@@ -1,0 +1,73 @@
+package sluice_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A person can hold about this much in the head. Lines count with comments and empty
+// ones, without tests and generated code.
+const (
+	maxPackageLines = 6000
+	maxKindsLines   = 9000 // of package nodes, whose files are independent of each other
+	maxMethods      = 80   // of a type, in all files of its package
+)
+
+// TestSizes keeps packages and types from growing beyond what a person can survey. Move
+// a noun with few dependents to a package of its own instead of raising a limit.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		lines, methods := 0, map[string]int{}
+		for _, name := range p.GoFiles {
+			path := filepath.Join(p.Dir, name)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ast.IsGenerated(f) {
+				continue
+			}
+			lines += bytes.Count(text, []byte("\n"))
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+					methods[receiver(fn.Recv.List[0].Type)]++
+				}
+			}
+		}
+		limit := maxPackageLines
+		if p.ImportPath == "sluice/nodes" {
+			limit = maxKindsLines
+		}
+		if lines > limit {
+			t.Errorf("%s has %d lines, limit %d", p.ImportPath, lines, limit)
+		}
+		for name, n := range methods {
+			if n > maxMethods {
+				t.Errorf("%s.%s has %d methods, limit %d", p.ImportPath, name, n, maxMethods)
+			}
+		}
+	}
+}
+
+// receiver returns the name of the type that a method belongs to.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
