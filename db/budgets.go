@@ -8,6 +8,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // ReserveSpending implements flow.BudgetStore. It counts all recorded costs,
@@ -18,7 +19,7 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
 	}
-	spending := core.Spending{
+	spending := fairness.Spending{
 		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: flow.NanoUSD(l.KeyUsd),
 		FlowUnpriced: l.FlowUnpriced != 0, KeyUnpriced: l.KeyUnpriced != 0,
 	}
@@ -30,7 +31,7 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 		if err != nil {
 			return fmt.Errorf("read the budget of %s: %w", id, err)
 		}
-		spending.Above = append(spending.Above, core.SpendingAbove{FlowID: id, Name: a.Name, USD: a.FlowUsd, Unpriced: a.FlowUnpriced != 0})
+		spending.Above = append(spending.Above, fairness.SpendingAbove{FlowID: id, Name: a.Name, USD: a.FlowUsd, Unpriced: a.FlowUnpriced != 0})
 	}
 	if r.Unpriced != "" && spending.NeedsPrices() {
 		return flow.UnknownPrice([]string{r.Unpriced})

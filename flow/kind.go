@@ -149,6 +149,7 @@ type Field struct {
 	Syntax   string // of code that is typed: javascript
 	Typed    bool   // never a port: it can only be typed
 	Required bool
+	Unless   string // a field that stands in for a required one
 	Default  any
 	Suggest  any         // what the other side takes when nothing is set: shown, but never sent
 	Options  []string    // of a select

@@ -109,9 +109,10 @@ type Runner struct {
 	epoch         time.Time                  // reference of lastHeartbeat, with a monotonic clock reading
 	lastHeartbeat atomic.Int64               // start of the last successful heartbeat, as a time.Duration since epoch
 
-	hasUnsaved atomic.Bool // a run with save: false ended since the last clean-up
-	lastSweep  time.Time   // last search for files that crashes left behind; used only by cleanUp
-	lastPrune  time.Time   // last call of prune; used only by cleanUp
+	hasUnsaved  atomic.Bool // a run with save: false ended since the last clean-up
+	lastUnsaved time.Time   // last call of EraseUnsaved; used only by cleanUp
+	lastSweep   time.Time   // last search for files that crashes left behind; used only by cleanUp
+	lastPrune   time.Time   // last call of prune; used only by cleanUp
 }
 
 // activeRun is a run that a worker of this process has.

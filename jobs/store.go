@@ -110,7 +110,7 @@ type recoveryStore interface {
 // expiryStore erases expired data.
 type expiryStore interface {
 	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
-	EraseUnsaved(ctx context.Context, limit int) (int, error)
+	EraseUnsaved(ctx context.Context, formsEnded time.Time, limit int) (int, error)
 	FoldUsage(ctx context.Context) error
 	DropStale(ctx context.Context, now time.Time, limit int) (int, error)
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)

@@ -126,15 +126,19 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	switch {
 	case u.CostKnown:
 		used.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
+	case m.priced && u.Searches > 0 && m.price.Tokens != nil: // the list has no fees of searches
+		used.CostNanoUSD, used.UnpricedSteps = m.price.Cost(tokenUse(u), seconds), 1
 	case m.priced && !(byTokens && u.InputTokens+u.OutputTokens == 0): // not every server counts tokens
-		used.CostNanoUSD = m.price.Cost(flow.TokenUse{
-			Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-			CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning,
-		}, seconds)
+		used.CostNanoUSD = m.price.Cost(tokenUse(u), seconds)
 	case !m.free:
 		used.UnpricedSteps = 1
 	}
 	return used
+}
+
+func tokenUse(u providers.Usage) flow.TokenUse {
+	return flow.TokenUse{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+		CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning}
 }
 
 // chargeModel reports whether a step can cost money, for checking the budget
@@ -156,22 +160,6 @@ const (
 	tokensPerImage   = 1600
 	hostedSeconds    = 60 // of a prediction
 )
-
-// chargeChat is chargeModel with an estimate of the tokens.
-func chargeChat(config map[string]any) (flow.Charge, bool) {
-	c, paid := chargeModel(config)
-	c.Tokens = true
-	c.Use = flow.TokenUse{Input: textTokens(config["prompt"], config["system"], config["schema"], config["messages"]), Output: defaultMaxTokens}
-	if images, ok := config["images"].([]any); ok {
-		c.Use.Input += int64(len(images)) * tokensPerImage
-	} else if config["images"] != nil {
-		c.Use.Input += tokensPerImage
-	}
-	if most, ok := flow.Float(config["max_tokens"]); ok && most > 0 {
-		c.Use.Output = int64(min(most, 1e9))
-	}
-	return c, paid
-}
 
 // chargeEmbed is chargeModel with an estimate of the tokens.
 func chargeEmbed(config map[string]any) (flow.Charge, bool) {

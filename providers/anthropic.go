@@ -27,11 +27,12 @@ func (c *conversation) anthropicBody() map[string]any {
 	body := map[string]any{
 		"model": c.Model, "max_tokens": cmp.Or(c.MaxTokens, anthropicMaxTokens), "messages": c.anthropicMessages(), "stream": true,
 	}
+	c.setAnthropicThinking(body)
 	if len(c.Stop) > 0 {
 		body["stop_sequences"] = c.Stop
 	}
 	if system := c.instructions(); system != "" {
-		body["system"] = []any{textBlock(system)}
+		body["system"] = []any{cached(system)}
 	}
 	if c.Temperature != nil {
 		body["temperature"] = *c.Temperature
@@ -43,7 +44,10 @@ func (c *conversation) anthropicBody() map[string]any {
 		body["tools"] = []any{map[string]any{"name": answerName, "input_schema": c.form.toolSchema()}}
 		body["tool_choice"] = map[string]any{"type": "tool", "name": answerName}
 	}
-	return body
+	if c.WebSearch {
+		body["tools"] = []any{map[string]any{"type": "web_search_20250305", "name": "web_search", "max_uses": maxSearches}}
+	}
+	return mergePatch(body, c.Extra)
 }
 
 func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
@@ -58,18 +62,16 @@ func (f *form) toolSchema() map[string]any {
 }
 
 func (c *conversation) anthropicMessages() []any {
-	var parts []any
-	for _, p := range c.pictures {
-		parts = append(parts, map[string]any{"type": "image", "source": p.anthropicSource()})
-	}
-	if c.Prompt != "" || len(parts) == 0 {
-		parts = append(parts, textBlock(c.Prompt)) // pictures first, as its guide advises
-	}
 	var list []any
-	for _, t := range c.History {
-		list = append(list, turn(t.Role, []any{textBlock(cmp.Or(t.Text, "…"))})) // an empty text is refused
+	for _, m := range c.turns {
+		parts := make([]any, len(m.parts))
+		for i, p := range m.parts {
+			if parts[i] = textBlock(cmp.Or(p.text, "…")); p.picture != nil { // an empty text is refused
+				parts[i] = map[string]any{"type": "image", "source": p.picture.anthropicSource()}
+			}
+		}
+		list = append(list, turn(m.role, parts))
 	}
-	list = append(list, turn("user", parts))
 	if c.repair != nil {
 		answer := cmp.Or(strings.TrimSpace(c.repair.answer), "…") // an empty text is refused
 		list = append(list, turn("assistant", []any{textBlock(answer)}), turn("user", []any{textBlock(c.repair.request())}))
@@ -109,6 +111,9 @@ type anthropicUsage struct {
 	OutputTokens  count        `json:"output_tokens"`
 	Cached        tokenDetails `json:"cache_creation"`
 	Details       tokenDetails `json:"output_tokens_details"`
+	Tools         struct {
+		Searches count `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 }
 
 // anthropicStream is what has come of a streamed answer.
@@ -165,6 +170,7 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) 
 func (got *anthropicStream) finish(event *anthropicEvent) {
 	got.usage.OutputTokens = cmp.Or(int64(event.Usage.OutputTokens), got.usage.OutputTokens)
 	got.usage.Reasoning = int64(event.Usage.Details.Thinking)
+	got.usage.Searches = int64(event.Usage.Tools.Searches)
 	switch reason := event.Delta.StopReason; reason {
 	case "end_turn", "stop_sequence", "tool_use":
 		got.stop = stopEnd

@@ -3,13 +3,12 @@ package core
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // takeBudgets returns an error if the flow or key of a start has used up a budget
@@ -26,7 +25,7 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 		k = &flow.Key{}
 	}
 	day := dbconn.TimeOf(r.CreatedAt)
-	spending := Spending{
+	spending := fairness.Spending{
 		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: k.Name, FlowUSD: limits.UsdPerDay, KeyUSD: k.USDPerDay,
 		FlowUnpriced: limits.AllowUnpriced != 0, KeyUnpriced: k.AllowUnpriced,
 	}
@@ -67,55 +66,11 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 	return nil
 }
 
-// Spending holds the daily cost limits of a flow and a key, in nano-dollars. 0
-// means no limit.
-type Spending struct {
-	WorkspaceID     flow.WorkspaceID
-	FlowID          string
-	KeyID, KeyName  string // empty without a key
-	FlowUSD, KeyUSD flow.NanoUSD
-	// FlowUnpriced and KeyUnpriced report whether models without a price may be used
-	// although there is a limit.
-	FlowUnpriced, KeyUnpriced bool
-	Above                     []SpendingAbove // of a child run
-}
-
-// SpendingAbove is the limit of a flow above a child run.
-type SpendingAbove struct {
-	FlowID, Name string
-	USD          flow.NanoUSD
-	Unpriced     bool
-}
-
-// NeedsPrices reports whether models without a price must not be used.
-func (s *Spending) NeedsPrices() bool {
-	above := slices.ContainsFunc(s.Above, func(a SpendingAbove) bool { return a.USD > 0 && !a.Unpriced })
-	return above || s.FlowUSD > 0 && !s.FlowUnpriced || s.KeyUSD > 0 && !s.KeyUnpriced
-}
-
-// Budgets returns the budgets with a limit: that of the key first, then those of the
-// flows by ID. All transactions lock them in this order.
-func (s *Spending) Budgets() (list []flow.Budget) {
-	if s.KeyUSD > 0 {
-		list = append(list, flow.Budget{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: int64(s.KeyUSD)})
-	}
-	if s.FlowUSD > 0 {
-		list = append(list, flow.Budget{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)})
-	}
-	for _, a := range s.Above {
-		if a.USD > 0 {
-			list = append(list, flow.Budget{FlowID: a.FlowID, Name: a.Name, Unit: flow.BudgetUSD, Limit: int64(a.USD)})
-		}
-	}
-	slices.SortFunc(list, func(a, b flow.Budget) int { return strings.Compare(a.FlowID, b.FlowID) })
-	return list
-}
-
 // ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
 // that is not used up allows any amount; otherwise what is spent, reserved and asked
 // for together must not exceed it. So parallel steps overshoot a
 // budget by at most the amount of one.
-func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
+func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
 		if err := tx.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + budgets[i].FlowID}); err != nil {
@@ -173,7 +128,7 @@ func (tx *Tx) findReserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservati
 
 // CheckSpending returns an error if the key or the flow has used up its daily
 // budget. It reads nothing for one without a limit.
-func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
+func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range s.Budgets() {
 		var err error

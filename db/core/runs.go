@@ -87,7 +87,7 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
 		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: r.ChildrenLive != 0, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
-		FlowsAbove: decodeFlowsAbove(r.FlowsAbove),
+		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
 		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
 		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),

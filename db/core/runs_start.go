@@ -223,7 +223,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),
-		FlowsAbove: encodeFlowsAbove(r.FlowsAbove),
+		FlowsAbove: dbconn.EncodeFlowsAbove(r.FlowsAbove),
 	}
 	if c := r.Caller; c != nil {
 		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)

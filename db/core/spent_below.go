@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"sluice/db/dbconn"
@@ -48,20 +47,4 @@ func (tx *Tx) flushBelow() error {
 		}
 	}
 	return nil
-}
-
-// encodeFlowsAbove returns the column flows_above: each ID is between two spaces.
-func encodeFlowsAbove(ids []string) string {
-	if len(ids) == 0 {
-		return ""
-	}
-	return " " + strings.Join(ids, " ") + " "
-}
-
-// decodeFlowsAbove returns nil for a root run.
-func decodeFlowsAbove(column string) []string {
-	if column == "" {
-		return nil
-	}
-	return strings.Fields(column)
 }

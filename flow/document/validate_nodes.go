@@ -111,13 +111,14 @@ func (v *validator) onError(n *flow.Node, k *flow.Kind, at string) {
 func (v *validator) required(n *flow.Node, k *flow.Kind, at string) {
 	fed := v.fed[n.ID]
 	for _, p := range flow.InputPorts(n, k) {
-		if !p.Required || fed[p.Name] {
+		f := k.Field(p.Name)
+		if !p.Required || fed[p.Name] || f != nil && f.Unless != "" && (fed[f.Unless] || n.Config[f.Unless] != nil) {
 			continue
 		}
 		switch {
 		case p.Template:
 			v.add(at, "required", n.ID, "{{%s}} isn't connected. Choose a source.", p.Name)
-		case k.Field(p.Name) != nil:
+		case f != nil:
 			v.add(at+flow.Pointer(p.Name), "required", n.ID, "%s is required. Enter it or connect an input.", cmp.Or(p.Title, p.Name))
 		case k.Role == flow.RoleOutput:
 			v.add(at, "required", n.ID, "connect a value to this output.")

@@ -247,7 +247,7 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows [
 	}
 	f := &page.Filter
 	page.TopFlows = topUsage(f, "flow", flows, n.flows, "")
-	page.TopKeys = topUsage(f, "key", keys, n.keys, "Without a key")
+	page.TopKeys = topUsage(f, "key", keys, n.keys, "No key")
 	page.TopModels = topUsage(f, "model", models, nil, "")
 }
 

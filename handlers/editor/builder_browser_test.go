@@ -116,6 +116,8 @@ func TestBuilder_onAPhone(t *testing.T) {
 	// The word on the button is drawn by its style: it is centered if the button has equal air on both sides.
 	p.Want(`(() => { const s = getComputedStyle(document.querySelector("#publish-button .btn")); return [s.justifyContent, s.columnGap, s.fontSize, s.paddingLeft === s.paddingRight]; })()`, `["center","0px","0px",true]`)
 	p.Want(`[...document.querySelectorAll(".builder-top .acts .btn, .builder-top .turn .btn")].every((b) => b.getBoundingClientRect().right <= 375 && b.scrollWidth <= b.clientWidth + 1)`, `true`)
+	// The name has the room that the save state leaves when it is only a dot.
+	p.Want(`document.getElementById("save-state").getBoundingClientRect().width < 24 && document.getElementById("flow-name").getBoundingClientRect().width > 60`, `true`)
 	webtest.Value[bool](p, `(canvas.commit("Disconnect", [{ op: "disconnect", edge: { from: "team.label", to: "reply.team" } }]), true)`)
 	p.Until(`document.querySelector("#publish-button [data-command='problems']")`)
 	p.Want(`(() => { const b = document.querySelector("#publish-button .btn"), r = b.getBoundingClientRect(); return r.width > 24 && r.right <= 375 && document.querySelector("#flow-menu summary").getBoundingClientRect().right <= 375; })()`, `true`)

@@ -160,11 +160,14 @@ func TestCanvas_keys(t *testing.T) {
 	p.Press("Enter")
 	p.Until(`canvas.draft.nodes.has("template")`)
 	p.Want(`[...canvas.scene.boxes.keys()].filter((id) => id !== "template").some((id) => { const a = canvas.scene.box(id), b = canvas.scene.box("template"); return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height; })`, `false`)
+	// A new node is shown whole, also where it grows beyond the border when its ports arrive.
+	webtest.Value[bool](p, `(() => { const pane = canvas.pane.getBoundingClientRect(), r = document.getElementById("node-template").getBoundingClientRect(); return canvas.view.pan({ x: 0, y: pane.bottom - 100 - r.top }); })()`)
 	p.Press("/") // in the canvas: the next node comes right of the selected one
 	p.Until(`document.getElementById("chooser")?.open`)
 	p.Write("sentim")
 	p.Press("Enter")
 	p.Until(`canvas.draft.nodes.has("sentiment") && canvas.draft.position("sentiment").x === Math.round((canvas.draft.position("template").x + 220) / 10) * 10`)
+	p.Until(`canvas.scene.ports.get("sentiment")?.length && document.getElementById("node-sentiment").getBoundingClientRect().bottom <= canvas.pane.getBoundingClientRect().bottom`)
 	p.Want(`document.getElementById("palette-search").value === "" && document.querySelectorAll("#palette [hidden]:not(.none)").length === 0`, `true`)
 	p.Saved()
 }

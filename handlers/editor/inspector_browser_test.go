@@ -83,7 +83,7 @@ func TestInspectorInBrowser(t *testing.T) {
 	t.Run("a model is chosen from a list", func(t *testing.T) {
 		w := webtest.OpenBench(t, b)
 		w.Choose("write")
-		w.Click(webtest.Field("model") + " [data-models-open]")
+		w.Click("#set-model")
 		w.There(`[data-model="ollama/llama3.2"]`)
 		w.Shot("inspector-models")
 		w.Click(`[data-model="ollama/llama3.2"]`)

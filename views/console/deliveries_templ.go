@@ -337,7 +337,7 @@ func deliveriesTable(d DeliveriesPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\">Endpoint</th><th scope=\"col\">Made</th><th scope=\"col\" class=\"num\">Attempts</th><th scope=\"col\" class=\"num\">Answer</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Next</th></tr></thead>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Flow</th><th scope=\"col\">Endpoint</th><th scope=\"col\">Created</th><th scope=\"col\" class=\"num\">Attempts</th><th scope=\"col\" class=\"num\">Answer</th><th scope=\"col\" class=\"num\">Took</th><th scope=\"col\" class=\"num\">Next</th></tr></thead>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1145,7 +1145,7 @@ func endpointTable(list []EndpointView, now time.Time, mayEdit bool) templ.Compo
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\">Send failed again</a>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\">Retry failed</a>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1370,7 +1370,7 @@ func Delivery(p layout.Page, d DeliveryPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<div><dt>Made</dt><dd>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<div><dt>Created</dt><dd>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1783,7 +1783,7 @@ func Again(p layout.Page, a AgainPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<div class=\"head\"><h1>Send failed messages again</h1></div><p class=\"lead\">Each is sent under its own ID, so a receiver that has seen it can tell. What was erased, and tests, are left out.</p><div class=\"card box reading\"><form class=\"form\" method=\"get\" action=\"/deliveries/again\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<div class=\"head\"><h1>Retry failed deliveries</h1></div><p class=\"lead\">Each is sent under its own ID, so a receiver that has seen it can tell. What was erased, and tests, are left out.</p><div class=\"card box reading\"><form class=\"form\" method=\"get\" action=\"/deliveries/again\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1837,7 +1837,7 @@ func Again(p layout.Page, a AgainPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "since", Label: "Made since (UTC)", Type: "datetime-local", Value: a.Since, Optional: true, Error: a.Errors["since"], Help: "Empty means all that are kept."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(components.Field{Name: "since", Label: "Created since (UTC)", Type: "datetime-local", Value: a.Since, Optional: true, Error: a.Errors["since"], Help: "Empty means all that are kept."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -63,7 +63,7 @@ type NeededCredential struct {
 
 // summary is the report in one line.
 func (r ImportReport) summary() string {
-	return components.Quantity(r.Nodes, "node") + " and " + components.Quantity(r.Edges, "edge") + " were taken over."
+	return components.Quantity(r.Nodes, "node") + " and " + components.Quantity(r.Edges, "edge") + " imported."
 }
 
 // clean is set if nothing is left to do.

@@ -17,7 +17,7 @@ func usageSamples(theme layout.Theme) map[string]templ.Component {
 		Flows: []components.Option{{Value: "flow_1", Label: "Route a support ticket"}}, Keys: []components.Option{{Value: "key_1", Label: "production"}}, Models: []components.Option{{Value: "openai/gpt-x", Label: "openai/gpt-x"}},
 		Previous:  UsageSum{Runs: 3100, Succeeded: 3000, Failed: 90, Canceled: 10, Median: 900 * time.Millisecond, P95: 4 * time.Second, InputTokens: 800_000, OutputTokens: 90_000, Micros: 12_400_000},
 		TopFlows:  []UsagePart{{"Route a support ticket", "/usage?flow=flow_1", "$9.10", .72}, {"Answer from the handbook of everything that a support team may be asked", "/usage?flow=flow_2", "$3.54", .28}},
-		TopKeys:   []UsagePart{{"production", "/usage?key=key_1", "$11.00", .87}, {"Without a key", "", "$1.64", .13}},
+		TopKeys:   []UsagePart{{"production", "/usage?key=key_1", "$11.00", .87}, {"No key", "", "$1.64", .13}},
 		TopModels: []UsagePart{{"openai/gpt-x", "/usage?model=openai%2Fgpt-x", "$12.64", 1}},
 		Budgets: []UsageBudget{
 			{Name: "Route a support ticket", Href: "/flows/flow_1/limits", Used: 41_000_000, Allowed: 50_000_000},

@@ -49,7 +49,7 @@ func (f RunForm) words() string {
 	case f.Until != "":
 		return "Runs this node and what it depends on, and nothing else. No webhook is sent."
 	case f.From != "":
-		return "Runs this node and everything after it. Results before it are taken over where nothing changed."
+		return "Runs this node and everything after it. Earlier results are reused where nothing changed."
 	case f.Webhooks > 0:
 		return "Runs the draft. " + Sentence(components.Quantity(f.Webhooks, "webhook")+" will be sent")
 	}

@@ -40,5 +40,6 @@ if (bar) {
   listen(canvas, "canvas:select canvas:ops canvas:remote canvas:moved", show);
   canvas.addEventListener("pointerdown", (e) => { if ((e.target as Element).closest("article")) hide(); });
   addEventListener("pointerup", show);
+  bar.addEventListener("mousedown", (e) => e.preventDefault()); // the focus stays on the canvas, whose keys go on working
   new ResizeObserver(show).observe(builder);
 }

@@ -29,6 +29,7 @@ export interface ChangesContext extends Emitter, HasEdges {
   readonly sync: Sync;
   readonly swaps: Swaps;
   readonly watch: { stop(el: HTMLElement): void };
+  readonly view: { reveal(node: string): void };
   readonly keys: { resetOrder(): void; ensureTabStop(): void; focus(node: string): void };
 }
 
@@ -116,7 +117,7 @@ export class Changes {
   /** insert adds a node and connects it to a port, or inserts it into an edge, once its ports are known. */
   insert(node: Omit<FlowNode, "id"> & { id?: string }, attach: Attach): string {
     const id = node.id ?? this.canvas.draft.free(node.kind);
-    if (attach.port || attach.edge) this.pending.set(id, attach);
+    this.pending.set(id, attach);
     this.commit("Add", [{ op: "add", node: { ...node, id } }]);
     this.canvas.selection.set([id]);
     this.canvas.keys.focus(id);
@@ -130,5 +131,6 @@ export class Changes {
     this.pending.delete(id);
     const ops = attach.edge ? drag.insertOps(id, attach.edge) : attach.port && connect.firstFitOps(attach.port, id);
     if (ops?.length) this.commit("Add", ops, { join: true });
+    this.canvas.view.reveal(id); // it has its full height now
   }
 }

@@ -157,8 +157,9 @@ if (!readonly) {
       for (const o of all.parentElement!.querySelectorAll<HTMLElement>("[role=option][hidden]")) o.hidden = false;
       return all.remove();
     }
-    if (!t.closest("[data-models-open]")) return;
-    if (!list(box).hidden) return close(box);
+    const field = t.matches("[role=combobox]");
+    if (!field && !t.closest("[data-models-open]")) return;
+    if (!list(box).hidden) return field ? undefined : close(box);
     input(box).focus();
     void open(box, "");
   });
