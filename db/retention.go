@@ -181,6 +181,9 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 		if err := tx.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}
+		if err := tx.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
+			return fmt.Errorf("drop the cost of child runs: %w", err)
+		}
 		return dropAccess(tx, now)
 	})
 	return n, err

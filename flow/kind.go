@@ -164,6 +164,7 @@ type Field struct {
 	More     bool        // shown under "More" in the editor
 	Secrets  SecretPlace // where the value may hold secrets; empty: nowhere, unless Type is FieldSecret
 	Signs    bool        // of a secret: it signs and is never sent itself
+	Items    bool        // a list that is stored elsewhere, item by item: a step shows its length
 }
 
 // Example is a runnable use of a kind: config and port values in, outputs out.
