@@ -108,7 +108,7 @@ func TestCanary(t *testing.T) {
 	for _, p := range []string{"", "/steps", "/events"} {
 		seen.Write(c.want(200, "GET", again.path()+p, nil).body)
 	}
-	for _, p := range []string{path, path + "/result", path + "/steps", path + "/events", "/v1/flow/" + id, "/v1/flow/" + id + "/openapi.json", "/v1/flow/" + id + "/runs", "/v1/flow/" + id + "/deliveries", "/v1/flow"} {
+	for _, p := range []string{path, path + "/result", path + "/steps", path + "/events", "/v1/flow/" + id, "/v1/flow/" + id + "/openapi.json", "/v1/flow/" + id + "/runs", "/v1/runs", "/v1/flow/" + id + "/deliveries", "/v1/flow"} {
 		seen.Write(c.want(200, "GET", p, nil).body)
 	}
 	admin := s.client(s.key("--scope", "admin,read"))

@@ -32,7 +32,8 @@ var starterList = []console.Starter{
 	{ID: "answer-a-review", Icon: "workflow", Brings: []string{"check-one-review"}},
 	{ID: "approve-a-reply", Icon: "user-check"},
 	{ID: "send-it-later", Icon: "timer"},
-	{ID: "answer-in-a-tone", Icon: "message-square", Needs: "a chat model"},
+	{ID: "chat-assistant", Icon: "message-square", Needs: "a chat model"},
+	{ID: "answer-in-a-tone", Icon: "wand-sparkles", Needs: "a chat model"},
 	{ID: "ask-a-document", Icon: "book-open", Needs: "a chat model"},
 	{ID: "draw-a-picture", Icon: "image", Needs: "Replicate"},
 }
