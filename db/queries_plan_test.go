@@ -14,8 +14,9 @@ import (
 	"sluice/db/gen"
 )
 
-// small are the tables that may be read from end to end.
-var small = []string{"instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
+// small are the tables that may be read from end to end. A tree is a key and the keys that
+// it made.
+var small = []string{"tree", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
 
 // few are the queries whose rows are few enough to be sorted. The most are the numbers of
 // the 100,000 items of a step.

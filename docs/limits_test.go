@@ -75,6 +75,8 @@ var limits = map[string]string{
 
 	"Requests with an invalid key":  `{{number "handlers/api" "invalidKeysPerMinute"}} per minute from one address`,
 	"Overlap when a key is rotated": `{{span "flow" "MaxOverlap"}} at most`,
+	"Keys that a key has made":      "{{number `flow` `maxMadeKeys`}}, without revoked ones",
+	"Keys that made each other":     "{{number `flow` `MaxKeyMakers`}} above a key",
 	"Tools that MCP lists":          `{{number "handlers/mcp" "maxTools"}}`,
 	"An MCP call":                   `{{span "handlers/mcp" "maxCall"}}`,
 	"An MCP message":                "{{bytes `handlers/api` `MaxBody`}}; {{bytes `handlers/mcp` `maxAuthoring`}} with [`?tools=authoring`](mcp.md#let-an-assistant-write-flows)",

@@ -359,6 +359,7 @@ func (l *Library) followersOf(nodes []following, f *flow.Flow, now *flow.Documen
 	return list
 }
 
+// hasPort reports whether a port of that name is in the list.
 func hasPort(ports []flow.Port, name string) bool {
 	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

@@ -283,11 +283,15 @@ func (c *call) runFacts(run *flow.Run, below flow.Usage) ([]consoleview.Fact, er
 		}
 		took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
 	}
-	return []consoleview.Fact{
+	facts := []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: title, Text: took},
 		{Title: "Tokens", Text: tokensText(run.Usage)},
 		{Title: "Cost" + soFar, Text: costText(run.Usage.Add(below))},
-	}, nil
+	}
+	if len(run.Models) > 0 {
+		facts = append(facts, consoleview.Fact{Title: map[bool]string{true: "Model", false: "Models"}[len(run.Models) == 1], Text: strings.Join(run.Models, ", ")})
+	}
+	return facts, nil
 }
 
 // costText returns a cost. It says so if the price of a model is unknown.

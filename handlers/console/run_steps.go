@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,6 +150,12 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 	if !a.EndedAt.IsZero() {
 		t.Took = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
 	}
+	if v.asksModels(s) {
+		t.Model = a.Model
+	}
+	if a.CostNanoUSD > 0 {
+		t.Cost = components.Money(a.CostNanoUSD.Micros())
+	}
 	switch {
 	case a.Error != nil:
 		t.Text, t.Tone = string(a.Error.Code)+": "+a.Error.Message, components.ToneBad
@@ -160,6 +167,11 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 		t.Tone = components.ToneOK
 	}
 	return t
+}
+
+// asksModels reports whether the attempts of a step are told apart by model.
+func (v *runView) asksModels(s *flow.Step) bool {
+	return slices.ContainsFunc(s.Attempts, func(a flow.Attempt) bool { return a.Next > 0 })
 }
 
 // stepSummary returns the kind of a step, its model, and the tokens and cost it

@@ -88,6 +88,8 @@ type TryLine struct {
 	Number     int
 	At         time.Time
 	Took, Text string
+	Model      string // that it called, where attempts called several or cost something
+	Cost       string // such as 0.002 USD; "" for none
 	Tone       components.Tone
 }
 
