@@ -126,7 +126,7 @@ func (s *Server) showDiff(c *Call) error {
 	return c.WriteJSON(http.StatusOK, newDiffObject(olderName(old != nil, from), versionName(to), &r))
 }
 
-// olderName is versionName of the older side of a comparison; "" if there is none.
+// olderName is versionName of the older side of a comparison; "" if it does not exist.
 func olderName(exists bool, n int64) string {
 	if !exists {
 		return ""
