@@ -71,6 +71,7 @@ var rows = []row{
 	{"wait", (*benchmark).waitRow}, {"http", (*benchmark).httpRow}, {"burst", onServer((*benchmark).burstRow)},
 	{"nodes", onServer((*benchmark).nodesRow)}, {"queue", (*benchmark).queueRow}, {"start", onServer((*benchmark).startRow)},
 	{"stream", onServer((*benchmark).streamRow, "SLUICE_WORKERS=1024")}, // a streaming run occupies a worker
+	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
 	{"list", (*benchmark).listRow},
 }

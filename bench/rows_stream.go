@@ -66,10 +66,11 @@ func (m *model) receive(w *httpConn, name string, request requestFunc) (time.Dur
 	ended := false
 	err := w.follow(head, body, func(event string, data []byte) {
 		if event == "delta" || event == "" {
-			if first.IsZero() {
-				first = time.Now()
-			}
+			now := time.Now()
 			more, reset := deltaText(data)
+			if first.IsZero() && more != "" { // a piece before the text only names the role
+				first = now
+			}
 			if reset {
 				text.Reset()
 			}

@@ -51,7 +51,7 @@ func TestFiles_are_erased_by_retention_and_save_false(t *testing.T) {
 		expires, unsaved := w.save("a"), w.save("b")
 		w.startAndFinish(withFiles(expires.ID))
 		w.startAndFinish(withFiles(unsaved.ID), func(n *flow.NewRun) { n.Run.Save = false })
-		_, err := w.EraseUnsaved(w.ctx, 10)
+		_, err := w.EraseUnsaved(w.ctx, time.Time{}, 10)
 		w.must(err)
 		w.wantGone(unsaved.ID)
 		w.content(expires.ID)

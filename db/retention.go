@@ -76,10 +76,10 @@ func (s Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n 
 }
 
 // EraseUnsaved erases up to limit ended runs that were started with save=false
-// and whose deliveries have ended.
-func (s Retention) EraseUnsaved(ctx context.Context, limit int) (n int, err error) {
+// and whose deliveries have ended. Those of forms must have ended by formsEnded.
+func (s Retention) EraseUnsaved(ctx context.Context, formsEnded time.Time, limit int) (n int, err error) {
 	return s.eraseListed(ctx, limit, flow.CodeResultNotSaved, func(ctx context.Context, q *gen.Queries, most int32) ([]gen.ListUnsavedRow, error) {
-		return q.ListUnsaved(ctx, most)
+		return q.ListUnsaved(ctx, gen.ListUnsavedParams{FormsEnded: dbconn.Micros(formsEnded), MaxRows: most})
 	})
 }
 

@@ -97,11 +97,11 @@ func TestEraseUnsaved_waits_for_deliveries(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish(withWebhook, func(n *flow.NewRun) { n.Run.Save = false })
 		w.startAndFinish()
-		n, err := w.EraseUnsaved(w.ctx, 10)
+		n, err := w.EraseUnsaved(w.ctx, time.Time{}, 10)
 		w.must(err)
 		wantEqual(t, "while it is sent", n, 0)
 		w.deliver(w.handed()[0], flow.DeliveryDelivered)
-		n, err = w.EraseUnsaved(w.ctx, 10)
+		n, err = w.EraseUnsaved(w.ctx, time.Time{}, 10)
 		w.must(err)
 		wantEqual(t, "erased", n, 1)
 		w.wantTombstone(r.ID, flow.CodeResultNotSaved)

@@ -109,9 +109,10 @@ type Runner struct {
 	epoch         time.Time                  // reference of lastHeartbeat, with a monotonic clock reading
 	lastHeartbeat atomic.Int64               // start of the last successful heartbeat, as a time.Duration since epoch
 
-	hasUnsaved atomic.Bool // a run with save: false ended since the last clean-up
-	lastSweep  time.Time   // last search for files that crashes left behind; used only by cleanUp
-	lastPrune  time.Time   // last call of prune; used only by cleanUp
+	hasUnsaved  atomic.Bool // a run with save: false ended since the last clean-up
+	lastUnsaved time.Time   // last call of EraseUnsaved; used only by cleanUp
+	lastSweep   time.Time   // last search for files that crashes left behind; used only by cleanUp
+	lastPrune   time.Time   // last call of prune; used only by cleanUp
 }
 
 // activeRun is a run that a worker of this process has.
@@ -138,7 +139,7 @@ func New(cfg Config) *Runner {
 		r.broker.runMirror = r.runMirror
 	}
 	r.engine = &engine.Engine{
-		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
+		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
 		Children: r.childRunsOf, Origin: r.originOf,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },

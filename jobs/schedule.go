@@ -53,13 +53,20 @@ func (r *Runner) cleanUp(ctx context.Context) (next time.Time, err error) {
 	return time.Time{}, err
 }
 
+// Runs of forms with save: false keep their content for formResultLife, so that the page
+// can still show it after a lost connection. unsavedInterval is how often they are looked for.
+const (
+	formResultLife  = 10 * time.Minute
+	unsavedInterval = time.Minute
+)
+
 // eraseUnsaved erases ended runs that were started with save: false.
 func (r *Runner) eraseUnsaved(ctx context.Context) error {
-	if !r.hasUnsaved.Swap(false) {
+	if !r.hasUnsaved.Swap(false) && time.Since(r.lastUnsaved) < unsavedInterval {
 		return nil
 	}
-	err := r.inBatches(ctx, func() (int, error) { return r.store.EraseUnsaved(ctx, expireBatch) })
-	if err != nil {
+	err := r.inBatches(ctx, func() (int, error) { return r.store.EraseUnsaved(ctx, r.now().Add(-formResultLife), expireBatch) })
+	if r.lastUnsaved = time.Now(); err != nil {
 		r.hasUnsaved.Store(true)
 	}
 	return err

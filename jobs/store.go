@@ -16,6 +16,7 @@ import (
 // many rows and return how many they changed.
 type Store interface {
 	flow.BudgetStore
+	engine.CallLimiter
 	flowStore
 	runStore
 	recoveryStore
@@ -109,7 +110,7 @@ type recoveryStore interface {
 // expiryStore erases expired data.
 type expiryStore interface {
 	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
-	EraseUnsaved(ctx context.Context, limit int) (int, error)
+	EraseUnsaved(ctx context.Context, formsEnded time.Time, limit int) (int, error)
 	FoldUsage(ctx context.Context) error
 	DropStale(ctx context.Context, now time.Time, limit int) (int, error)
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)

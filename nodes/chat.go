@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -23,16 +24,19 @@ var _ = register(func(d Deps) flow.Kind {
 			"`json` has it parsed, and every property of the typed schema is an output port of its own. " +
 			"If the answer lacks a property, its port has no value and nodes connected to it are skipped, as are nodes connected to `json` if there is no schema. " +
 			"Properties named text, json, finish or error have no port; read them from `json`.\n\n" +
+			"A conversation is a list of messages as in OpenAI's API, such as `[{\"role\": \"user\", \"content\": \"Hello\"}]`. The content is a text or a list of parts: " +
+			"`{\"type\": \"text\", \"text\": \"…\"}`, `{\"type\": \"image_url\", \"image_url\": {\"url\": \"…\"}}`, or a file value.\n\n" +
 			"Images are files, URLs or data URLs. URLs are passed to providers that fetch them; otherwise Sluice fetches them, up to 48 MiB in total. " +
-			"The cost is what the provider reports, or is computed from the price that the workspace entered for the model, or from the price list that ships with Sluice. Tokens from the provider's cache count at their own price.",
-		Fields: []flow.Field{
+			"The cost is what the provider reports, or is computed from the price that the workspace entered for the model, or from the price list that ships with Sluice. Tokens from the provider's cache count at their own price. " +
+			"A long system prompt is marked for the cache of providers that want such marks (Anthropic). The fees of web searches are not in the price list, so a step that searched also counts as unpriced.",
+		Fields: slices.Concat([]flow.Field{
 			modelField(taskChat, "Default: a model of a server on this machine."),
-			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
-				Help: "What to ask. A {{name}} in it becomes a port."},
+			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Unless: "messages", Template: true,
+				Help: "What to ask: the last message of the conversation. A {{name}} in it becomes a port."},
 			{Name: "system", Title: "System prompt", Type: flow.FieldArea, Template: true,
 				Help: "The role and rules of the model. A {{name}} in it becomes a port."},
 			{Name: "messages", Title: "Messages", Type: flow.FieldList, More: true,
-				Help: "Earlier messages of the conversation, before the prompt: a list of objects with role (user, assistant or system) and content."},
+				Help: "The conversation before the prompt: a list of objects with role (user, assistant or system) and content, a text or a list of parts as in OpenAI's API. Without a prompt, its last message is answered."},
 			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeSources,
 				Help: "Images for the model: a list of files, URLs or data URLs, or one of them."},
 			{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(2),
@@ -40,16 +44,12 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "max_tokens", Title: "Max tokens", Type: flow.FieldInteger, Min: ptr(1),
 				Help: "Maximum length of the answer in tokens; a word has one or two. Default: the provider's setting."},
 			schemaField,
-			{Name: "top_p", Title: "Top p", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(1), More: true,
-				Help: "Nucleus sampling: only the most likely tokens with this total probability are considered, from 0 to 1. Set this or the temperature."},
-			{Name: "stop", Title: "Stop sequences", Type: flow.FieldList, Max: ptr(maxStops), More: true,
-				Help: "Texts at which the answer ends, at most 4. They are not part of the answer."},
-			credentialField,
-		},
+		}, chatSettings, []flow.Field{fallbackField, credentialField}),
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The answer."},
 			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Help: "The answer as a value, when there is a schema."},
 			{Name: "finish", Title: "Finish reason", Type: flow.TypeText, Help: "Why the answer ended: stop, or length if it was truncated at max tokens; a provider may have others."},
+			{Name: "messages", Title: "Messages", Type: flow.TypeList, Help: "The whole conversation with the answer, for the messages of another chat node. The system prompt is not part of it."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"model": "openai/gpt-5-nano", "system": "Answer in one sentence.", "prompt": "Answer this customer in a {{tone}} tone:\n\n{{ticket}}"},
@@ -57,19 +57,19 @@ var _ = register(func(d Deps) flow.Kind {
 		},
 		DynamicSchema: chatPorts,
 		Sends:         modelDestination,
-		Check:         func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
-		Charge:        chargeChat,
-		Run:           func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
+		Check: func(n *flow.Node) []flow.Problem {
+			return slices.Concat(checkModel(taskChat)(n), checkSchema(n), checkSettings(n), checkFallback(n))
+		},
+		Charge:      chargeChat,
+		Alternative: fallbackConfig,
+		Run:         func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
 	}
 })
-
-// maxStops is OpenAI's limit; all other providers accept at least as many.
-const maxStops = 4
 
 // chat runs a step. It returns the usage of a failed call too: a provider
 // charges for an answer that breaks off or does not match the schema.
 func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
-	r, err := chatRequest(in)
+	r, messages, err := chatRequest(in)
 	if err != nil {
 		return flow.Out{}, err
 	}
@@ -81,6 +81,9 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if r.Images, err = d.images(ctx, in, "images", m.passesURLs()); err != nil {
 		return flow.Out{}, err
 	}
+	if r.History, err = d.history(ctx, in, messages, m.passesURLs()); err != nil {
+		return flow.Out{}, err
+	}
 	answer, err := d.Providers.Chat(ctx, m.at, r, in.Emit)
 	var out flow.Out
 	if answer != nil {
@@ -89,50 +92,35 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return out, m.failed(ctx, err)
 	}
-	out.Outputs, err = chatOutputs(m, r, answer)
-	return out, err
+	if out.Outputs, err = chatOutputs(m, r, answer); err != nil {
+		return out, err
+	}
+	if _, property := out.Outputs["messages"]; !property {
+		out.Outputs["messages"] = conversation(in, flow.Text(out.Outputs["text"]))
+	}
+	return out, nil
 }
 
 // chatRequest reads and checks all fields except the images, which may have to
-// be downloaded.
-func chatRequest(in *flow.In) (r providers.ChatRequest, err error) {
+// be downloaded. It returns the messages of the conversation separately for that reason.
+func chatRequest(in *flow.In) (r providers.ChatRequest, messages []chatMessage, err error) {
 	r = providers.ChatRequest{System: in.Text("system"), Key: in.Key}
-	if r.Prompt = in.Text("prompt"); strings.TrimSpace(r.Prompt) == "" && in.Config["images"] == nil {
-		return r, flow.Errorf(flow.CodeInputInvalid, "%q is empty.", "prompt")
+	system, messages, err := readMessages(in.Config["messages"])
+	if err != nil {
+		return r, nil, err
 	}
-	if err = readHistory(&r, in.Config["messages"]); err != nil {
-		return r, err
-	}
-	if r.Temperature, err = optionalNumber(in, "temperature", 0, 2); err != nil {
-		return r, err
-	}
-	if r.TopP, err = optionalNumber(in, "top_p", 0, 1); err != nil {
-		return r, err
-	}
-	if r.MaxTokens, err = optionalCount(in, "max_tokens"); err != nil {
-		return r, err
-	}
-	if r.Stop, err = readStops(in); err != nil {
-		return r, err
-	}
-	r.Schema, err = readSchema(in)
-	return r, err
-}
-
-// readStops reads the stop sequences. It does not trim them: a line break is a
-// common stop sequence.
-func readStops(in *flow.In) ([]string, error) {
-	list, _ := in.Config["stop"].([]any)
-	var stops []string
-	for _, item := range list {
-		if s := flow.Text(item); s != "" {
-			stops = append(stops, s)
+	r.System = strings.TrimSpace(r.System + "\n\n" + system)
+	if r.Prompt = in.Text("prompt"); blank(r.Prompt) {
+		r.Prompt = ""
+		if n := len(messages); in.Config["images"] == nil && (n == 0 || messages[n-1].role != "user") {
+			return r, nil, flow.Errorf(flow.CodeInputInvalid, "%q is empty, and %q does not end with a message of the user.", "prompt", "messages")
 		}
 	}
-	if len(stops) > maxStops {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d texts; at most %d are taken.", "stop", len(stops), maxStops)
+	if err = readSettings(in, &r); err != nil {
+		return r, nil, err
 	}
-	return stops, nil
+	r.Schema, err = readSchema(in)
+	return r, messages, err
 }
 
 // chatOutputs converts an answer to the values of the output ports. A reasoning

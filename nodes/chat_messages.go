@@ -1,58 +1,151 @@
 package nodes
 
 import (
+	"context"
 	"strings"
 
 	"sluice/flow"
 	"sluice/providers"
 )
 
-// maxMessages bounds the earlier messages of a conversation.
+// maxMessages bounds the messages of a conversation.
 const maxMessages = 1000
 
-// readHistory reads the earlier messages of a conversation in the form of OpenAI's API:
-// objects with role and content, which is a text or a list of parts. System messages are
-// added to the system prompt, because not every provider takes them among the others.
-// Of pictures in earlier messages only their place is kept.
-func readHistory(r *providers.ChatRequest, value any) error {
-	list, _ := value.([]any)
-	if len(list) > maxMessages {
-		return flow.Errorf(flow.CodeInputInvalid, "%q has %d messages; the limit is %d.", "messages", len(list), maxMessages)
-	}
-	for i, item := range list {
-		m, _ := item.(map[string]any)
-		role, _ := m["role"].(string)
-		text, ok := messageText(m["content"])
-		switch {
-		case !ok:
-			return flow.Errorf(flow.CodeInputInvalid, "Message %d of %q has no content: wanted {\"role\": \"user\", \"content\": \"…\"}.", i+1, "messages")
-		case role == "system", role == "developer":
-			r.System = strings.TrimSpace(r.System + "\n\n" + text)
-		case role == "user", role == "assistant":
-			r.History = append(r.History, providers.ChatTurn{Role: role, Text: text})
-		default:
-			return flow.Errorf(flow.CodeInputInvalid, "Message %d of %q has the role %q; wanted user, assistant or system.", i+1, "messages", role)
-		}
-	}
-	return nil
+// chatMessage is a message whose images have not been fetched yet.
+type chatMessage struct {
+	role  string
+	parts []chatPart
 }
 
-// messageText returns the text of a message's content.
-func messageText(content any) (string, bool) {
+// chatPart is a text or, if image is set, an image: a file value, a URL or a data URL.
+type chatPart struct {
+	text  string
+	image any
+}
+
+// readMessages reads a conversation in the form of OpenAI's API: objects with role and
+// content, which is a text or a list of parts. It returns the text of the system messages
+// separately, because not every provider takes them among the others.
+func readMessages(value any) (system string, list []chatMessage, err error) {
+	items, _ := value.([]any)
+	if len(items) > maxMessages {
+		return "", nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d messages; the limit is %d.", "messages", len(items), maxMessages)
+	}
+	for i, item := range items {
+		m, _ := item.(map[string]any)
+		role, _ := m["role"].(string)
+		parts, ok := messageParts(m["content"])
+		switch {
+		case !ok:
+			return "", nil, flow.Errorf(flow.CodeInputInvalid, "Message %d of %q has no content: wanted {\"role\": \"user\", \"content\": \"…\"}.", i+1, "messages")
+		case role == "system", role == "developer":
+			system = strings.TrimSpace(system + "\n\n" + textOf(parts))
+		case role == "user", role == "assistant":
+			list = append(list, chatMessage{role, parts})
+		default:
+			return "", nil, flow.Errorf(flow.CodeInputInvalid, "Message %d of %q has the role %q; wanted user, assistant or system.", i+1, "messages", role)
+		}
+	}
+	return system, list, nil
+}
+
+// messageParts reads the content of a message. Parts that are neither text nor image,
+// such as the sound of other programs, are left out.
+func messageParts(content any) (parts []chatPart, ok bool) {
 	switch content := content.(type) {
 	case string:
-		return content, true
+		return []chatPart{{text: content}}, true
 	case []any:
-		var texts []string
 		for _, item := range content {
-			part, _ := item.(map[string]any)
-			if text, isText := part["text"].(string); isText {
-				texts = append(texts, text)
-			} else {
-				texts = append(texts, "(picture)")
+			if p, ok := messagePart(item); ok {
+				parts = append(parts, p)
 			}
 		}
-		return strings.Join(texts, "\n"), len(texts) > 0
 	}
-	return "", false
+	return parts, len(parts) > 0
+}
+
+// messagePart reads a text, an image in the form {"type": "image_url", "image_url": {"url": …}},
+// or a file value.
+func messagePart(item any) (chatPart, bool) {
+	if _, isFile := flow.FileID(item); isFile {
+		return chatPart{image: item}, true
+	}
+	part, _ := item.(map[string]any)
+	if text, isText := part["text"].(string); isText {
+		return chatPart{text: text}, true
+	}
+	image := part["image_url"]
+	if _, isFile := flow.FileID(image); isFile {
+		return chatPart{image: image}, true
+	}
+	if inner, isObject := image.(map[string]any); isObject {
+		image = inner["url"]
+	}
+	return chatPart{image: image}, image != nil && image != ""
+}
+
+// textOf joins the texts of a message.
+func textOf(parts []chatPart) string {
+	var texts []string
+	for _, p := range parts {
+		if p.image == nil {
+			texts = append(texts, p.text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// history fetches the images of a conversation. Assistants send no images to providers.
+func (d Deps) history(ctx context.Context, in *flow.In, list []chatMessage, links bool) ([]providers.ChatTurn, error) {
+	g, images := d.imageGatherer(in, "messages", links), 0
+	g.data = true
+	turns := make([]providers.ChatTurn, len(list))
+	for i, m := range list {
+		turns[i].Role = m.role
+		for _, p := range m.parts {
+			part := providers.ChatPart{Text: p.text}
+			if p.image != nil && m.role == "assistant" {
+				part.Text = "(image)"
+			} else if p.image != nil {
+				if images++; images > maxImages {
+					return nil, tooManyImages("messages", images)
+				}
+				media, err := g.gather(ctx, p.image)
+				if err != nil {
+					return nil, err
+				}
+				part.Image = &media
+			}
+			turns[i].Parts = append(turns[i].Parts, part)
+		}
+	}
+	return turns, nil
+}
+
+// conversation returns the whole conversation with the answer, as the field messages of
+// another chat node takes it. The node's own system prompt is not part of it.
+func conversation(in *flow.In, answer string) []any {
+	said := func(role string, content any) any { return map[string]any{"role": role, "content": content} }
+	list, _ := in.Config["messages"].([]any)
+	list = append([]any(nil), list...)
+	images, isList := in.Config["images"].([]any)
+	if one := in.Config["images"]; !isList && one != nil && one != "" {
+		images = []any{one}
+	}
+	prompt := in.Text("prompt")
+	switch {
+	case len(images) > 0:
+		var parts []any
+		if !blank(prompt) {
+			parts = append(parts, map[string]any{"type": "text", "text": prompt})
+		}
+		for _, image := range images {
+			parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]any{"url": image}})
+		}
+		list = append(list, said("user", parts))
+	case !blank(prompt):
+		list = append(list, said("user", prompt))
+	}
+	return append(list, said("assistant", answer))
 }

@@ -18,7 +18,8 @@ func TestChat(t *testing.T) {
 		got := &calls{}
 		u := ask(map[string]any{
 			"model": "openai/gpt-x", "system": "Be {{tone}}.", "prompt": "{{q}} and \\{{this}}", "temperature": number("0.5"), "max_tokens": number("30"),
-			"top_p": number("0"), "stop": []any{"\n", ""},
+			"top_p": number("0"), "stop": []any{"\n", ""}, "seed": number("-4"), "reasoning_effort": "low", "thinking_budget": number("2000"), "web_search": true,
+			"extra": map[string]any{"top_k": number("5")},
 		})
 		u.ports = map[string]any{"tone": "kind", "q": "{{tone}}?"}
 		r := u.carry(t, Deps{Providers: fakeProviders{got}})
@@ -26,13 +27,14 @@ func TestChat(t *testing.T) {
 			t.Fatal(r.Error)
 		}
 		const answer = "You said: {{tone}}? and {{this}}"
-		same(t, "outputs", r.Outputs, map[string]any{"text": answer, "finish": "stop"})
+		same(t, "outputs", r.Outputs, map[string]any{"text": answer, "finish": "stop", "messages": talk("{{tone}}? and {{this}}", answer)})
 		if r.emitted != answer {
 			t.Errorf("streamed %q", r.emitted)
 		}
 		request := got.requests[0].(providers.ChatRequest)
 		if *request.Temperature != 0.5 || *request.TopP != 0 || request.MaxTokens != 30 || request.System != "Be kind." || request.Key != "run_1:n" ||
-			len(request.Stop) != 1 || request.Stop[0] != "\n" {
+			len(request.Stop) != 1 || request.Stop[0] != "\n" || *request.Seed != -4 || request.Effort != "low" || request.ThinkingBudget != 2000 || !request.WebSearch ||
+			flow.Text(request.Extra["top_k"]) != "5" {
 			t.Errorf("sent %+v", request)
 		}
 		if r.Usage.InputTokens != 5 || r.Usage.OutputTokens != 5 {
@@ -59,6 +61,11 @@ func TestChat(t *testing.T) {
 		{"no tokens", map[string]any{"max_tokens": number("0")}, `"max_tokens" must be a whole number`},
 		{"half a token", map[string]any{"max_tokens": number("1.5")}, `"max_tokens" must be a whole number`},
 		{"too many stops", map[string]any{"stop": []any{"a", "b", "c", "d", "e"}}, `"stop" has 5`},
+		{"an unknown effort", map[string]any{"reasoning_effort": "extreme"}, `"reasoning_effort" must be one of none`},
+		{"no budget", map[string]any{"thinking_budget": number("0")}, `"thinking_budget" must be`},
+		{"half a seed", map[string]any{"seed": number("0.5")}, `"seed" must be`},
+		{"another model in extra", map[string]any{"extra": map[string]any{"model": "x"}}, `it must not set "model"`},
+		{"an extra that is no object", map[string]any{"extra": "[1]"}, "wanted a JSON object"},
 		{"an invalid schema", map[string]any{"schema": map[string]any{"type": "text"}}, "The schema cannot be used"},
 		{"a schema that is no JSON", map[string]any{"schema": "{"}, "The schema cannot be used"},
 	} {
@@ -108,6 +115,11 @@ func (b *busyOnce) Chat(ctx context.Context, at providers.Endpoint, r providers.
 	return b.fakeProviders.Chat(ctx, at, r, emit)
 }
 
+// talk is a conversation of one turn.
+func talk(prompt, answer string) []any {
+	return []any{map[string]any{"role": "user", "content": prompt}, map[string]any{"role": "assistant", "content": answer}}
+}
+
 // object is a JSON Schema of an object.
 func object(properties map[string]any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties}
@@ -141,6 +153,7 @@ func TestChatSchema(t *testing.T) {
 		t.Parallel()
 		same(t, "outputs", u.succeeds(t, Deps{Providers: answering{value: value}}), map[string]any{
 			"text": string(flow.EncodeJSON(value)), "json": value, "answer": "Tuesday", "score": number("0.9"), "tags": []any{"a"}, "maybe": nil, "finish": "",
+			"messages": talk("Hello there", string(flow.EncodeJSON(value))),
 		})
 	})
 	t.Run("types its ports", func(t *testing.T) {
@@ -150,10 +163,15 @@ func TestChatSchema(t *testing.T) {
 		for _, p := range kind.Outputs {
 			got = append(got, p.Name+" "+string(p.Type))
 		}
-		same(t, "ports", got, []string{"text text", "json json", "finish text", "answer text", "maybe json", "score number", "tags list", "urgent boolean"})
-		if p := kind.Outputs[3]; p.Title != "Answer" || p.Help != "What to reply." {
+		same(t, "ports", got, []string{"text text", "json json", "finish text", "messages list", "answer text", "maybe json", "score number", "tags list", "urgent boolean"})
+		if p := kind.Outputs[4]; p.Title != "Answer" || p.Help != "What to reply." {
 			t.Errorf("got %+v", p)
 		}
+	})
+	t.Run("keeps the port of a property named messages", func(t *testing.T) {
+		t.Parallel()
+		own := ask(map[string]any{"model": "openai/gpt-x", "schema": object(map[string]any{"messages": kindOf("array")})})
+		same(t, "messages", own.succeeds(t, Deps{Providers: answering{value: map[string]any{"messages": []any{"a"}}}})["messages"], []any{"a"})
 	})
 	t.Run("skips what hangs on a property that is left out", func(t *testing.T) {
 		t.Parallel()

@@ -75,6 +75,11 @@ func (d Deps) findTarget(ctx context.Context, in *flow.In, t task) (*target, err
 	if err := m.findPrice(ctx, in); err != nil {
 		return nil, err
 	}
+	if in.TakeCall != nil { // a node that is tried in the editor has no run to wait
+		if err := in.TakeCall(ctx, m.access); err != nil {
+			return nil, err
+		}
+	}
 	_, paid := chargeModel(in.Config)
 	m.free = !paid
 	m.priced = m.priced && (m.price.Tokens == nil || t.name == taskChat.name || t.name == taskEmbed.name)
@@ -126,15 +131,20 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	switch {
 	case u.CostKnown:
 		used.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
+	case m.priced && u.Searches > 0 && m.price.Tokens != nil: // the list has no fees of searches
+		used.CostNanoUSD, used.UnpricedSteps = m.price.Cost(tokenUse(u), seconds), 1
 	case m.priced && !(byTokens && u.InputTokens+u.OutputTokens == 0): // not every server counts tokens
-		used.CostNanoUSD = m.price.Cost(flow.TokenUse{
-			Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-			CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning,
-		}, seconds)
+		used.CostNanoUSD = m.price.Cost(tokenUse(u), seconds)
 	case !m.free:
 		used.UnpricedSteps = 1
 	}
 	return used
+}
+
+// tokenUse converts the numbers of tokens that a provider reported to those that prices apply to.
+func tokenUse(u providers.Usage) flow.TokenUse {
+	return flow.TokenUse{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+		CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning}
 }
 
 // chargeModel reports whether a step can cost money, for checking the budget
@@ -156,22 +166,6 @@ const (
 	tokensPerImage   = 1600
 	hostedSeconds    = 60 // of a prediction
 )
-
-// chargeChat is chargeModel with an estimate of the tokens.
-func chargeChat(config map[string]any) (flow.Charge, bool) {
-	c, paid := chargeModel(config)
-	c.Tokens = true
-	c.Use = flow.TokenUse{Input: textTokens(config["prompt"], config["system"], config["schema"], config["messages"]), Output: defaultMaxTokens}
-	if images, ok := config["images"].([]any); ok {
-		c.Use.Input += int64(len(images)) * tokensPerImage
-	} else if config["images"] != nil {
-		c.Use.Input += tokensPerImage
-	}
-	if most, ok := flow.Float(config["max_tokens"]); ok && most > 0 {
-		c.Use.Output = int64(min(most, 1e9))
-	}
-	return c, paid
-}
 
 // chargeEmbed is chargeModel with an estimate of the tokens.
 func chargeEmbed(config map[string]any) (flow.Charge, bool) {

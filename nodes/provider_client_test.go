@@ -102,10 +102,10 @@ func TestProviderClient(t *testing.T) {
 		sent    []string
 		usage   flow.Usage
 	}{
-		{"chat", ask(map[string]any{"model": "house/org/m", "system": "Be kind."}), func(r ran, _ *world) any { return r.Outputs }, map[string]any{"text": "Tuesday", "finish": "stop"},
+		{"chat", ask(map[string]any{"model": "house/org/m", "system": "Be kind."}), func(r ran, _ *world) any { return r.Outputs }, map[string]any{"text": "Tuesday", "finish": "stop", "messages": talk("Hello there", "Tuesday")},
 			[]string{"/v1/chat/completions", "Bearer secret-of-house", `"model":"org/m"`, "Be kind."}, flow.Usage{InputTokens: 12, OutputTokens: 2, UnpricedSteps: 1}},
 		{"chat by a schema", ask(map[string]any{"model": "house/m", "schema": object(map[string]any{"day": kindOf("string")})}), func(r ran, _ *world) any { return r.Outputs },
-			map[string]any{"text": `{"day": "Tuesday"}`, "json": map[string]any{"day": "Tuesday"}, "day": "Tuesday", "finish": "stop"}, []string{"JSON Schema"}, flow.Usage{InputTokens: 12, OutputTokens: 2, UnpricedSteps: 1}},
+			map[string]any{"text": `{"day": "Tuesday"}`, "json": map[string]any{"day": "Tuesday"}, "day": "Tuesday", "finish": "stop", "messages": talk("Hello there", `{"day": "Tuesday"}`)}, []string{"JSON Schema"}, flow.Usage{InputTokens: 12, OutputTokens: 2, UnpricedSteps: 1}},
 		{"chat about a picture", ask(map[string]any{"model": "house/m", "images": []any{"data:image/png;base64,iVBORw0KGgo="}}), func(r ran, _ *world) any { return r.Outputs["text"] },
 			"Tuesday", []string{"data:image/png;base64,iVBORw0KGgo="}, flow.Usage{InputTokens: 12, OutputTokens: 2, UnpricedSteps: 1}},
 		{"embed", use{kind: "embed", config: map[string]any{"model": "house/m"}, ports: map[string]any{"text": "x"}}, func(r ran, _ *world) any { return r.Outputs["vector"] },

@@ -41,6 +41,7 @@ type gatherer struct {
 	max        int64  // bytes of one that is fetched
 	total      int64  // bytes of all that are fetched
 	got        int64  // bytes that were
+	data       bool   // the values are data, in which nothing references credentials
 }
 
 // images returns the images of a field that contains a list of them or a single
@@ -51,9 +52,9 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 		list = []any{one}
 	}
 	if len(list) > maxImages {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, len(list), maxImages)
+		return nil, tooManyImages(field, len(list))
 	}
-	g := &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
+	g := d.imageGatherer(in, field, links)
 	var out []providers.Media
 	for _, value := range list {
 		if value == nil {
@@ -66,6 +67,15 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+func (d Deps) imageGatherer(in *flow.In, field string, links bool) *gatherer {
+	return &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
+}
+
+// tooManyImages is the error for more images than a request may have.
+func tooManyImages(field string, n int) error {
+	return flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, n, maxImages)
 }
 
 // gather converts one value.
@@ -81,7 +91,7 @@ func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, erro
 	case len(text) > 5 && strings.EqualFold(text[:5], "data:"):
 		return g.inline(text)
 	}
-	if _, fed := g.in.Ports[g.field]; !fed { // what is typed may reference credentials
+	if _, fed := g.in.Ports[g.field]; !fed && !g.data { // what is typed may reference credentials
 		if references := flow.ParseSecretText(text); references != nil {
 			return g.fetchSecret(ctx, references)
 		}

@@ -12,6 +12,8 @@ import (
 // demands one. All current models allow it.
 const anthropicMaxTokens = 4096
 
+// askAnthropic sends a conversation to the Messages API of Anthropic and reads the stream of
+// its answer.
 func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
 	base := *s.base
 	base.Path = strings.TrimSuffix(base.Path, "/v1") // a base URL may have it or not
@@ -23,15 +25,17 @@ func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *out
 	return s.readAnthropic(stream, out, talk.form != nil && talk.manner.schema == SchemaStrict)
 }
 
+// anthropicBody returns the request. max_tokens is required by this API, so it has a default.
 func (c *conversation) anthropicBody() map[string]any {
 	body := map[string]any{
 		"model": c.Model, "max_tokens": cmp.Or(c.MaxTokens, anthropicMaxTokens), "messages": c.anthropicMessages(), "stream": true,
 	}
+	c.setAnthropicThinking(body)
 	if len(c.Stop) > 0 {
 		body["stop_sequences"] = c.Stop
 	}
 	if system := c.instructions(); system != "" {
-		body["system"] = []any{textBlock(system)}
+		body["system"] = []any{cached(system)}
 	}
 	if c.Temperature != nil {
 		body["temperature"] = *c.Temperature
@@ -43,9 +47,13 @@ func (c *conversation) anthropicBody() map[string]any {
 		body["tools"] = []any{map[string]any{"name": answerName, "input_schema": c.form.toolSchema()}}
 		body["tool_choice"] = map[string]any{"type": "tool", "name": answerName}
 	}
-	return body
+	if c.WebSearch {
+		body["tools"] = []any{map[string]any{"type": "web_search_20250305", "name": "web_search", "max_uses": maxSearches}}
+	}
+	return mergePatch(body, c.Extra)
 }
 
+// textBlock returns a content block with text.
 func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
 // toolSchema is the schema as the input of the tool that a model is forced to
@@ -57,19 +65,18 @@ func (f *form) toolSchema() map[string]any {
 	return schema
 }
 
+// anthropicMessages returns the turns as messages with content blocks.
 func (c *conversation) anthropicMessages() []any {
-	var parts []any
-	for _, p := range c.pictures {
-		parts = append(parts, map[string]any{"type": "image", "source": p.anthropicSource()})
-	}
-	if c.Prompt != "" || len(parts) == 0 {
-		parts = append(parts, textBlock(c.Prompt)) // pictures first, as its guide advises
-	}
 	var list []any
-	for _, t := range c.History {
-		list = append(list, turn(t.Role, []any{textBlock(cmp.Or(t.Text, "…"))})) // an empty text is refused
+	for _, m := range c.turns {
+		parts := make([]any, len(m.parts))
+		for i, p := range m.parts {
+			if parts[i] = textBlock(cmp.Or(p.text, "…")); p.picture != nil { // an empty text is refused
+				parts[i] = map[string]any{"type": "image", "source": p.picture.anthropicSource()}
+			}
+		}
+		list = append(list, turn(m.role, parts))
 	}
-	list = append(list, turn("user", parts))
 	if c.repair != nil {
 		answer := cmp.Or(strings.TrimSpace(c.repair.answer), "…") // an empty text is refused
 		list = append(list, turn("assistant", []any{textBlock(answer)}), turn("user", []any{textBlock(c.repair.request())}))
@@ -77,6 +84,7 @@ func (c *conversation) anthropicMessages() []any {
 	return list
 }
 
+// anthropicSource returns the source of an image block: a URL, or the content in base64.
 func (p picture) anthropicSource() map[string]any {
 	if p.url != "" {
 		return map[string]any{"type": "url", "url": p.url}
@@ -102,6 +110,8 @@ type anthropicEvent struct {
 	Usage anthropicUsage `json:"usage"`
 }
 
+// anthropicUsage counts tokens. Unlike OpenAI's, InputTokens excludes what was read from
+// and written to the cache, so the sum of the three is what went in.
 type anthropicUsage struct {
 	InputTokens   count        `json:"input_tokens"`
 	CacheCreation count        `json:"cache_creation_input_tokens"`
@@ -109,6 +119,9 @@ type anthropicUsage struct {
 	OutputTokens  count        `json:"output_tokens"`
 	Cached        tokenDetails `json:"cache_creation"`
 	Details       tokenDetails `json:"output_tokens_details"`
+	Tools         struct {
+		Searches count `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 }
 
 // anthropicStream is what has come of a streamed answer.
@@ -119,6 +132,8 @@ type anthropicStream struct {
 	ended   bool
 }
 
+// readAnthropic reads the stream to its end. A connection that breaks after the reason to
+// stop has arrived loses nothing.
 func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply, error) {
 	got := anthropicStream{form: form}
 	for !got.ended && stream.next() {
@@ -134,6 +149,7 @@ func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply,
 	return s.ended(&got.reply, whole, got.refusal)
 }
 
+// takeAnthropic handles one event of the stream.
 func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) error {
 	var event anthropicEvent
 	if json.Unmarshal(data, &event) != nil {
@@ -162,9 +178,11 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) 
 	return nil // pings, and whatever is new
 }
 
+// finish notes why the model stopped and the final numbers of tokens.
 func (got *anthropicStream) finish(event *anthropicEvent) {
 	got.usage.OutputTokens = cmp.Or(int64(event.Usage.OutputTokens), got.usage.OutputTokens)
 	got.usage.Reasoning = int64(event.Usage.Details.Thinking)
+	got.usage.Searches = int64(event.Usage.Tools.Searches)
 	switch reason := event.Delta.StopReason; reason {
 	case "end_turn", "stop_sequence", "tool_use":
 		got.stop = stopEnd

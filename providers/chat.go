@@ -11,13 +11,24 @@ import (
 type ChatRequest struct {
 	Model       string // as the provider calls it
 	System      string
-	Prompt      string
 	History     []ChatTurn // what was said before the prompt
-	Images      []Media
-	Temperature *float64 // nil: the provider's default
+	Prompt      string     // may be empty after a History that ends with a turn of the user
+	Images      []Media    // of the prompt
+	Temperature *float64   // nil: the provider's default
 	TopP        *float64
-	MaxTokens   int // of the answer; 0: the provider's default
+	MaxTokens   int // of the answer, including reasoning; 0: the provider's default
 	Stop        []string
+	Seed        *int64 // ignored by providers that take none
+	// Effort is how much a model reasons, one of Efforts; empty: the provider's
+	// default. ThinkingBudget is the same in tokens. Each provider is sent the one
+	// that it takes; if only the other is set, it is converted.
+	Effort         string
+	ThinkingBudget int
+	// WebSearch lets the model search the web. Providers that cannot do that return
+	// an error of ClassIncompatible.
+	WebSearch bool
+	// Extra is merged into the request as a JSON Merge Patch (RFC 7396).
+	Extra map[string]any
 	// Schema asks for an answer by a JSON Schema: an object as DecodeJSON-like
 	// decoders give it. Empty: free text.
 	Schema map[string]any
@@ -28,8 +39,14 @@ type ChatRequest struct {
 
 // ChatTurn is one message of a conversation.
 type ChatTurn struct {
-	Role string // user or assistant
-	Text string
+	Role  string // user or assistant
+	Parts []ChatPart
+}
+
+// ChatPart is a text or an image.
+type ChatPart struct {
+	Text  string
+	Image *Media
 }
 
 // ChatResult is the whole answer.
@@ -58,6 +75,9 @@ func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit fu
 		return nil, err
 	}
 	if err := s.wanted(s.preset.Chat && s.preset.Wire != WireHost, "has no chat models in this form"); err != nil {
+		return nil, err
+	}
+	if err := s.wanted(!req.WebSearch || s.preset.Search != "", "has no web search in this form"); err != nil {
 		return nil, err
 	}
 	talk, err := s.newConversation(ctx, req)
@@ -114,6 +134,8 @@ func (c *conversation) promised() bool {
 	return c.manner.schema == SchemaStrict && c.form.strict != nil
 }
 
+// unfit is the error for an answer that does not fit the schema. An answer that was cut off
+// gets the reason that helps: the limit of tokens.
 func (s *session) unfit(r *reply, wrong string) *Error {
 	e := &Error{Class: ClassBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + sentenceEnd(wrong)}
 	if r.stop == stopLength {
@@ -154,10 +176,13 @@ func (r *reply) paid() *ChatResult {
 	return &ChatResult{Model: r.model, Stop: r.stop, Usage: r.usage}
 }
 
+// result returns the answer with its decoded value.
 func (r *reply) result(value any) *ChatResult {
 	return &ChatResult{Text: r.text, JSON: value, Model: r.model, Stop: r.stop, Usage: r.usage}
 }
 
+// add adds the usage of another call for the same answer, such as a repair. The cost is known only
+// if that of the last call is.
 func (u *Usage) add(more Usage) {
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens
@@ -165,6 +190,7 @@ func (u *Usage) add(more Usage) {
 	u.CacheWrite += more.CacheWrite
 	u.CacheWriteHour += more.CacheWriteHour
 	u.Reasoning += more.Reasoning
+	u.Searches += more.Searches
 	u.CostNanoUSD += more.CostNanoUSD
 	u.CostKnown = more.CostKnown
 }
@@ -184,9 +210,14 @@ func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)
 	}
 }
 
+// askOnce chooses the wire. A provider with a wire of its own, or with requests that
+// are signed, is added here and in authorize.
 func (s *session) askOnce(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
-	if s.preset.Wire == WireAnthropic {
+	switch {
+	case s.preset.Wire == WireAnthropic:
 		return s.askAnthropic(ctx, talk, out)
+	case talk.WebSearch && s.preset.Search == SearchResponses:
+		return s.askResponses(ctx, talk, out)
 	}
 	return s.askOpenAI(ctx, talk, out)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -17,12 +18,33 @@ const (
 // conversation is a chat request on its way to one of the wires.
 type conversation struct {
 	ChatRequest
-	pictures  []picture
-	form      *form // nil: free text
-	manner    manner
-	firstName string  // of the limit of tokens, as the preset has it
-	repair    *repair // nil on the first turn
-	tries     int     // requests sent, for keys that name one body each
+	turns  []message
+	form   *form // nil: free text
+	manner manner
+	first  manner  // before any refusal
+	marks  bool    // OpenRouter passes marks for the cache on to the model
+	repair *repair // nil on the first turn
+	tries  int     // requests sent, for keys that name one body each
+}
+
+// message is a turn with its images read.
+type message struct {
+	role  string
+	parts []part
+}
+
+// part is a text or, if picture is set, an image.
+type part struct {
+	text    string
+	picture *picture
+}
+
+// plain returns the text of a message of one text.
+func (m message) plain() (string, bool) {
+	if len(m.parts) == 1 && m.parts[0].picture == nil {
+		return m.parts[0].text, true
+	}
+	return "", false
 }
 
 // manner is how a request is put: capabilities that a refusal can correct.
@@ -30,6 +52,7 @@ type manner struct {
 	schema      SchemaMode
 	maxTokens   string
 	streamUsage bool
+	adaptive    bool // Anthropic's models think by an effort, older ones by a budget
 }
 
 // repair is the second turn: what was answered and what is wrong with it.
@@ -38,6 +61,7 @@ type repair struct{ answer, wrong string }
 // picture is one image as it goes out: by URL, or as content.
 type picture struct{ url, mime, data string }
 
+// dataURL returns the picture as a URL: its own, or a data URL with its content.
 func (p picture) dataURL() string {
 	if p.url != "" {
 		return p.url
@@ -51,6 +75,8 @@ type reply struct {
 	usage             Usage
 }
 
+// newConversation checks a request before anything is sent, reads its pictures, and chooses the
+// form in which the provider is asked.
 func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conversation, error) {
 	if req.Model == "" {
 		return nil, badRequest("No model is chosen.")
@@ -59,38 +85,77 @@ func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conver
 	if err != nil {
 		return nil, badRequest("The schema of the answer cannot be used: %s.", err)
 	}
-	c := &conversation{ChatRequest: req, form: form, firstName: s.preset.MaxTokens,
-		manner: manner{maxTokens: s.preset.MaxTokens, streamUsage: s.preset.StreamUsage, schema: s.preset.Schema}}
-	if form != nil && !form.object {
+	c := &conversation{ChatRequest: req, form: form, manner: manner{
+		maxTokens: s.preset.MaxTokens, streamUsage: s.preset.StreamUsage, schema: s.preset.Schema, adaptive: req.ThinkingBudget == 0,
+	}}
+	switch {
+	case form != nil && !form.object:
 		c.manner.schema = SchemaNone // the other ways can only make objects
+	case s.preset.Wire == WireAnthropic && (req.thinks() || req.WebSearch):
+		c.manner.schema = SchemaJSON // a forced tool leaves no room to think or to search
 	}
-	c.pictures, err = s.readPictures(ctx, req.Images)
+	c.first = c.manner
+	c.marks = s.preset.Wire == WireOpenAI && s.preset.CacheMarks(req.Model)
+	c.turns, err = s.readTurns(ctx, &req)
 	return c, err
 }
 
-func (s *session) readPictures(ctx context.Context, images []Media) ([]picture, error) {
-	var out []picture
-	left := int64(maxPictures)
-	for _, m := range images {
-		if m.Open == nil {
-			p, err := s.linked(m)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, p)
-			continue
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		data, err := readPicture(m, min(left, maxPicture))
-		if err != nil {
-			return nil, err
-		}
-		left -= int64(len(data))
-		out = append(out, picture{mime: m.MIME, data: base64.StdEncoding.EncodeToString(data)})
+// readTurns reads the images of all messages, and makes the prompt the last message.
+// Its images come before its text on Anthropic's wire, as its guide advises, and after
+// it on OpenAI's.
+func (s *session) readTurns(ctx context.Context, req *ChatRequest) ([]message, error) {
+	turns := slices.Clip(req.History)
+	var last []ChatPart
+	for i := range req.Images {
+		last = append(last, ChatPart{Image: &req.Images[i]})
 	}
-	return out, nil
+	switch text := (ChatPart{Text: req.Prompt}); {
+	case req.Prompt == "" && (len(last) > 0 || endsWithUser(turns)):
+	case s.preset.Wire == WireAnthropic:
+		last = append(last, text)
+	default:
+		last = append([]ChatPart{text}, last...)
+	}
+	if len(last) > 0 {
+		turns = append(turns, ChatTurn{Role: "user", Parts: last})
+	}
+	list, left := make([]message, len(turns)), int64(maxPictures)
+	for i, t := range turns {
+		list[i].role = t.Role
+		for _, p := range t.Parts {
+			read := part{text: p.Text}
+			if p.Image != nil {
+				var err error
+				if read.picture, err = s.readImage(ctx, *p.Image, &left); err != nil {
+					return nil, err
+				}
+			}
+			list[i].parts = append(list[i].parts, read)
+		}
+	}
+	return list, nil
+}
+
+// endsWithUser reports whether the last turn is one of the user.
+func endsWithUser(turns []ChatTurn) bool {
+	return len(turns) > 0 && turns[len(turns)-1].Role == "user"
+}
+
+// readImage reads an image. left is what all images may still have, in bytes.
+func (s *session) readImage(ctx context.Context, m Media, left *int64) (*picture, error) {
+	if m.Open == nil {
+		p, err := s.linked(m)
+		return &p, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	data, err := readPicture(m, min(*left, maxPicture))
+	if err != nil {
+		return nil, err
+	}
+	*left -= int64(len(data))
+	return &picture{mime: m.MIME, data: base64.StdEncoding.EncodeToString(data)}, nil
 }
 
 // linked is an image that the provider fetches.
@@ -110,6 +175,8 @@ func (s *session) linked(m Media) (picture, error) {
 	return picture{url: m.URL}, nil
 }
 
+// readPicture reads a picture of at most limit bytes. Its declared size is checked first, so that
+// a large file is not opened.
 func readPicture(m Media, limit int64) ([]byte, error) {
 	if m.MIME == "" {
 		return nil, badRequest("The picture %s has no type, such as image/png.", m.Name)

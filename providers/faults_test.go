@@ -38,6 +38,18 @@ var methods = []method{
 		_, err := c.Chat(ctx, at, ChatRequest{Model: "m", Prompt: "?"}, nil)
 		return err
 	}},
+	{"Chat on the Responses wire", "openai", func(ctx context.Context, c *Client, at Endpoint) error {
+		_, err := c.Chat(ctx, at, ChatRequest{Model: "m", Prompt: "?", WebSearch: true}, nil)
+		return err
+	}},
+	{"Chat at Azure", "azure", func(ctx context.Context, c *Client, at Endpoint) error {
+		_, err := c.Chat(ctx, at, ChatRequest{Model: "m", Prompt: "?"}, nil)
+		return err
+	}},
+	{"Chat with Gemini", "gemini", func(ctx context.Context, c *Client, at Endpoint) error {
+		_, err := c.Chat(ctx, at, ChatRequest{Model: "m", Prompt: "?", ThinkingBudget: 9}, nil)
+		return err
+	}},
 	{"Embed", "openai", func(ctx context.Context, c *Client, at Endpoint) error {
 		_, err := c.Embed(ctx, at, EmbedRequest{Model: "m", Texts: []string{"a"}})
 		return err
@@ -110,6 +122,7 @@ func TestFaults(t *testing.T) {
 		{"429 with the wait in its words", refuse(429, "x", "Please try again in 1.2s."), Error{Class: ClassRateLimited, Retryable: true, After: 1200 * time.Millisecond}},
 		{"429 without money", refuse(429, "insufficient_quota", "You exceeded your current quota"), Error{Class: ClassRejected, Message: "You exceeded your current quota"}},
 		{"408", refuse(408, "x", "Too slow"), Error{Class: ClassRateLimited, Retryable: true}},
+		{"400 for a context that is too long", refuse(400, "context_length_exceeded", "This model has a context of 8192 tokens"), Error{Class: ClassRejected, Message: "a context of 8192 tokens"}},
 		{"500", refuse(500, "x", "Oops"), Error{Class: ClassUnavailable, Retryable: true, Message: "Oops"}},
 		{"503 with Retry-After", refuse(503, "x", "Soon", "Retry-After", "9"), Error{Class: ClassUnavailable, Retryable: true, After: 9 * time.Second}},
 		{"529", refuse(529, "overloaded_error", "Overloaded"), Error{Class: ClassUnavailable, Retryable: true, Message: "529 Overloaded"}},
@@ -157,6 +170,8 @@ func begun(path string, body []byte) (mime, front string) {
 	switch {
 	case strings.HasSuffix(path, "/chat/completions"):
 		return "text/event-stream", delta("Hello")
+	case strings.HasSuffix(path, "/responses"):
+		return "text/event-stream", data(`{"type":"response.output_text.delta","delta":"Hello"}`)
 	case strings.HasSuffix(path, "/messages"):
 		return "text/event-stream", strings.Join(claude(claudeText("Hello")), "")
 	case strings.HasSuffix(path, "/speech"):
@@ -196,7 +211,7 @@ func TestReset(t *testing.T) {
 
 func TestStreamEndsEarly(t *testing.T) {
 	t.Parallel()
-	for _, m := range methods[:2] {
+	for _, m := range methods[:5] {
 		for name, front := range map[string]bool{"with nothing": false, "in the middle": true} {
 			t.Run(m.name+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -291,7 +306,7 @@ func TestGarbage(t *testing.T) {
 		"bytes":      {"event: message_start\ndata: \xff\xfe\x00\n\n"},
 		"other JSON": {"event: message_start\ndata: [[[]]]\n\n"},
 	} {
-		for _, m := range methods[:2] {
+		for _, m := range methods[:5] {
 			t.Run(m.name+" "+name, func(t *testing.T) {
 				t.Parallel()
 				u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, events...) })

@@ -47,8 +47,8 @@ func TestHugeAnswers(t *testing.T) {
 		{"an endless name", 200, "application/json", `{"`, "AAAA", "Image", 48 << 20},
 	} {
 		for _, m := range methods {
-			if !strings.HasPrefix(m.name, c.of) || m.name == "Speech" || c.of == "Chat" && m.provider != "openai" {
-				continue // speech streams to its reader
+			if !strings.HasPrefix(m.name, c.of) || m.name == "Speech" || c.of == "Chat" && m.provider != "openai" || c.name == "one endless text" && strings.Contains(m.name, "Responses") {
+				continue // speech streams to its reader; the text is in the format of chat completions
 			}
 			t.Run(c.name+"/"+m.name, func(t *testing.T) {
 				var sent atomic.Int64

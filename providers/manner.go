@@ -15,6 +15,7 @@ var (
 	// invalidSchema is about the schema itself. Strict mode takes only some of JSON
 	// Schema, so asking without it can help here too.
 	invalidSchema = regexp.MustCompile(`(?i)invalid.*schema`)
+	aboutThinking = regexp.MustCompile(`(?i)thinking|effort|output_config|adaptive`)
 )
 
 // adapt puts the request in another form when a refusal names what it does not
@@ -29,10 +30,12 @@ func (m *manner) adapt(err error, talk *conversation) bool {
 	switch {
 	case talk.form != nil && m.schema == SchemaStrict && aboutSchema.MatchString(e.about) && (unknown || invalidSchema.MatchString(e.about)):
 		m.schema = SchemaJSON
-	case talk.MaxTokens > 0 && unknown && m.maxTokens == talk.firstName && strings.Contains(e.about, m.maxTokens):
+	case talk.MaxTokens > 0 && unknown && m.maxTokens == talk.first.maxTokens && strings.Contains(e.about, m.maxTokens):
 		m.maxTokens = otherName(m.maxTokens)
 	case m.streamUsage && unknown && aboutUsage.MatchString(e.about):
 		m.streamUsage = false
+	case talk.thinks() && unknown && m.adaptive == talk.first.adaptive && aboutThinking.MatchString(e.about):
+		m.adaptive = !m.adaptive
 	default:
 		return false
 	}

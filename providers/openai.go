@@ -3,6 +3,7 @@ package providers
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 
 	"github.com/tidwall/gjson"
@@ -40,6 +41,10 @@ func (s *session) openAIBody(talk *conversation) map[string]any {
 	if len(talk.Stop) > 0 {
 		body["stop"] = talk.Stop
 	}
+	if talk.Seed != nil {
+		body[s.preset.seedField()] = *talk.Seed
+	}
+	s.setThinking(body, &talk.ChatRequest)
 	if talk.manner.streamUsage {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
@@ -48,8 +53,39 @@ func (s *session) openAIBody(talk *conversation) map[string]any {
 	}
 	if s.preset.Name == nameOpenRouter {
 		body["usage"] = map[string]any{"include": true} // its price comes with it
+		if talk.WebSearch {
+			body["plugins"] = []any{map[string]any{"id": "web"}}
+		}
 	}
-	return body
+	return mergePatch(body, talk.Extra)
+}
+
+// seedField returns the name of the seed.
+func (p *Preset) seedField() string {
+	if p.Name == nameMistral {
+		return "random_seed"
+	}
+	return "seed"
+}
+
+// mergePatch applies a JSON Merge Patch (RFC 7396) to an object.
+func mergePatch(target, patch map[string]any) map[string]any {
+	for name, value := range patch {
+		object, isObject := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(target, name)
+		case isObject:
+			below := map[string]any{}
+			if old, ok := target[name].(map[string]any); ok {
+				below = maps.Clone(old)
+			}
+			target[name] = mergePatch(below, object)
+		default:
+			target[name] = value
+		}
+	}
+	return target
 }
 
 func turn(role string, content any) map[string]any {
@@ -59,15 +95,14 @@ func turn(role string, content any) map[string]any {
 func (c *conversation) openAIMessages() []any {
 	var list []any
 	if system := c.instructions(); system != "" {
-		list = append(list, turn("system", system))
+		list = append(list, turn("system", c.systemContent(system)))
 	}
-	for _, t := range c.History {
-		list = append(list, turn(t.Role, t.Text))
-	}
-	if len(c.pictures) == 0 {
-		list = append(list, turn("user", c.Prompt)) // servers without vision take text only
-	} else {
-		list = append(list, turn("user", c.openAIParts()))
+	for _, m := range c.turns {
+		if text, isText := m.plain(); isText {
+			list = append(list, turn(m.role, text)) // servers without vision take text only
+		} else {
+			list = append(list, turn(m.role, m.openAIParts()))
+		}
 	}
 	if c.repair != nil {
 		list = append(list, turn("assistant", c.repair.answer), turn("user", c.repair.request()))
@@ -75,10 +110,20 @@ func (c *conversation) openAIMessages() []any {
 	return list
 }
 
-func (c *conversation) openAIParts() []any {
-	parts := []any{map[string]any{"type": "text", "text": c.Prompt}}
-	for _, p := range c.pictures {
-		parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]any{"url": p.dataURL()}})
+// systemContent marks a long system prompt where the marks reach Anthropic.
+func (c *conversation) systemContent(system string) any {
+	if c.marks && len(system) >= minCached {
+		return []any{cached(system)}
+	}
+	return system
+}
+
+func (m message) openAIParts() []any {
+	parts := make([]any, len(m.parts))
+	for i, p := range m.parts {
+		if parts[i] = textBlock(p.text); p.picture != nil {
+			parts[i] = map[string]any{"type": "image_url", "image_url": map[string]any{"url": p.picture.dataURL()}}
+		}
 	}
 	return parts
 }

@@ -51,6 +51,8 @@ const (
 	namePerplexity  = "perplexity"
 	nameTogether    = "together"
 	nameGemini      = "gemini"
+	nameMistral     = "mistral"
+	nameAzure       = "azure"
 	nameOllama      = "ollama"
 	nameLMStudio    = "lmstudio"
 	nameLlamaCpp    = "llamacpp"
@@ -64,13 +66,13 @@ var hostedPresets = []Preset{
 	{
 		Name: "openai", Title: "OpenAI", Wire: WireOpenAI, BaseURL: "https://api.openai.com/v1",
 		Hosts: []string{"api.openai.com"}, EnvVars: []string{"OPENAI_API_KEY"}, KeysURL: "https://platform.openai.com/api-keys",
-		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Models: true,
+		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchResponses, Models: true,
 			Chat: true, Embed: true, Image: true, ImageEdit: true, Speech: true, Transcribe: true},
 	},
 	{
 		Name: "anthropic", Title: "Anthropic", Wire: WireAnthropic, BaseURL: "https://api.anthropic.com/v1",
 		Hosts: []string{"api.anthropic.com"}, EnvVars: []string{"ANTHROPIC_API_KEY"}, KeysURL: "https://platform.claude.com/settings/keys",
-		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Models: true, Chat: true},
+		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchTool, Models: true, Chat: true},
 	},
 	{
 		// Pictures go as data: the compatible endpoint fetches no URLs.
@@ -83,7 +85,7 @@ var hostedPresets = []Preset{
 	{
 		// Usage comes unasked in the last event; stream_options is no field of theirs,
 		// and unknown fields are refused with 422.
-		Name: "mistral", Title: "Mistral", Wire: WireOpenAI, BaseURL: "https://api.mistral.ai/v1",
+		Name: nameMistral, Title: "Mistral", Wire: WireOpenAI, BaseURL: "https://api.mistral.ai/v1",
 		Hosts: []string{"api.mistral.ai"}, EnvVars: []string{"MISTRAL_API_KEY"}, KeysURL: "https://console.mistral.ai/api-keys",
 		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, Models: true,
 			Chat: true, Embed: true, Transcribe: true},
@@ -103,7 +105,7 @@ var hostedPresets = []Preset{
 	{
 		Name: nameOpenRouter, Title: "OpenRouter", Wire: WireOpenAI, BaseURL: "https://openrouter.ai/api/v1", Prices: true,
 		Hosts: []string{"openrouter.ai"}, EnvVars: []string{"OPENROUTER_API_KEY"}, KeysURL: "https://openrouter.ai/settings/keys",
-		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Models: true,
+		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchPlugin, Models: true,
 			Chat: true, Embed: true},
 	},
 	{
@@ -115,7 +117,7 @@ var hostedPresets = []Preset{
 	{
 		Name: "xai", Title: "xAI", Wire: WireOpenAI, BaseURL: "https://api.x.ai/v1",
 		Hosts: []string{"api.x.ai"}, EnvVars: []string{"XAI_API_KEY"}, KeysURL: "https://console.x.ai",
-		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Models: true,
+		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Search: SearchResponses, Models: true,
 			Chat: true, Image: true},
 	},
 	{
@@ -142,7 +144,14 @@ var hostedPresets = []Preset{
 		// No version in the path, no list of models; usage comes unasked.
 		Name: namePerplexity, Title: "Perplexity", Wire: WireOpenAI, BaseURL: "https://api.perplexity.ai", Prices: true,
 		Hosts: []string{"api.perplexity.ai"}, EnvVars: []string{"PERPLEXITY_API_KEY"}, KeysURL: "https://www.perplexity.ai/account/api/keys",
-		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, Chat: true},
+		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, Search: SearchAlways, ImageURLs: true, Chat: true},
+	},
+	{
+		// Every resource has an address of its own, which ends with /openai/v1; its models
+		// are named by their deployments.
+		Name: nameAzure, Title: "Azure OpenAI", Wire: WireOpenAI, EnvVars: []string{"AZURE_OPENAI_API_KEY"}, KeysURL: "https://portal.azure.com",
+		Capabilities: Capabilities{MaxTokens: maxCompletionTokens, Schema: SchemaStrict, Search: SearchResponses, ImageURLs: true, StreamUsage: true, Models: true,
+			Chat: true, Embed: true, Image: true, ImageEdit: true, Speech: true, Transcribe: true},
 	},
 	{
 		// Whatever speaks the format. How to ask is kept to what everybody knows; what

@@ -19,7 +19,7 @@ func TestPresets(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	for _, name := range []string{"openai", "anthropic", "gemini", "mistral", "groq", "together", "openrouter", "deepseek", "xai", "huggingface",
-		"fireworks", "cerebras", "perplexity", "openai_compatible", "replicate", "ollama", "lmstudio", "llamacpp", "vllm"} {
+		"fireworks", "cerebras", "perplexity", "azure", "openai_compatible", "replicate", "ollama", "lmstudio", "llamacpp", "vllm"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("there is no preset %s", name)
 		}
@@ -47,6 +47,10 @@ func checkPreset(t *testing.T, p Preset) {
 		}
 	case p.Name == "openai_compatible":
 		if p.BaseURL != "" || len(p.Hosts) > 0 || p.Schema != SchemaNone {
+			t.Errorf("it has %+v", p)
+		}
+	case p.Name == nameAzure:
+		if p.BaseURL != "" || len(p.Hosts) > 0 || len(p.EnvVars) == 0 {
 			t.Errorf("it has %+v", p)
 		}
 	default:

@@ -26,6 +26,17 @@ const (
 	SchemaNone   SchemaMode = "none"   // the schema in the prompt alone, one try to repair
 )
 
+// SearchMode is how a provider is told that the model may search the web.
+type SearchMode string
+
+// The ways to web search.
+const (
+	SearchResponses SearchMode = "responses" // a tool of OpenAI's Responses API
+	SearchTool      SearchMode = "tool"      // a tool that Anthropic runs
+	SearchPlugin    SearchMode = "plugin"    // a plugin of OpenRouter
+	SearchAlways    SearchMode = "always"    // its models search unasked
+)
+
 // Capabilities say what a provider takes; they are looked up, never guessed
 // while a run waits.
 type Capabilities struct {
@@ -33,6 +44,7 @@ type Capabilities struct {
 	Schema      SchemaMode // how structured output is asked for
 	ImageURLs   bool       // images may be given by URL, not only as data
 	StreamUsage bool       // understands stream_options.include_usage
+	Search      SearchMode // empty: none
 	Models      bool       // lists its models
 	Chat        bool
 	Embed       bool
@@ -89,6 +101,7 @@ type Usage struct {
 	InputTokens, OutputTokens             int64
 	CacheRead, CacheWrite, CacheWriteHour int64 // CacheWrite includes CacheWriteHour
 	Reasoning                             int64
+	Searches                              int64 // of the web, which cost a fee beside the tokens
 	CostNanoUSD                           int64 // in 1e-9 dollars
 	CostKnown                             bool  // the provider itself reported CostNanoUSD, which may be zero
 }

@@ -126,6 +126,8 @@ func (s *session) authorize(header http.Header) {
 		if s.secret != "" {
 			header.Set("X-Api-Key", s.secret)
 		}
+	case s.preset.Name == nameAzure && s.secret != "":
+		header.Set("Api-Key", s.secret)
 	case s.secret != "":
 		header.Set("Authorization", "Bearer "+s.secret)
 	}

@@ -183,11 +183,16 @@ func (q *Queries) ListTombstones(ctx context.Context, arg ListTombstonesParams) 
 
 const listUnsaved = `-- name: ListUnsaved :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
-WHERE r.save = 0 AND r.place = 0 AND r.erased = ''
+WHERE r.save = 0 AND r.place = 0 AND r.erased = '' AND (r.run_trigger <> 'form' OR r.ended_at <= $1)
     AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.place > 0)
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
-ORDER BY r.id LIMIT $1
+ORDER BY r.id LIMIT $2
 `
+
+type ListUnsavedParams struct {
+	FormsEnded int64
+	MaxRows    int32
+}
 
 type ListUnsavedRow struct {
 	ID          string
@@ -195,8 +200,9 @@ type ListUnsavedRow struct {
 	Error       string
 }
 
-func (q *Queries) ListUnsaved(ctx context.Context, maxRows int32) ([]ListUnsavedRow, error) {
-	rows, err := q.db.QueryContext(ctx, listUnsaved, maxRows)
+// Visitors of forms still look at the result for a while.
+func (q *Queries) ListUnsaved(ctx context.Context, arg ListUnsavedParams) ([]ListUnsavedRow, error) {
+	rows, err := q.db.QueryContext(ctx, listUnsaved, arg.FormsEnded, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,10 @@ WHERE r.expires_at > 0 AND r.erased = '' AND r.expires_at <= @now
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.expires_at LIMIT @max_rows;
 
+-- Visitors of forms still look at the result for a while.
 -- name: ListUnsaved :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
-WHERE r.save = 0 AND r.place = 0 AND r.erased = ''
+WHERE r.save = 0 AND r.place = 0 AND r.erased = '' AND (r.run_trigger <> 'form' OR r.ended_at <= @forms_ended)
     AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.place > 0)
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.id LIMIT @max_rows;

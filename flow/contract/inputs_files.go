@@ -17,7 +17,7 @@ var acceptable = regexp.MustCompile(`(?i)^([a-z]+/(\*|[a-z0-9.+_-]+)|\*/\*|\.[a-
 
 // Accepts reports whether the input takes the file.
 func (in *Input) Accepts(f *flow.File) bool {
-	accepted := in.acceptedFiles()
+	accepted := in.AcceptedFiles()
 	for _, a := range accepted {
 		family, all := strings.CutSuffix(strings.ToLower(a), "*")
 		switch {
@@ -29,8 +29,8 @@ func (in *Input) Accepts(f *flow.File) bool {
 	return len(accepted) == 0
 }
 
-// acceptedFiles returns the media types and endings of the files that the input takes; empty for all.
-func (in *Input) acceptedFiles() []string {
+// AcceptedFiles returns the media types and endings of the files that the input takes; empty for all.
+func (in *Input) AcceptedFiles() []string {
 	if len(in.Accept) == 0 && in.Type == flow.TypeMessages {
 		return []string{"image/*"}
 	}
@@ -41,7 +41,7 @@ func (in *Input) acceptedFiles() []string {
 func (in *Input) NotAccepted(f *flow.File) flow.Problem {
 	return flow.Problem{
 		Pointer: flow.Pointer(in.Name), Code: "not_allowed", Node: in.Node,
-		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, flow.InputNames(in.acceptedFiles()), f.Name, f.MIME),
+		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, flow.InputNames(in.AcceptedFiles()), f.Name, f.MIME),
 	}
 }
 

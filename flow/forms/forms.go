@@ -33,6 +33,7 @@ type Settings struct {
 	MaxFile      int64    `json:"max_file"`   // bytes of one file
 	Origins      []string `json:"origins,omitempty"`
 	Unlisted     bool     `json:"unlisted,omitempty"` // search engines are asked to leave it out
+	Keep         bool     `json:"keep,omitempty"`     // of a chat: its runs are kept with their content, as those of other forms
 }
 
 // New is the form of a flow before anybody decided about it: off.
@@ -49,6 +50,7 @@ func (s *Settings) Changed(before *Settings) (names []string) {
 		{"title", s.Title == before.Title}, {"introduction", s.Intro == before.Intro}, {"button", s.Button == before.Button},
 		{"password", s.PasswordHash == before.PasswordHash}, {"limits", s.PerMinute == before.PerMinute && s.PerDay == before.PerDay && s.MaxFile == before.MaxFile},
 		{"embedding", slices.Equal(s.Origins, before.Origins)}, {"search engines", s.Unlisted == before.Unlisted},
+		{"keeping of conversations", s.Keep == before.Keep},
 	} {
 		if !part.same {
 			names = append(names, part.name)
@@ -93,11 +95,20 @@ func (s *Seals) Pass(f *Form, expires time.Time) string {
 	return at + "." + s.sign("pass", f.FlowID, f.PasswordHash, at)
 }
 
-// Passes reports whether a pass lets in.
+// Passes reports whether a pass is valid for the form's current password.
 func (s *Seals) Passes(f *Form, pass string, now time.Time) bool {
 	at, signature, _ := strings.Cut(pass, ".")
 	expires, ok := sealTime(at)
 	return ok && now.Before(expires) && hmac.Equal([]byte(signature), []byte(s.sign("pass", f.FlowID, f.PasswordHash, at)))
+}
+
+// Turn signs a reply of the assistant in a chat. digest is a hash of the conversation up to
+// and including the reply.
+func (s *Seals) Turn(flowID, digest string) string { return s.sign("turn", flowID, digest, "") }
+
+// IsTurn reports whether a signature is that of a reply.
+func (s *Seals) IsTurn(flowID, digest, signature string) bool {
+	return hmac.Equal([]byte(signature), []byte(s.Turn(flowID, digest)))
 }
 
 func sealTime(text string) (t time.Time, ok bool) {

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/flow/forms"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
@@ -69,16 +71,31 @@ func (c *formCall) renderFormSettings(status int, f *flow.Flow, form *forms.Form
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
 	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
 	s.FrameTitle = cmp.Or(form.Title, f.Name)
+	s.Chat = c.isChat(f)
 	if form.UsedUp(c.s.Now()) {
 		s.UsedUp = true
 	}
 	return c.Render(status, consoleview.FormSettingsPage(c.Page("Form of "+f.Name, layout.SectionFlows), s))
 }
 
+// isChat reports whether the form of a flow is a chat: whether the live version or, if the flow
+// is not published, the draft takes a conversation.
+func (c *formCall) isChat(f *flow.Flow) bool {
+	data := f.Draft
+	if f.LiveVersion > 0 {
+		var err error
+		if data, err = c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash); err != nil {
+			return false
+		}
+	}
+	doc, _ := document.ParseDocument(data)
+	return doc != nil && slices.ContainsFunc(contract.Inputs(doc, c.s.Kinds), func(in contract.Input) bool { return in.Type == flow.TypeMessages })
+}
+
 // formSettings converts a form to the values of its fields.
 func formSettings(f *forms.Form) consoleview.FormSettings {
 	return consoleview.FormSettings{
-		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted,
+		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted, Keep: f.Keep,
 		PerMinute: strconv.FormatInt(f.PerMinute, 10), PerDay: strconv.FormatInt(f.PerDay, 10), MaxFile: strconv.FormatInt(f.MaxFile>>20, 10),
 		Origins: strings.Join(f.Origins, "\n"),
 	}
@@ -162,7 +179,7 @@ func (c *formCall) readSettingsFields() consoleview.FormSettings {
 		return strings.TrimSpace(strings.ReplaceAll(c.FormValue(name), "\r\n", "\n"))
 	}
 	return consoleview.FormSettings{
-		On: text("on") != "", Title: text("title"), Intro: text("intro"), Button: text("button"), Unlisted: text("unlisted") != "",
+		On: text("on") != "", Title: text("title"), Intro: text("intro"), Button: text("button"), Unlisted: text("unlisted") != "", Keep: text("keep") != "",
 		PerMinute: text("per_minute"), PerDay: text("per_day"), MaxFile: text("max_file"), Origins: text("origins"), NoPassword: text("no_password") != "",
 	}
 }
@@ -171,7 +188,7 @@ func (c *formCall) readSettingsFields() consoleview.FormSettings {
 // others.
 func (c *formCall) parseSettings(form *forms.Form, typed consoleview.FormSettings) components.Errors {
 	errs := components.Errors{}
-	form.On, form.Unlisted = typed.On, typed.Unlisted
+	form.On, form.Unlisted, form.Keep = typed.On, typed.Unlisted, typed.Keep
 	for _, t := range []struct {
 		name, text string
 		most       int

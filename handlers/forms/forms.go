@@ -20,6 +20,7 @@ func (s *Server) formRoutes() []route {
 	return []route{
 		{http.MethodGet, "/f/:flow", web.Open, withPassword((*formCall).show)},
 		{http.MethodPost, "/f/:flow", web.Open, withPassword((*formCall).submit)},
+		{http.MethodGet, "/f/:flow/embed.js", web.Open, onForm((*formCall).embed)},
 		{http.MethodPost, "/f/:flow/password", web.Open, onForm((*formCall).submitPassword)},
 		{http.MethodGet, "/f/:flow/r/:ticket", web.Open, withPassword((*formCall).showResult)},
 		{http.MethodGet, "/f/:flow/r/:ticket/events", web.Open, withPasswordForScript((*formCall).followResult)},

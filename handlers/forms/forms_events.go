@@ -3,11 +3,11 @@ package forms
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 	formsview "sluice/views/forms"
@@ -49,12 +49,12 @@ func (v *formCall) followResult() error {
 // node, unchanged. Their text can be shown while the node still runs.
 func (t *resultCall) streamedOutputs() map[string]string {
 	names := map[string]string{}
-	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
-		for _, e := range t.doc.Edges {
-			if node, isText := strings.CutSuffix(e.From, ".text"); isText && e.ToNode() == o.Node {
-				names[node] = o.Name
-			}
-		}
+	sources := document.TextSources(t.doc, contract.Outputs(t.doc, t.s.Kinds))
+	for output, node := range sources {
+		names[node] = output
+	}
+	if reply, _ := document.Reply(t.doc, t.s.Kinds); sources[reply.Name] != "" { // of several outputs with this text
+		names[sources[reply.Name]] = reply.Name
 	}
 	return names
 }
@@ -146,6 +146,15 @@ func (s *resultStream) sendNew() error {
 	}
 	if err := s.write("run", map[string]any{"html": page.String(), "state": string(s.run.State)}); err != nil {
 		return err
+	}
+	if in := conversation(s.doc, s.s.Kinds); in != nil && s.run.State.Ended() {
+		reply, err := s.reply(s.Ctx(), in)
+		if err == nil {
+			err = s.write("reply", reply)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if s.run.State.Ended() {
 		return errors.Join(s.write("over", map[string]any{}), web.ErrStreamDone)

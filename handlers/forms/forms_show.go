@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,6 +57,17 @@ func (v *formCall) showForm(status int, fields []formsview.FormField, trouble st
 	}
 	p := v.publicPage(f.Title)
 	p.About = f.Intro
+	if in := v.conversation(); in != nil {
+		text := ""
+		f.Fields = slices.DeleteFunc(f.Fields, func(field formsview.FormField) bool {
+			if field.Name == web.InputPrefix+in.Name {
+				text, f.Error = field.Value, cmp.Or(f.Error, field.Error)
+				return true
+			}
+			return false
+		})
+		return v.Render(status, formsview.Chat(p, v.chatPage(in, f, text)))
+	}
 	return v.Render(status, formsview.Form(p, f))
 }
 
@@ -65,6 +77,9 @@ func (v *formCall) fields(typed *web.Inputs, last map[string]any) []formsview.Fo
 	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	list := make([]formsview.FormField, len(inputs))
 	for i := range inputs {
+		if inputs[i].Type == flow.TypeMessages {
+			last = nil // a chat begins with an empty message
+		}
 		list[i] = v.field(&inputs[i], typed, last)
 	}
 	return list
@@ -150,7 +165,11 @@ func (v *formCall) submit() error {
 		started, err = v.start(typed, fields)
 	}
 	if err == nil {
-		return v.Redirect(v.runPath(v.s.seals.Ticket(v.flow.ID, started.Run.ID, v.s.Now().Add(ticketLife))))
+		path := v.runPath(v.s.seals.Ticket(v.flow.ID, started.Run.ID, v.s.Now().Add(ticketLife)))
+		if v.wantsJSON() {
+			return v.startedChat(path)
+		}
+		return v.Redirect(path)
 	}
 	v.eraseFiles(typed)
 	return v.renderRefusal(typed, fields["again"], err)
@@ -165,11 +184,15 @@ func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
 	for _, in := range contract.Inputs(v.doc, v.s.Kinds) {
 		files[in.Name] = in.Type == flow.TypeFile
 	}
+	chat, most := v.conversation(), len(files)
+	if chat != nil && chat.Images {
+		most += maxChatPictures
+	}
 	t.Accepts = func(input string) bool {
-		return !refused && files[input] && t.Files[input] == nil && !t.TooLarge[input]
+		return !refused && (files[input] || isPicture(chat, input)) && t.Files[input] == nil && !t.TooLarge[input]
 	}
 	r := v.Request()
-	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(len(files)+1)*v.maxFileSize())
+	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(most+1)*v.maxFileSize())
 	fields, err := v.ReadInputFields(t)
 	t.Parse(fields)
 	return t, fields, err
@@ -185,6 +208,12 @@ func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started f
 		return started, err
 	}
 	given := typed.Values(inputs)
+	chat := v.conversation()
+	if chat != nil {
+		if given[chat.Name], err = v.readConversation(chat, typed, fields); err != nil {
+			return started, err
+		}
+	}
 	if problems := inputProblems(typed, inputs, given, previousRun); len(problems) > 0 {
 		return started, &flow.Error{Code: flow.CodeInputInvalid, Fields: problems}
 	}
@@ -197,6 +226,7 @@ func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started f
 		return started, errFormUsedUp
 	}
 	s := flow.Start{WorkspaceID: v.flow.WorkspaceID, FlowID: v.flow.ID, Trigger: flow.TriggerForm, Given: given, Coerce: true}
+	s.Options.Discard = chat != nil && !v.form.Keep // the conversation stays in the browser
 	if once := fields["once"]; once != "" {
 		// A form sent twice by a double click starts one run. The hash keeps
 		// visitors from choosing the idempotency keys of others.

@@ -96,6 +96,9 @@ func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) 
 	if r.after > 0 {
 		v.RetryAfter(r.after)
 	}
+	if v.wantsJSON() {
+		return v.refuseChat(r, text, fields)
+	}
 	return v.showForm(r.status, fields, text)
 }
 
@@ -104,7 +107,7 @@ func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) 
 func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.Problem) (n int) {
 	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	for _, p := range problems {
-		i := slices.IndexFunc(inputs, func(in contract.Input) bool { return flow.Pointer(in.Name) == p.Pointer })
+		i := slices.IndexFunc(inputs, func(in contract.Input) bool { return p.InField(in.Name) })
 		if i >= 0 && fields[i].Error == "" {
 			fields[i].Error = v.problemText(&inputs[i], p)
 			n++
@@ -115,6 +118,9 @@ func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.
 
 // problemText returns what is wrong with an input and how to fix it.
 func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
+	if in.Type == flow.TypeMessages && p.Code == "too_large" {
+		return "This conversation is too long. Start a new chat."
+	}
 	switch p.Code {
 	case "required":
 		switch {
@@ -152,10 +158,11 @@ func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 var wrongTypeText = map[flow.Type]string{
 	flow.TypeNumber: "Type a number, such as 3 or 0.5.", flow.TypeBoolean: "Choose yes or no.", flow.TypeText: "Type some text.",
 	flow.TypeList: "Type one item per line, or a list as JSON.", flow.TypeJSON: "Type JSON.", flow.TypeFile: "Choose a file or paste a URL.",
+	flow.TypeMessages: "Type a message.",
 }
 
 var (
-	tooSmallText = map[flow.Type]string{flow.TypeNumber: "small", flow.TypeText: "short", flow.TypeList: "short", flow.TypeJSON: "short"}
+	tooSmallText = map[flow.Type]string{flow.TypeNumber: "small", flow.TypeText: "short", flow.TypeList: "short", flow.TypeJSON: "short", flow.TypeMessages: "short"}
 	tooLargeText = map[flow.Type]string{flow.TypeNumber: "large", flow.TypeText: "long", flow.TypeList: "long", flow.TypeJSON: "long"}
 )
 
@@ -165,7 +172,7 @@ func limitText(in *contract.Input, maxFileSize int64) string {
 	if in.Type == flow.TypeFile {
 		return strings.TrimSpace(acceptText(in) + " At most " + flow.Size(maxFileSize) + ".")
 	}
-	unit := map[flow.Type]string{flow.TypeText: " characters", flow.TypeList: " items"}[in.Type]
+	unit := map[flow.Type]string{flow.TypeText: " characters", flow.TypeList: " items", flow.TypeMessages: " messages"}[in.Type]
 	words := boundsText(in.Min, in.Max, unit)
 	if in.Type == flow.TypeList {
 		words = strings.TrimSpace("One item per line. " + words)
@@ -193,11 +200,12 @@ func boundsText(low, high *float64, unit string) string {
 // acceptText returns the file types that an input accepts, or "" if it accepts
 // all.
 func acceptText(in *contract.Input) string {
-	if len(in.Accept) == 0 {
+	accepted := in.AcceptedFiles()
+	if len(accepted) == 0 {
 		return ""
 	}
-	kinds := make([]string, len(in.Accept))
-	for i, a := range in.Accept {
+	kinds := make([]string, len(accepted))
+	for i, a := range accepted {
 		family, _, _ := strings.Cut(a, "/")
 		switch {
 		case a == "*/*":

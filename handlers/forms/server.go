@@ -5,6 +5,7 @@
 //   - forms.go finds the form of a request, forms_show.go shows and submits it.
 //   - forms_inputs.go checks inputs and rate limits, forms_text.go has the
 //     messages for visitors.
+//   - chat.go makes the form of a flow with a conversation a chat.
 //   - forms_password.go protects a form with a password.
 //   - forms_result.go and forms_events.go show the run that a visitor started.
 //   - approvals.go asks people what a run waits for, by a link or as members.

@@ -12,6 +12,7 @@ import (
 type FormSettings struct {
 	FlowID, Flow, Description string
 	On, Unlisted, NoPassword  bool
+	Keep                      bool // conversations are kept
 	Title, Intro, Button      string
 	PerMinute, PerDay         string
 	MaxFile                   string // MiB
@@ -26,6 +27,12 @@ type FormSettings struct {
 	MayEdit          bool  // the person may change it
 	Encrypted        bool  // it is reached over https
 	MostFile         int64 // bytes that a file may have at all
+	Chat             bool  // the form is a chat, because the flow has an input of type messages
+}
+
+// script is what other sites put into their pages instead of frame.
+func (s FormSettings) script() string {
+	return `<script async src="` + s.URL + `/embed.js" data-title="` + html.EscapeString(s.FrameTitle) + `"></script>`
 }
 
 // frame is what other sites put into their pages.

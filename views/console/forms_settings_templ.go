@@ -177,7 +177,13 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "At least 10 characters, and not a common password. Leave it empty to let in anyone with the link.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "At least 10 characters, and not a common password. Leave it empty to admit anyone with the link.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			if s.Chat {
+				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "keep", Label: "Keep conversations", Checked: s.Keep, Help: "Otherwise they stay in the browser of the visitor, and the content of each run is erased ten minutes after its end.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -215,6 +221,18 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = components.Code("script that embeds the form", s.script()).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " <p class=\"help\">Use one of the two. With <code>data-button=\"Ask us\"</code>, the script opens the form from a button in the corner of the page.</p>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			if s.Embedded && s.HasPassword && !s.Encrypted {
 				templ_7745c5c3_Err = components.Note(components.ToneWait, "With a password, embedding needs https.", "Browsers keep the pass of an embedded form only over an encrypted connection. On its own page the form works.").Render(ctx, templ_7745c5c3_Buffer)
@@ -222,17 +240,17 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"help\">With a password, embedding needs https: browsers keep the pass of an embedded form only over an encrypted connection.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"help\">With a password, embedding needs https: browsers keep the pass of an embedded form only over an encrypted connection.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</div></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</div></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if s.MayEdit {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<div class=\"bar\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"bar\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -240,17 +258,17 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p class=\"help\">Editors and owners can change this.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"help\">Editors and owners can change this.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

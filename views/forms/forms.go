@@ -25,6 +25,15 @@ type PublicPage struct {
 	Unlisted bool
 	// Refresh reloads the page every two seconds where there are no scripts.
 	Refresh bool
+	// Chat is set for the page of a chat, which has its own script.
+	Chat bool
+}
+
+func (p PublicPage) script() string {
+	if p.Chat {
+		return "chat.js"
+	}
+	return "form.js"
 }
 
 // FormPage is a flow as a form.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/flow"
@@ -79,6 +80,9 @@ func fit(f *flow.Field, v any) (any, bool) {
 		return n, err == nil && ok && inside && (f.Type == flow.FieldNumber || size == float64(int64(size)))
 	case flow.FieldSelect:
 		return flow.Text(v), slices.Contains(f.Options, flow.Text(v))
+	case flow.FieldBoolean:
+		yes, err := strconv.ParseBool(flow.Text(v))
+		return yes, err == nil
 	case flow.FieldList:
 		if list, ok := v.([]any); ok {
 			return list, true

@@ -35,7 +35,11 @@ func (p pair) field() string { return strings.TrimSuffix(p.to, "°") }
 func types(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
 // chatFields are those of every node that asks a language model.
-var chatFields = []pair{{"context", "system"}, {"prompt", "prompt"}, {"temperature", "temperature"}, {"max_tokens", "max_tokens"}, {"model", "model°"}}
+var chatFields = append([]pair{{"context", "system"}, {"prompt", "prompt"}, {"temperature", "temperature"}, {"max_tokens", "max_tokens"}, {"model", "model°"}}, chatSettings...)
+
+// chatSettings have the names of the providers' own parameters.
+var chatSettings = []pair{{"reasoning_effort", "reasoning_effort°"}, {"thinking_budget", "thinking_budget°"}, {"budget_tokens", "thinking_budget°"}, {"max_completion_tokens", "max_tokens°"},
+	{"top_p", "top_p°"}, {"seed", "seed°"}, {"stop", "stop°"}, {"stop_sequences", "stop°"}, {"web_search", "web_search°"}}
 
 var text = []string{"text"}
 
@@ -52,7 +56,7 @@ var rules = []rule{
 	{kind: "web_page", types: types(`url[_-]input|url-loader`), fields: []pair{{"url", "url"}}, outputs: text},
 	{kind: "http_request", types: types(`http[_-]get(-processor)?`), fields: []pair{{"url", "url"}, {"headers", "headers"}}, outputs: []string{"body"}},
 	{kind: "document", types: types(`document-to-text(-processor)?`), fields: []pair{{"document_url", "file"}}, outputs: text},
-	{kind: "chat", types: types(`gpt-vision.*`), provider: "openai", model: "gpt-4o", fields: []pair{{"image_url", "images"}, {"prompt", "prompt"}, {"context", "system"}, {"temperature", "temperature"}, {"max_tokens", "max_tokens"}, {"model", "model°"}}, outputs: text, also: morePictures},
+	{kind: "chat", types: types(`gpt-vision.*`), provider: "openai", model: "gpt-4o", fields: append([]pair{{"image_url", "images"}, {"prompt", "prompt"}, {"context", "system"}, {"temperature", "temperature"}, {"max_tokens", "max_tokens"}, {"model", "model°"}}, chatSettings...), outputs: text, also: morePictures},
 	{kind: "chat", types: types(`llm-prompt|gpt|gpt-no-context|o\d.*|.*(openai-reasoning|o-series|reasoning-model).*`), provider: "openai", model: "gpt-4o", fields: chatFields, outputs: text},
 	{kind: "chat", types: types(`.*(claude|anthropic).*`), provider: "anthropic", fields: chatFields, outputs: text},
 	{kind: "chat", types: types(`.*deepseek.*`), provider: "deepseek", model: "deepseek-chat", fields: chatFields, outputs: text},

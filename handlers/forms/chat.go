@@ -1,0 +1,262 @@
+package forms
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/contract"
+	"sluice/flow/document"
+	"sluice/handlers/web"
+	"sluice/static"
+	"sluice/views/components"
+	formsview "sluice/views/forms"
+)
+
+// A form whose flow has an input of type messages is a chat. Its page keeps the conversation
+// in the browser and sends all of it with every message, as the field turnsField. Without
+// scripts, the page sends one message, as the text of the input, and shows the result.
+//
+// A visitor must not put words into the assistant's mouth, because models trust them. So each
+// reply comes with a signature over the texts of the conversation up to it, and turns of the
+// assistant are accepted only with theirs.
+
+// turnsField is the name of the field with the conversation as JSON.
+const turnsField = "turns"
+
+// maxChatPictures bounds the pictures of a conversation that are sent with one message.
+const maxChatPictures = 10
+
+var (
+	errForgedTurn = &formRefusal{http.StatusUnprocessableEntity, "This conversation does not fit the answers given here. Start a new chat.", 0}
+	errNoMessage  = &formRefusal{http.StatusUnprocessableEntity, "Type a message.", 0}
+)
+
+// conversation returns the input of the live version that makes the form a chat, or nil.
+func (v *formCall) conversation() *contract.Input { return conversation(v.doc, v.s.Kinds) }
+
+// conversation returns the first input of a document that takes messages, or nil.
+func conversation(d *flow.Document, kinds *flow.Registry) *contract.Input {
+	inputs := contract.Inputs(d, kinds)
+	if i := slices.IndexFunc(inputs, func(in contract.Input) bool { return in.Type == flow.TypeMessages }); i >= 0 {
+		return &inputs[i]
+	}
+	return nil
+}
+
+// pictureName returns the name of an uploaded picture of the conversation, as Inputs.Files has
+// it. Names of inputs have no dot.
+func pictureName(in *contract.Input, place int) string { return in.Name + "." + strconv.Itoa(place) }
+
+// isPicture reports whether a file belongs to the conversation.
+func isPicture(in *contract.Input, name string) bool {
+	if in == nil || !in.Images {
+		return false
+	}
+	text, ok := strings.CutPrefix(name, in.Name+".")
+	place, err := strconv.Atoi(text)
+	return ok && err == nil && place >= 0 && place < maxChatPictures && text == strconv.Itoa(place)
+}
+
+// readConversation returns the conversation that a visitor sent.
+func (v *formCall) readConversation(in *contract.Input, t *web.Inputs, fields map[string]string) ([]any, error) {
+	if t.TooLarge[pictureName(in, 0)] || slices.ContainsFunc(flow.SortedNames(t.TooLarge), func(name string) bool { return isPicture(in, name) }) {
+		return nil, &formRefusal{http.StatusRequestEntityTooLarge, "A picture is too large. The limit is " + flow.Size(v.maxFileSize()) + ".", 0}
+	}
+	sent, ok := fields[turnsField]
+	if !ok { // without a script
+		text := strings.TrimSpace(strings.ReplaceAll(fields[web.InputPrefix+in.Name], "\r\n", "\n"))
+		var pictures []any
+		if t.Files[pictureName(in, 0)] != nil {
+			pictures = []any{flow.Number(0)}
+		}
+		if text == "" && pictures == nil {
+			return nil, errNoMessage
+		}
+		message, err := userMessage(in, t, text, pictures)
+		return []any{message}, err
+	}
+	turns, err := flow.DecodeJSON([]byte(sent))
+	list, isList := turns.([]any)
+	if err != nil || !isList || len(list) == 0 {
+		return nil, errNoMessage
+	}
+	return v.readTurns(in, t, list)
+}
+
+// readTurns returns the messages of a conversation whose turns of the assistant are signed.
+func (v *formCall) readTurns(in *contract.Input, t *web.Inputs, list []any) (messages []any, err error) {
+	digest := ""
+	for _, item := range list {
+		turn, _ := item.(map[string]any)
+		role, _ := turn["role"].(string)
+		text, isText := turn["text"].(string)
+		if !isText {
+			return nil, errForgedTurn
+		}
+		digest = turnDigest(digest, role, text)
+		message := map[string]any{"role": role, "content": text}
+		switch role {
+		case flow.RoleUser:
+			pictures, _ := turn["pictures"].([]any)
+			if message, err = userMessage(in, t, text, pictures); err != nil {
+				return nil, err
+			}
+		case flow.RoleAssistant:
+			signature, _ := turn["signature"].(string)
+			if !v.s.seals.IsTurn(v.flow.ID, digest, signature) {
+				return nil, errForgedTurn
+			}
+		default: // system, for example
+			return nil, errForgedTurn
+		}
+		messages = append(messages, message)
+	}
+	if last, _ := messages[len(messages)-1].(map[string]any); last["role"] != flow.RoleUser {
+		return nil, errNoMessage
+	}
+	return messages, nil
+}
+
+// userMessage returns a message of the visitor. pictures are the places of its pictures among
+// those that were uploaded with it.
+func userMessage(in *contract.Input, t *web.Inputs, text string, pictures []any) (map[string]any, error) {
+	if len(pictures) == 0 {
+		return map[string]any{"role": flow.RoleUser, "content": text}, nil
+	}
+	var parts []any
+	if text != "" {
+		parts = append(parts, map[string]any{"type": "text", "text": text})
+	}
+	for _, place := range pictures {
+		f, _ := flow.Float(place)
+		file, ok := t.Files[pictureName(in, int(f))]
+		if !ok {
+			return nil, &formRefusal{http.StatusUnprocessableEntity, "A picture is missing. Attach it again.", 0}
+		}
+		parts = append(parts, map[string]any{"type": "image_url", "image_url": file})
+	}
+	return map[string]any{"role": flow.RoleUser, "content": parts}, nil
+}
+
+// turnDigest continues the hash of the texts of a conversation by one turn.
+func turnDigest(before, role, text string) string {
+	return flow.Hash([]byte(before + "\n" + role + "\n" + text))
+}
+
+// replyEvent is the answer of a run that has ended, for the page of a chat.
+type replyEvent struct {
+	State     flow.RunState `json:"state"`
+	Text      string        `json:"text"`
+	HTML      string        `json:"html,omitempty"`      // of an answer that is no text, such as a picture
+	Signature string        `json:"signature,omitempty"` // of the turn, so that it can be sent back
+	Trouble   string        `json:"trouble,omitempty"`
+}
+
+// reply returns the answer of the run, signed.
+func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent, error) {
+	r := replyEvent{State: t.run.State}
+	switch {
+	case t.run.State == flow.RunFailed:
+		r.Trouble = failureText(t.run.Error)
+		return r, nil
+	case t.run.State != flow.RunSucceeded:
+		return r, nil
+	case t.run.Erased != "":
+		r.Trouble = "This answer was not kept. Ask again."
+		return r, nil
+	}
+	value, given := t.replyValue()
+	if !given {
+		r.Trouble = "There is no answer. Try again."
+		return r, nil
+	}
+	text, isText := value.(string)
+	if !isText {
+		var html strings.Builder
+		if err := components.Value(components.ValueView{Name: "Answer", Value: value, All: true, Files: t.fileURL}).Render(ctx, &html); err != nil {
+			return r, err
+		}
+		text, r.HTML = describeReply(value), html.String()
+	}
+	r.Text = text
+	digest := ""
+	messages, _ := t.run.Inputs[in.Name].([]any)
+	for _, m := range messages {
+		message, _ := m.(map[string]any)
+		digest = turnDigest(digest, flow.Text(message["role"]), flow.MessageText(m))
+	}
+	r.Signature = t.s.seals.Turn(t.flow.ID, turnDigest(digest, flow.RoleAssistant, text))
+	return r, nil
+}
+
+// replyValue returns the output that answers, or the first output if that was skipped.
+func (t *resultCall) replyValue() (value any, given bool) {
+	if o, ok := document.Reply(t.doc, t.s.Kinds); ok {
+		if value, given = t.run.Outputs[o.Name]; given {
+			return value, true
+		}
+	}
+	for _, o := range contract.Outputs(t.doc, t.s.Kinds) {
+		if value, given = t.run.Outputs[o.Name]; given {
+			return value, true
+		}
+	}
+	return nil, false
+}
+
+// describeReply returns what the assistant said for an answer that is no text, as it stands in
+// the conversation.
+func describeReply(value any) string {
+	var names []string
+	flow.MapFiles(value, func(_ string, file map[string]any) map[string]any {
+		names = append(names, flow.Text(file["name"]))
+		return file
+	})
+	if len(names) > 0 {
+		return "(" + strings.Join(names, ", ") + ")"
+	}
+	return flow.Text(value)
+}
+
+// wantsJSON reports whether a script sent the form.
+func (v *formCall) wantsJSON() bool { return v.Request().Header.Get("Accept") == "application/json" }
+
+// startedChat answers a script with the path of the run.
+func (v *formCall) startedChat(path string) error {
+	reply, _ := document.Reply(v.doc, v.s.Kinds)
+	v.setPrivateHeaders()
+	return v.JSON(http.StatusAccepted, map[string]string{"run": path, "output": reply.Name})
+}
+
+// refuseChat answers a script with what is wrong. Problems of other inputs are named by them.
+func (v *formCall) refuseChat(r *formRefusal, text string, fields []formsview.FormField) error {
+	errs := map[string]string{}
+	for i := range fields {
+		if fields[i].Error != "" {
+			errs[fields[i].Name] = fields[i].Error
+			text = strings.TrimSpace(text + " " + fields[i].Label + ": " + fields[i].Error)
+		}
+	}
+	v.setPrivateHeaders()
+	return v.JSON(r.status, map[string]any{"error": text, "fields": errs})
+}
+
+// chatPage returns the page of a chat. text is a message that was not accepted.
+func (v *formCall) chatPage(in *contract.Input, f formsview.FormPage, text string) formsview.ChatPage {
+	page := formsview.ChatPage{FormPage: f, Name: web.InputPrefix + in.Name, Text: text, FlowID: v.flow.ID, Pictures: in.Images, MostPictures: maxChatPictures, MostFile: v.maxFileSize(), Kept: v.form.Keep}
+	if in.Images {
+		page.Picture, page.Accept = web.InputPrefix+pictureName(in, 0), strings.Join(in.AcceptedFiles(), ",")
+	}
+	return page
+}
+
+// embed is GET embed.js: the script that shows the form on another site. Its address is stable;
+// that of the script itself changes with every release.
+func (v *formCall) embed() error {
+	v.Response().Header().Set("Cache-Control", "public, max-age=300")
+	return v.Context.Redirect(http.StatusFound, static.URL("embed.js"))
+}

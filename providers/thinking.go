@@ -1,0 +1,101 @@
+package providers
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Efforts are the levels of ChatRequest.Effort, by OpenAI's names, lowest first. Not
+// every model takes all of them.
+var Efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
+
+// budgets are the tokens of thinking that stand for an effort: Google's table for
+// Gemini, continued for xhigh.
+var budgets = map[string]int{"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 32768}
+
+// minBudget is the least that Anthropic takes.
+const minBudget = 1024
+
+// maxSearches bounds the searches of one answer, which cost a fee each.
+const maxSearches = 5
+
+// thinks reports whether the request asks for reasoning.
+func (r *ChatRequest) thinks() bool {
+	return r.ThinkingBudget > 0 || r.Effort != "" && r.Effort != "none"
+}
+
+// Budget returns how many tokens the model may think: as set, or as the effort stands
+// for. Zero means that the request says nothing about it.
+func (r *ChatRequest) Budget() int { return cmp.Or(r.ThinkingBudget, budgets[r.Effort]) }
+
+// effort returns the effort: as set, or the lowest with at least the budget.
+func (r *ChatRequest) effort() string {
+	if r.Effort != "" || r.ThinkingBudget == 0 {
+		return r.Effort
+	}
+	for _, e := range Efforts[2:] { // minimal is not for all models that take low
+		if budgets[e] >= r.ThinkingBudget {
+			return e
+		}
+	}
+	return Efforts[len(Efforts)-1]
+}
+
+// setThinking asks for reasoning on OpenAI's wire.
+func (s *session) setThinking(body map[string]any, r *ChatRequest) {
+	switch {
+	case r.Effort == "" && r.ThinkingBudget == 0:
+	case s.preset.Name == nameOpenRouter && r.ThinkingBudget > 0:
+		body["reasoning"] = map[string]any{"max_tokens": r.ThinkingBudget}
+	case s.preset.Name == nameOpenRouter:
+		body["reasoning"] = map[string]any{"effort": r.Effort}
+	case s.preset.Name == nameGemini && r.ThinkingBudget > 0:
+		body["extra_body"] = map[string]any{"google": map[string]any{"thinking_config": map[string]any{"thinking_budget": r.ThinkingBudget}}}
+	default:
+		body["reasoning_effort"] = r.effort()
+	}
+}
+
+// anthropicEffort maps an effort to the levels of Anthropic.
+var anthropicEffort = map[string]string{"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "max"}
+
+// setAnthropicThinking asks for thinking on Anthropic's wire. Newer models take an
+// effort, older ones a budget, which must be below max_tokens.
+func (c *conversation) setAnthropicThinking(body map[string]any) {
+	if !c.thinks() {
+		return
+	}
+	budget := max(c.Budget(), minBudget)
+	if c.MaxTokens == 0 {
+		body["max_tokens"] = anthropicMaxTokens + budget
+	} else if c.ThinkingBudget == 0 {
+		budget = max(min(budget, c.MaxTokens/2), minBudget)
+	}
+	if c.manner.adaptive {
+		body["thinking"] = map[string]any{"type": "adaptive"}
+		body["output_config"] = map[string]any{"effort": anthropicEffort[c.effort()]}
+		return
+	}
+	body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": budget}
+}
+
+// minCached is the length of a system prompt, in bytes, from which it is marked for the
+// provider's cache. Anthropic caches from 1,024 tokens, some models from 4,096; a mark
+// below that is ignored and costs nothing. Writing to the cache costs a quarter more
+// than reading the prompt, reading from it a tenth.
+const minCached = 4096
+
+// cached returns a system prompt as a block, with a mark for the cache if it is long.
+func cached(system string) map[string]any {
+	block := textBlock(system)
+	if len(system) >= minCached {
+		block["cache_control"] = map[string]any{"type": "ephemeral"}
+	}
+	return block
+}
+
+// CacheMarks reports whether a long system prompt is marked for the provider's cache.
+// Providers other than Anthropic cache without marks; OpenRouter passes them on.
+func (p *Preset) CacheMarks(model string) bool {
+	return p.Wire == WireAnthropic || p.Name == nameOpenRouter && strings.HasPrefix(model, "anthropic/")
+}

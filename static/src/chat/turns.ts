@@ -1,0 +1,49 @@
+// The conversation of a chat, which lives in this browser.
+import { loadJSON, store } from "../canvas/storage.ts";
+
+/** Turn is a message. Its pictures are lost when the page is reloaded. */
+export type Turn = {
+  role: "user" | "assistant";
+  text: string;
+  pictures?: File[];
+  lost?: number; // pictures that the page had before it was reloaded
+  signature?: string; // of a complete reply
+  html?: string; // of a reply that is no text
+  run?: string; // path of the run that is still at work, or failed
+  output?: string; // whose text is the reply
+  trouble?: string;
+  stopped?: boolean;
+};
+
+export type Sent = { role: string; text: string; signature?: string; pictures?: number[] };
+
+const key = (flow: string) => `chat:${flow}`;
+
+/** saved returns the conversation that this browser has, if any. */
+export function saved(flow: string): Turn[] {
+  const list = loadJSON<Turn[]>("localStorage", key(flow));
+  return Array.isArray(list) ? list : [];
+}
+
+/** save keeps a conversation in this browser, without its pictures. */
+export function save(flow: string, turns: Turn[]): void {
+  const list = turns.map(({ pictures, html, ...turn }) => ({ ...turn, lost: (turn.lost ?? 0) + (pictures?.length ?? 0) || undefined }));
+  store("localStorage", key(flow), list.length ? JSON.stringify(list) : "");
+}
+
+/**
+ * sent returns what the server is sent, and the pictures in their order. Replies that were
+ * stopped or failed have no signature and are left out.
+ */
+export function sent(turns: Turn[]): { turns: Sent[]; pictures: File[] } {
+  const pictures: File[] = [], list: Sent[] = [];
+  for (const turn of turns) {
+    if (turn.role === "assistant") {
+      if (turn.signature) list.push({ role: "assistant", text: turn.text, signature: turn.signature });
+      continue;
+    }
+    const places = (turn.pictures ?? []).map((file) => pictures.push(file) - 1);
+    list.push({ role: "user", text: turn.text, ...(places.length ? { pictures: places } : {}) });
+  }
+  return { turns: list, pictures };
+}
