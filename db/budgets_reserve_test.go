@@ -22,7 +22,7 @@ func (w *fixture) atWork(change ...func(*flow.NewRun)) *flow.Run {
 // reserve reserves an amount for the step of atWork.
 func (w *fixture) reserve(r *flow.Run, nano flow.NanoUSD) error {
 	return w.ReserveSpending(w.ctx, flow.Reservation{
-		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, RunID: r.ID, Path: "write", Attempt: r.Attempt, Amount: nano,
+		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowsAbove: r.FlowsAbove, KeyID: r.KeyID, RunID: r.ID, Path: "write", Attempt: r.Attempt, Amount: nano,
 	})
 }
 
@@ -90,7 +90,7 @@ func TestReservations_unknown_price(t *testing.T) {
 		wantCode(t, err, flow.CodePriceUnknown)
 		w.start(func(n *flow.NewRun) { n.Prices = false }) // without a budget nobody asks
 		k.AllowUnpriced = true
-		w.must(w.UpdateKey(w.ctx, k))
+		w.must(w.updateKey(k))
 		w.must(w.ReserveSpending(w.ctx, reservation))
 		w.start(byKey, func(n *flow.NewRun) { n.Prices = false })
 	})

@@ -35,6 +35,7 @@ func newSlug(tx *core.Tx, f *flow.Flow) (string, error) {
 	return slug, claimSlug(tx, f.WorkspaceID, f.ID, slug)
 }
 
+// tryClaim reserves a slug for a flow, if no other flow of the workspace has it.
 func tryClaim(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) (ok bool, err error) {
 	n, err := tx.ClaimSlug(tx.Ctx, gen.ClaimSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
 	if err != nil {

@@ -73,6 +73,15 @@ func TestFilesByURL(t *testing.T) {
 	if a := c.want(200, "GET", again.path()+"/steps", nil); strings.Contains(string(a.body), "very-private") {
 		t.Errorf("the steps show the query: %s", a.body)
 	}
+	for _, path := range []string{"/v1/runs", "/v1/flow/" + id + "/runs"} {
+		if a := c.want(200, "GET", path, nil); strings.Contains(string(a.body), "very-private") || !strings.Contains(string(a.body), "/cat.png?…") {
+			t.Errorf("%s shows the query: %s", path, a.body)
+		}
+	}
+	call := object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": "file_it", "arguments": object{"photo": address}}}
+	if a := c.want(200, "POST", "/mcp", call, "Accept: application/json, text/event-stream"); !strings.Contains(string(a.body), `cat.png`) || fetched.Load() != 2 {
+		t.Errorf("the tool answered %s after %d requests", a.body, fetched.Load())
+	}
 	data := "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture)
 	r = c.succeed(id, object{"photo": object{"url": data, "name": "dog.png"}})
 	if picked := r.Outputs["picture"].(object); picked["name"] != "dog.png" || picked["size"] != float64(len(picture)) {

@@ -120,3 +120,26 @@ func TestFormStreams(t *testing.T) {
 		t.Errorf("the page says %s", page)
 	}
 }
+
+// TestFormTakesURLs gives a file of a form by its address, as a URL and as a data URL.
+func TestFormTakesURLs(t *testing.T) {
+	t.Parallel()
+	picture := append([]byte("\x89PNG\r\n\x1a\n"), content(2, 1000)...)
+	upstream, fetched, _, _ := fileServer(t, picture)
+	d := formServer(t, upstream.URL)
+	id := d.publish(filing())
+	d.openForm(id)
+	for i, address := range []string{upstream.URL + "/cat.png?signature=very-private", dataPixel} {
+		path := d.visit(http.MethodPost, "/f/"+id, url.Values{"url.in.photo": {address}}).Header.Get("Location")
+		seen := d.read(path + "/events") // until the run has ended
+		if page := d.read(path); !strings.Contains(page, "Done") || strings.Contains(seen+page, "very-private") || fetched.Load() != 1 {
+			t.Errorf("address %d, %d requests: %s", i, fetched.Load(), page)
+		}
+	}
+	for _, address := range []string{"http://10.0.0.1/a.png", "https://ada:x@example.com/a.png", "ftp://example.com/a.png"} {
+		resp := d.visit(http.MethodPost, "/f/"+id, url.Values{"url.in.photo": {address}})
+		if page := string(must1(io.ReadAll(resp.Body))); resp.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(page, "This URL cannot be used.") {
+			t.Errorf("%s: %s %s", address, resp.Status, page)
+		}
+	}
+}

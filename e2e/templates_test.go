@@ -34,6 +34,11 @@ func TestTemplatesWithModels(t *testing.T) {
 		t.Errorf("the answer in a tone is %v", r.Outputs)
 	}
 
+	r = c.succeed(d.fromTemplate("chat-assistant"), object{"messages": []any{object{"role": "user", "content": "Please greet Ada"}}})
+	if r.Outputs["reply"] != "Grüß dich, Ada – schön! 👋" {
+		t.Errorf("the assistant answered %v", r.Outputs)
+	}
+
 	text := "This contract is between both parties.\n\nThe notice period is three months to the end of a quarter.\n\nThe rent is due on the third day of a month.\n"
 	r = c.succeed(d.fromTemplate("ask-a-document"), object{"document": c.upload("contract.txt", []byte(text)), "question": "How long is the notice period?"})
 	passages, _ := r.Outputs["passages"].([]any)

@@ -62,6 +62,7 @@ const (
 	CodeKeyRevoked            Code = "key_revoked"
 	CodeScopeMissing          Code = "scope_missing"
 	CodeFlowNotAllowed        Code = "flow_not_allowed"
+	CodeExceedsKey            Code = "exceeds_key" // the key in the request may less than what it would change or make
 	CodeOriginNotAllowed      Code = "origin_not_allowed"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
@@ -71,6 +72,7 @@ const (
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodeNotPublished          Code = "not_published"
 	CodeRunNotEnded           Code = "run_not_ended"
+	CodeChildRun              Code = "child_run" // it is erased with the run that started it
 	CodeResultNotSaved        Code = "result_not_saved"
 	CodeRunExpired            Code = "run_expired"
 	CodeIdempotencyMismatch   Code = "idempotency_mismatch"

@@ -61,7 +61,7 @@ func childSchema(n *flow.Node, own, over []string) flow.DynamicSchema {
 	for _, p := range inputs {
 		f := childField(p)
 		if slices.Contains(over, p.name) {
-			f.Type, f.Value, f.Template, f.Help = flow.FieldList, flow.TypeList, false, "One value for each item."
+			f.Type, f.Value, f.Template, f.Items, f.Help = flow.FieldList, flow.TypeList, false, true, "One value for each item."
 		}
 		shape.Fields = append(shape.Fields, f)
 	}

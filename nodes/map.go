@@ -78,7 +78,7 @@ func mapSchema(n *flow.Node) flow.DynamicSchema {
 	if shape.Open != "" {
 		for _, name := range over { // typed lists stay lists
 			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == inputPrefix+name })
-			list := flow.Field{Name: inputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Help: "One value for each item."}
+			list := flow.Field{Name: inputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Items: true, Help: "One value for each item."}
 			if i < 0 {
 				shape.Fields = append(shape.Fields, list)
 			} else {

@@ -18,8 +18,8 @@ var tablesSchema = listSchema(objectSchema("name", textSchema, "rows", listSchem
 
 func listSchema(items any) map[string]any { return map[string]any{"type": "array", "items": items} }
 
-// objectSchema returns the schema of an object from names and schemas of its members, all
-// of which it has.
+// objectSchema returns the schema of an object from names and schemas of its members. All
+// of them are required.
 func objectSchema(members ...any) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for i := 0; i < len(members); i += 2 {

@@ -3,11 +3,13 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // takeBudgets returns an error if the flow or key of a start has used up a budget
@@ -15,19 +17,12 @@ import (
 // before the admission lock is taken, because it may wait for the rows of busy
 // flows. Rows are locked in a fixed order.
 func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
-	k := n.Key
 	limits, err := tx.FlowLimits(FlowKey{r.WorkspaceID, r.FlowID})
 	if err != nil {
 		return err
 	}
-	if k == nil {
-		k = &flow.Key{}
-	}
 	day := dbconn.TimeOf(r.CreatedAt)
-	spending := Spending{
-		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: k.Name, FlowUSD: limits.UsdPerDay, KeyUSD: k.USDPerDay,
-		FlowUnpriced: limits.AllowUnpriced != 0, KeyUnpriced: k.AllowUnpriced,
-	}
+	spending := fairness.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Keys: keysOf(n.Key), FlowUSD: limits.UsdPerDay, FlowUnpriced: limits.AllowUnpriced != 0}
 	switch {
 	case spending.NeedsPrices() && !n.Prices:
 		return flow.ErrPricesWanted
@@ -37,15 +32,23 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 	if err := CheckSpending(tx.Ctx, tx.Queries, spending, day); err != nil {
 		return err
 	}
-	for _, b := range []flow.Budget{
-		{KeyID: r.KeyID, Name: k.Name, Unit: flow.BudgetRuns, Limit: k.RunsPerDay},
-		{FlowID: r.FlowID, Unit: flow.BudgetRuns, Limit: limits.RunsPerDay},
-	} {
-		if err := tx.takeStart(r.WorkspaceID, b, day); err != nil {
+	for _, k := range spending.Keys {
+		if err := tx.takeStart(r.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name, Unit: flow.BudgetRuns, Limit: k.RunsPerDay}, day); err != nil {
 			return err
 		}
 	}
-	return nil
+	return tx.takeStart(r.WorkspaceID, flow.Budget{FlowID: r.FlowID, Unit: flow.BudgetRuns, Limit: limits.RunsPerDay}, day)
+}
+
+// keysOf returns a key and its makers, whose limits count too, or nothing for nil.
+func keysOf(k *flow.Key) (list []*flow.Key) {
+	if k != nil {
+		list = append(list, k)
+		for i := range k.Makers {
+			list = append(list, &k.Makers[i])
+		}
+	}
+	return list
 }
 
 // takeStart counts a start against a budget of runs. The count is exact, because
@@ -65,40 +68,10 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 	return nil
 }
 
-// Spending holds the daily cost limits of a flow and a key, in nano-dollars. 0
-// means no limit.
-type Spending struct {
-	WorkspaceID     flow.WorkspaceID
-	FlowID          string
-	KeyID, KeyName  string // empty without a key
-	FlowUSD, KeyUSD flow.NanoUSD
-	// FlowUnpriced and KeyUnpriced report whether models without a price may be used
-	// although there is a limit.
-	FlowUnpriced, KeyUnpriced bool
-}
-
-// NeedsPrices reports whether models without a price must not be used.
-func (s *Spending) NeedsPrices() bool {
-	return s.FlowUSD > 0 && !s.FlowUnpriced || s.KeyUSD > 0 && !s.KeyUnpriced
-}
-
-// Budgets returns the budgets with a limit, that of the key first. All transactions
-// lock them in this order.
-func (s *Spending) Budgets() (list []flow.Budget) {
-	if s.KeyUSD > 0 {
-		list = append(list, flow.Budget{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: int64(s.KeyUSD)})
-	}
-	if s.FlowUSD > 0 {
-		list = append(list, flow.Budget{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)})
-	}
-	return list
-}
-
 // ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
 // that is not used up allows any amount; otherwise what is spent, reserved and asked
-// for together must not exceed it. So parallel steps overshoot a
-// budget by at most the amount of one.
-func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
+// for together must not exceed it. So parallel steps overshoot a budget by one amount.
+func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
 		if err := tx.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + budgets[i].FlowID}); err != nil {
@@ -127,31 +100,50 @@ func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
 
 // reserved returns what other steps reserve of a budget, and sets what is used. The
 // costs of steps that end in the same transaction are stored at its end.
-func (tx *Tx) reserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, day string) (int64, error) {
+func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	reserved, err := tx.findReserved(ws, b, r, day)
+	if err != nil || len(tx.Batch.usage) == 0 {
+		return reserved, err
+	}
+	keys := []string{b.KeyID}
+	if b.WithMade {
+		if keys, err = tx.ListKeyTree(tx.Ctx, gen.ListKeyTreeParams{KeyID: b.KeyID, WorkspaceID: ws}); err != nil {
+			return 0, err
+		}
+	}
 	for i := range tx.Batch.usage {
 		e := &tx.Batch.usage[i]
-		if e.ws == ws && e.Day == day && (b.KeyID != "" && e.KeyID == b.KeyID || b.KeyID == "" && e.FlowID == b.FlowID) {
+		if e.ws == ws && e.Day == day && (b.KeyID != "" && slices.Contains(keys, e.KeyID) || b.KeyID == "" && e.FlowID == b.FlowID) {
 			b.Used += int64(e.Usage.CostNanoUSD)
 		}
 	}
-	return reserved, err
+	for i := range tx.Batch.below {
+		if e := &tx.Batch.below[i]; e.ws == ws && e.day == day && e.flowID == b.FlowID {
+			b.Used += int64(e.cost)
+		}
+	}
+	return reserved, nil
 }
 
-func (tx *Tx) findReserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, day string) (int64, error) {
-	if b.KeyID != "" {
+func (tx *Tx) findReserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
+	switch {
+	case b.WithMade:
+		row, err := tx.FindKeysReserved(tx.Ctx, gen.FindKeysReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
+		b.Used = row.Spent
+		return row.Reserved, err
+	case b.KeyID != "":
 		row, err := tx.FindKeyReserved(tx.Ctx, gen.FindKeyReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
 		b.Used = row.Spent
 		return row.Reserved, err
 	}
 	row, err := tx.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, RunID: r.RunID, Path: r.Path})
-	b.Used = row.Spent
+	b.Used = row.Spent + row.Below
 	return row.Reserved, err
 }
 
-// CheckSpending returns an error if the key or the flow has used up its daily
+// CheckSpending returns an error if a key or a flow has used up its daily
 // budget. It reads nothing for one without a limit.
-func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
+func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range s.Budgets() {
 		var err error
@@ -165,11 +157,15 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Tim
 	return nil
 }
 
-// Spent returns the cost of the key or flow of a budget on a day, in
-// nano-dollars.
-func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b flow.Budget, day string) (int64, error) {
-	if b.KeyID != "" {
+// Spent returns the cost of the keys or flow of a budget on a day, in nano-dollars. The
+// cost of a flow includes that of the child runs below it.
+func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b fairness.SpendingBudget, day string) (int64, error) {
+	switch {
+	case b.WithMade:
+		return q.KeysSpent(ctx, gen.KeysSpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
+	case b.KeyID != "":
 		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
 	}
-	return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
+	row, err := q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
+	return row.Spent + row.Below, err
 }

@@ -86,10 +86,11 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
-		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
-		Usage:    UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
-		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: r.ChildrenLive != 0, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
+		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
+		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
+		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
+		Seq:        r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
 		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
 		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
@@ -98,6 +99,9 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 	var failed, err error
 	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
 		failed = fmt.Errorf("error of %s: %w", r.ID, err)
+	}
+	if run.Models, err = dbconn.Decode[[]string](r.Models); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("models of %s: %w", r.ID, err))
 	}
 	for _, f := range []struct {
 		to   *map[string]any

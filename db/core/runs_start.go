@@ -190,19 +190,32 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 	return FindRun(tx.Ctx, tx.Queries, ws, "", held.RunID)
 }
 
-// checkConcurrency returns an error if the key has too many open runs.
+// checkConcurrency returns an error if the key or one of its makers has too many open runs.
 func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
-	if k == nil || k.Concurrency <= 0 {
-		return nil
+	for _, k := range keysOf(k) {
+		if k.Concurrency <= 0 {
+			continue
+		}
+		if err := tx.lockAdmission(); err != nil {
+			return err
+		}
+		n, err := tx.countOpen(ws, k)
+		if err == nil {
+			err = fairness.CheckConcurrency(k, n+tx.Batch.Counts.startedBy[k.ID])
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := tx.lockAdmission(); err != nil {
-		return err
+	return nil
+}
+
+// countOpen returns how many runs of a key, and of the keys that it made, have not ended.
+func (tx *Tx) countOpen(ws flow.WorkspaceID, k *flow.Key) (int64, error) {
+	if k.MayMakeKeys() {
+		return tx.CountOpenOfKeys(tx.Ctx, gen.CountOpenOfKeysParams{WorkspaceID: ws, KeyID: k.ID})
 	}
-	n, err := tx.CountOpenOfKey(tx.Ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
-	if err != nil {
-		return fmt.Errorf("count runs of key: %w", err)
-	}
-	return fairness.CheckConcurrency(k, n+tx.Batch.Counts.startedBy[k.ID])
+	return tx.CountOpenOfKey(tx.Ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
 }
 
 // RunRow returns the row of a new run. It is encoded before the transaction to
@@ -216,14 +229,19 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 	if len(secrets) > 0 {
 		sealedInputs, err = s.sealValue(secrets, r.WorkspaceID, r.ID, "secrets")
 	}
-	return gen.InsertRunParams{
+	row := gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
-		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
+		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: dbconn.BoolInt(r.ChildrenLive),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),
-	}, err
+		FlowsAbove: dbconn.EncodeFlowsAbove(r.FlowsAbove),
+	}
+	if c := r.Caller; c != nil {
+		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
+	}
+	return row, err
 }
 
 // FindStarted returns the run that an idempotency key has started, or nil if the

@@ -11,6 +11,30 @@ import (
 	"sluice/flow"
 )
 
+const addSpentBelow = `-- name: AddSpentBelow :exec
+INSERT INTO spent_below (workspace_id, flow_id, day, part, cost_nano_usd) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (day, workspace_id, flow_id, part) DO UPDATE SET cost_nano_usd = spent_below.cost_nano_usd + excluded.cost_nano_usd
+`
+
+type AddSpentBelowParams struct {
+	WorkspaceID flow.WorkspaceID
+	FlowID      string
+	Day         string
+	Part        int64
+	CostNanoUsd flow.NanoUSD
+}
+
+func (q *Queries) AddSpentBelow(ctx context.Context, arg AddSpentBelowParams) error {
+	_, err := q.db.ExecContext(ctx, addSpentBelow,
+		arg.WorkspaceID,
+		arg.FlowID,
+		arg.Day,
+		arg.Part,
+		arg.CostNanoUsd,
+	)
+	return err
+}
+
 const countStarts = `-- name: CountStarts :one
 SELECT count(*) FROM runs
 WHERE caller_run_id = '' AND id >= $1 AND workspace_id = $2 AND (flow_id = $3 OR key_id = $3)
@@ -29,39 +53,73 @@ func (q *Queries) CountStarts(ctx context.Context, arg CountStartsParams) (int64
 	return count, err
 }
 
+const countStartsOfKeys = `-- name: CountStartsOfKeys :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $3 AND k.workspace_id = $2
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $2 AND m.created_by = tree.id)
+SELECT count(*) FROM runs r
+WHERE r.caller_run_id = '' AND r.id >= $1 AND r.workspace_id = $2 AND r.key_id IN (SELECT tree.id FROM tree)
+`
+
+type CountStartsOfKeysParams struct {
+	FromID      string
+	WorkspaceID flow.WorkspaceID
+	KeyID       string
+}
+
+// CountStarts for a key, with the keys that it made.
+func (q *Queries) CountStartsOfKeys(ctx context.Context, arg CountStartsOfKeysParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countStartsOfKeys, arg.FromID, arg.WorkspaceID, arg.KeyID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const dropSpentBelow = `-- name: DropSpentBelow :exec
+DELETE FROM spent_below WHERE day < $1
+`
+
+func (q *Queries) DropSpentBelow(ctx context.Context, day string) error {
+	_, err := q.db.ExecContext(ctx, dropSpentBelow, day)
+	return err
+}
+
 const findFlowReserved = `-- name: FindFlowReserved :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
+    WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
-    WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
-        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.flow_id = $3 AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
-FROM usage_all WHERE workspace_id = $1 AND day = $2 AND flow_id = $3
+    WHERE s.workspace_id = $1 AND s.reserved_day = $3 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND (r.flow_id = $2 OR r.flows_above LIKE '% ' || $2 || ' %') AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
+FROM usage_all WHERE workspace_id = $1 AND day = $3 AND flow_id = $2
 `
 
 type FindFlowReservedParams struct {
 	WorkspaceID flow.WorkspaceID
-	Day         string
 	FlowID      string
+	Day         string
 	RunID       string
 	Path        string
 }
 
 type FindFlowReservedRow struct {
 	Spent    int64
+	Below    int64
 	Reserved int64
 }
 
-// What a flow has spent on a day, and what other steps reserve of it: in one
-// statement, since a step that ends turns the one into the other.
+// FlowSpent, and what other steps reserve of it: in one statement, since a step that
+// ends turns the one into the other.
 func (q *Queries) FindFlowReserved(ctx context.Context, arg FindFlowReservedParams) (FindFlowReservedRow, error) {
 	row := q.db.QueryRowContext(ctx, findFlowReserved,
 		arg.WorkspaceID,
-		arg.Day,
 		arg.FlowID,
+		arg.Day,
 		arg.RunID,
 		arg.Path,
 	)
 	var i FindFlowReservedRow
-	err := row.Scan(&i.Spent, &i.Reserved)
+	err := row.Scan(&i.Spent, &i.Below, &i.Reserved)
 	return i, err
 }
 
@@ -100,9 +158,48 @@ func (q *Queries) FindKeyReserved(ctx context.Context, arg FindKeyReservedParams
 	return i, err
 }
 
+const findKeysReserved = `-- name: FindKeysReserved :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $5 AND k.workspace_id = $1
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
+SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
+    WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id IN (SELECT tree.id FROM tree) AND NOT (s.run_id = $3 AND s.path = $4)) AS BIGINT) AS reserved
+FROM usage_all WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
+`
+
+type FindKeysReservedParams struct {
+	WorkspaceID flow.WorkspaceID
+	Day         string
+	RunID       string
+	Path        string
+	KeyID       string
+}
+
+type FindKeysReservedRow struct {
+	Spent    int64
+	Reserved int64
+}
+
+// FindKeyReserved for a key with the keys that it made.
+func (q *Queries) FindKeysReserved(ctx context.Context, arg FindKeysReservedParams) (FindKeysReservedRow, error) {
+	row := q.db.QueryRowContext(ctx, findKeysReserved,
+		arg.WorkspaceID,
+		arg.Day,
+		arg.RunID,
+		arg.Path,
+		arg.KeyID,
+	)
+	var i FindKeysReservedRow
+	err := row.Scan(&i.Spent, &i.Reserved)
+	return i, err
+}
+
 const findSpendingLimits = `-- name: FindSpendingLimits :one
-SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
-    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced
+SELECT f.name, f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
+    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced,
+    COALESCE(k.created_by, '') AS key_maker, COALESCE(k.scopes, '') AS key_scopes
 FROM flows f LEFT JOIN keys k ON k.id = $1 AND k.workspace_id = f.workspace_id
 WHERE f.id = $2 AND f.workspace_id = $3
 `
@@ -114,22 +211,28 @@ type FindSpendingLimitsParams struct {
 }
 
 type FindSpendingLimitsRow struct {
+	Name         string
 	FlowUsd      flow.NanoUSD
 	KeyUsd       int64
 	KeyName      string
 	FlowUnpriced int64
 	KeyUnpriced  int64
+	KeyMaker     string
+	KeyScopes    string
 }
 
 func (q *Queries) FindSpendingLimits(ctx context.Context, arg FindSpendingLimitsParams) (FindSpendingLimitsRow, error) {
 	row := q.db.QueryRowContext(ctx, findSpendingLimits, arg.KeyID, arg.FlowID, arg.WorkspaceID)
 	var i FindSpendingLimitsRow
 	err := row.Scan(
+		&i.Name,
 		&i.FlowUsd,
 		&i.KeyUsd,
 		&i.KeyName,
 		&i.FlowUnpriced,
 		&i.KeyUnpriced,
+		&i.KeyMaker,
+		&i.KeyScopes,
 	)
 	return i, err
 }
@@ -152,8 +255,10 @@ func (q *Queries) FindStarts(ctx context.Context, arg FindStartsParams) (int64, 
 }
 
 const flowSpent = `-- name: FlowSpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
-WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
+    WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below
+FROM usage_all WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
 `
 
 type FlowSpentParams struct {
@@ -162,8 +267,36 @@ type FlowSpentParams struct {
 	Day         string
 }
 
-func (q *Queries) FlowSpent(ctx context.Context, arg FlowSpentParams) (int64, error) {
+type FlowSpentRow struct {
+	Spent int64
+	Below int64
+}
+
+// What a flow has cost on a day, and the child runs that its runs started.
+func (q *Queries) FlowSpent(ctx context.Context, arg FlowSpentParams) (FlowSpentRow, error) {
 	row := q.db.QueryRowContext(ctx, flowSpent, arg.WorkspaceID, arg.FlowID, arg.Day)
+	var i FlowSpentRow
+	err := row.Scan(&i.Spent, &i.Below)
+	return i, err
+}
+
+const keysSpent = `-- name: KeysSpent :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $3 AND k.workspace_id = $1
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
+SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
+WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
+`
+
+type KeysSpentParams struct {
+	WorkspaceID flow.WorkspaceID
+	Day         string
+	KeyID       string
+}
+
+// KeySpent for a key with the keys that it made.
+func (q *Queries) KeysSpent(ctx context.Context, arg KeysSpentParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, keysSpent, arg.WorkspaceID, arg.Day, arg.KeyID)
 	var spent int64
 	err := row.Scan(&spent)
 	return spent, err

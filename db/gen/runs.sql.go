@@ -13,7 +13,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1, busy = 1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models
 `
 
 type ClaimRunParams struct {
@@ -78,12 +78,15 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.FlowsAbove,
+		&i.ChildrenLive,
+		&i.Models,
 	)
 	return i, err
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
 
 type FindHeldRunParams struct {
@@ -147,6 +150,9 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.FlowsAbove,
+		&i.ChildrenLive,
+		&i.Models,
 	)
 	return i, err
 }
@@ -186,7 +192,7 @@ func (q *Queries) FindReleased(ctx context.Context, id string) (FindReleasedRow,
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 `
 
@@ -252,6 +258,9 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.FlowsAbove,
+		&i.ChildrenLive,
+		&i.Models,
 	)
 	return i, err
 }
@@ -294,11 +303,13 @@ const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
-    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy)
+    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live,
+    caller_run_id, caller_path, caller_round, caller_item, flows_above)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12, $13, $14, $15, 0, 0, 0, $16, $17,
     $18, $19, 0, $20, $21, 0, 0, $22, 0, 0, 0, $23,
-    0, '', $24, $25, $26, '', $27, $28, '', $29)
+    0, '', $24, $25, $26, '', $27, $28, '', $29, $30,
+    $31, $32, $33, $34, $35)
 `
 
 type InsertRunParams struct {
@@ -331,6 +342,12 @@ type InsertRunParams struct {
 	Metadata      string
 	Inputs        string
 	Busy          int64
+	ChildrenLive  int64
+	CallerRunID   string
+	CallerPath    string
+	CallerRound   int64
+	CallerItem    int64
+	FlowsAbove    string
 }
 
 func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
@@ -364,6 +381,12 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.Metadata,
 		arg.Inputs,
 		arg.Busy,
+		arg.ChildrenLive,
+		arg.CallerRunID,
+		arg.CallerPath,
+		arg.CallerRound,
+		arg.CallerItem,
+		arg.FlowsAbove,
 	)
 	return err
 }
@@ -493,14 +516,14 @@ func (q *Queries) SetCancel(ctx context.Context, arg SetCancelParams) (int64, er
 const updateRun = `-- name: UpdateRun :execrows
 UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     input_tokens = $5, output_tokens = $6, cost_nano_usd = $7,
-    cached_tokens = $8, reasoning_tokens = $9, unpriced_steps = $10,
-    progress_done = $11, progress_total = $12, seq = $13, run_seq = $14,
-    started_at = $15, ended_at = $16, expires_at = $17, deadline_at = $18,
-    waiting_since = $19, busy = $20,
-    crashes = crashes * $21, busy_crashes = busy_crashes * $21, guilt = guilt * $21,
-    trial_size = trial_size * $22,
-    writes = CASE WHEN $23 = 0 THEN writes ELSE $23 END
-WHERE id = $24 AND workspace_id = $25 AND attempt = $26 AND place > 0 AND ($23 = 0 OR writes = $27- 1)
+    cached_tokens = $8, reasoning_tokens = $9, unpriced_steps = $10, models = $11,
+    progress_done = $12, progress_total = $13, seq = $14, run_seq = $15,
+    started_at = $16, ended_at = $17, expires_at = $18, deadline_at = $19,
+    waiting_since = $20, busy = $21,
+    crashes = crashes * $22, busy_crashes = busy_crashes * $22, guilt = guilt * $22,
+    trial_size = trial_size * $23,
+    writes = CASE WHEN $24 = 0 THEN writes ELSE $24 END
+WHERE id = $25 AND workspace_id = $26 AND attempt = $27 AND place > 0 AND ($24 = 0 OR writes = $28- 1)
 `
 
 type UpdateRunParams struct {
@@ -514,6 +537,7 @@ type UpdateRunParams struct {
 	CachedTokens    int64
 	ReasoningTokens int64
 	UnpricedSteps   int64
+	Models          string
 	ProgressDone    int64
 	ProgressTotal   int64
 	Seq             int64
@@ -544,6 +568,7 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, er
 		arg.CachedTokens,
 		arg.ReasoningTokens,
 		arg.UnpricedSteps,
+		arg.Models,
 		arg.ProgressDone,
 		arg.ProgressTotal,
 		arg.Seq,

@@ -136,10 +136,12 @@ func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 	}
 	if s, isText := v.(string); isText && coerce {
 		parsed, err := in.Type.Parse(s)
-		if err != nil {
+		if err != nil && !(in.Type == flow.TypeFile && strings.Contains(s, "://")) { // what is wrong with an address is said below
 			return v, fail("wrong_type", "%v", err)
 		}
-		v = parsed
+		if err == nil {
+			v = parsed
+		}
 	}
 	if in.Type == flow.TypeFile {
 		return v, in.checkFiles([]any{v})

@@ -144,7 +144,7 @@ func (t *typer) when(id, port string) conditions {
 // succeeded is the way of a node without branches that did not fail.
 const succeeded = "(succeeded)"
 
-// ways returns the ways of a node, of which exactly one is taken; nil for a node with one.
+// ways returns the ways of a node. A run takes exactly one; nil for a node with one.
 func (n *typedNode) ways() (ways []string) {
 	for _, p := range n.out {
 		if p.Branch {

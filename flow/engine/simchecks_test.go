@@ -203,13 +203,16 @@ func (w *world) checkEnd() error {
 	if err := w.checkOutputs(run); err != nil {
 		return err
 	}
+	if err := w.checkChildren(); err != nil {
+		return err
+	}
 	if err := w.checkJobs(); err != nil {
 		return err
 	}
 	if (run.Error != nil) != (run.State == flow.RunFailed) || run.EndedAt.IsZero() {
 		return fmt.Errorf("the run is %s with error %v, ended at %s", run.State, run.Error, run.EndedAt)
 	}
-	if w.chaos == (chaos{}) && run.Error != nil && run.Error.Code != flow.CodeProviderUnavailable {
+	if w.chaos == (chaos{}) && run.Error != nil && run.Error.Code != flow.CodeProviderUnavailable && run.Error.Code != flow.CodeChildFailed {
 		return fmt.Errorf("the run failed on its own: %v", run.Error)
 	}
 	return nil

@@ -19,8 +19,9 @@ import (
 // checked without the other flow, and an edge does not vanish when that flow changes.
 
 // addContracts adds to edits that choose another flow for a node the edits that store the
-// contract of that flow. A flow that does not exist is reported when the node runs.
-func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
+// contract of that flow. It refuses a flow that runs the edited one. A flow that does not
+// exist is reported when the node runs.
+func (l *Library) addContracts(ctx context.Context, f *flow.Flow, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
 	var chosen []string // nodes
 	for i := range ops {
 		switch e := &ops[i]; {
@@ -42,7 +43,14 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 		if !l.runsFlow(n) || !slices.Contains(chosen, n.ID) {
 			continue
 		}
-		contract, err := l.contractOf(ctx, ws, n)
+		cycle, err := l.cycleProblem(ctx, f, i, n)
+		if err != nil {
+			return nil, err
+		}
+		if cycle != nil {
+			return nil, document.EditsInvalid([]flow.Problem{*cycle})
+		}
+		contract, err := l.contractOf(ctx, f.WorkspaceID, n)
 		if err != nil {
 			return nil, err
 		}
@@ -185,22 +193,31 @@ func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string
 // maxCallDepth bounds the search for flows that call themselves.
 const maxCallDepth = flow.MaxChildDepth + 1
 
-// callProblems finds nodes by which a flow would run itself, through other flows too.
-func (l *Library) callProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
+// CallProblems finds nodes by which a flow would run itself, through other flows too.
+func (l *Library) CallProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
 	var problems []flow.Problem
 	for i := range d.Nodes {
-		cycle, err := l.findCycle(ctx, &d.Nodes[i], []*flow.Flow{f})
+		cycle, err := l.cycleProblem(ctx, f, i, &d.Nodes[i])
 		if err != nil {
 			return nil, err
 		}
-		if cycle != "" {
-			problems = append(problems, flow.Problem{
-				Pointer: flow.Pointer("nodes", strconv.Itoa(i), "config", "flow"), Code: "cycle", Node: d.Nodes[i].ID,
-				Detail: "the flow would run itself: " + cycle + "; choose another flow",
-			})
+		if cycle != nil {
+			problems = append(problems, *cycle)
 		}
 	}
 	return problems, nil
+}
+
+// cycleProblem reports that a node of a flow leads back to the flow; nil if it does not.
+func (l *Library) cycleProblem(ctx context.Context, f *flow.Flow, i int, n *flow.Node) (*flow.Problem, error) {
+	cycle, err := l.findCycle(ctx, n, []*flow.Flow{f})
+	if err != nil || cycle == "" {
+		return nil, err
+	}
+	return &flow.Problem{
+		Pointer: flow.Pointer("nodes", strconv.Itoa(i), "config", "flow"), Code: "cycle", Node: n.ID,
+		Detail: "the flow would run itself: " + cycle + "; choose another flow",
+	}, nil
 }
 
 // findCycle follows the flow that a node runs, and returns the names of a chain of flows
@@ -351,6 +368,7 @@ func (l *Library) followersOf(nodes []following, f *flow.Flow, now *flow.Documen
 	return list
 }
 
+// hasPort reports whether a port of that name is in the list.
 func hasPort(ports []flow.Port, name string) bool {
 	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

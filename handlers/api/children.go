@@ -36,6 +36,7 @@ type childObject struct {
 	RunID   *string        `json:"run_id" doc:"null if the inputs are wrong, so that no run was started."`
 	FlowID  string         `json:"flow_id"`
 	Status  flow.RunState  `json:"status"`
+	Reused  bool           `json:"reused" doc:"The run is that of the run that was repeated: the inputs and the flow were the same, so it was not run again."`
 	Inputs  map[string]any `json:"inputs"`
 	Outputs map[string]any `json:"outputs"`
 	Error   *errorObject   `json:"error"`
@@ -98,6 +99,8 @@ func (s *Server) listChildren(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
+// newChildStep returns the JSON of the children of one step: how many items there are in each
+// state, and what they cost together.
 func newChildStep(c *flow.Children) childStep {
 	return childStep{
 		Path: c.Caller.Path, FlowID: c.FlowID, Version: c.Version, Total: c.Total, Pending: c.Pending, Running: c.Running,
@@ -105,9 +108,10 @@ func newChildStep(c *flow.Children) childStep {
 	}
 }
 
+// newChildObject returns the JSON of one item. An item has no run before it starts.
 func (s *Server) newChildObject(run *flow.Run, c *flow.Children, r *flow.ChildResult) childObject {
 	return childObject{
-		Path: c.Caller.Path, Item: r.Item, RunID: orNull(r.RunID), FlowID: c.FlowID, Status: r.State,
+		Path: c.Caller.Path, Item: r.Item, RunID: orNull(r.RunID), FlowID: c.FlowID, Status: r.State, Reused: r.Reused,
 		Inputs: orEmpty(s.LinkFiles(run.WorkspaceID, r.Inputs)), Outputs: s.LinkFiles(run.WorkspaceID, r.Outputs), Error: newErrorObject(r.Error),
 	}
 }

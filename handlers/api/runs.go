@@ -182,7 +182,9 @@ func ErrNotSucceeded(run *flow.Run) error {
 func (s *Server) cancelRun(c *Call) error {
 	run, err := c.findRun()
 	if err == nil && !run.State.Ended() {
-		run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)
+		if run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID); err == nil {
+			err = c.audit("run.cancel", run.ID, "")
+		}
 	}
 	if err != nil {
 		return err
@@ -206,12 +208,15 @@ func (s *Server) eraseRun(c *Call) error {
 	}
 	if run.Caller != nil {
 		caller, err := s.Store.FindRun(ctx, ws, "", run.Caller.RunID)
-		if err == nil && !caller.State.Ended() {
-			return flow.Errorf(flow.CodeRunNotEnded, "The run %s, which started this one, has not ended and needs its result.", caller.ID)
+		if err == nil && caller.Erased == "" {
+			return flow.Errorf(flow.CodeChildRun, "The run %s started this one. Erase that run: its child runs are erased with it.", caller.ID)
 		}
 	}
 	if run.Erased == "" {
 		if err := s.Store.EraseRun(ctx, ws, run.FlowID, run.ID, flow.CodeResultNotSaved); err != nil {
+			return err
+		}
+		if err := c.audit("run.erase", run.ID, ""); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -45,7 +46,34 @@ func (s *Server) writeRuns(c *Call, list func(context.Context, flow.RunFilter) (
 		return err
 	}
 	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
+	if err := s.hideFileQueries(c.Request().Context(), runs); err != nil {
+		return err
+	}
 	return c.WriteJSON(http.StatusOK, runList{convert(runs, s.runObject), next})
+}
+
+// hideFileQueries replaces the addresses of files in the inputs of listed runs by what
+// records show: the query of a URL may be a signature that lets anybody read the file. The
+// object of a single run has the inputs as they were sent.
+func (s *Server) hideFileQueries(ctx context.Context, runs []flow.Run) error {
+	for i := range runs {
+		r := &runs[i]
+		if len(r.Inputs) == 0 {
+			continue
+		}
+		out, err := s.Outlines.Find(ctx, r.WorkspaceID, r.DocumentHash)
+		if err != nil {
+			return err
+		}
+		for j := range out.Inputs {
+			in := &out.Inputs[j]
+			if value := r.Inputs[in.Name]; value != nil && in.TakesFiles() {
+				r.Inputs = maps.Clone(r.Inputs)
+				r.Inputs[in.Name] = in.ShownFiles(value)
+			}
+		}
+	}
+	return nil
 }
 
 // runsOf lists the runs of a filter in some flows; none means all. IDs are in the order

@@ -119,7 +119,7 @@ func (t *fieldTable) outputs() {
 	}
 }
 
-// outputNote says whether every run has an output.
+// outputNote returns a note about an output that not every run has.
 func outputNote(out *document.Output) string {
 	if out.Optional {
 		return "optional output"

@@ -116,6 +116,8 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 			"properties": Schema{
 				"from":   Schema{"type": []string{"string", "null"}, "description": "The node to run again, with everything that depends on it."},
 				"inputs": Schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
+				"children": Schema{"type": []string{"string", "null"}, "enum": []any{"recorded", "live", nil}, "default": "recorded",
+					"description": "The version that steps run of other flows: the one that the first run recorded, or the one that is live now."},
 			},
 			"examples": []any{Schema{"from": "write"}},
 		},
