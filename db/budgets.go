@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -18,9 +19,16 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
 	}
-	spending := core.Spending{
-		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: l.KeyName, FlowUSD: l.FlowUsd, KeyUSD: flow.NanoUSD(l.KeyUsd),
-		FlowUnpriced: l.FlowUnpriced != 0, KeyUnpriced: l.KeyUnpriced != 0,
+	spending := core.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowUSD: l.FlowUsd, FlowUnpriced: l.FlowUnpriced != 0}
+	if r.KeyID != "" {
+		k := flow.Key{ID: r.KeyID, Name: l.KeyName, USDPerDay: flow.NanoUSD(l.KeyUsd), AllowUnpriced: l.KeyUnpriced != 0, CreatedBy: l.KeyMaker, Scopes: dbconn.DecodeList[flow.Scope](l.KeyScopes)}
+		makers, err := makersOf(ctx, s.Reads, r.WorkspaceID, &k)
+		if err != nil {
+			return err
+		}
+		for spending.Keys = []*flow.Key{&k}; len(makers) > 0; makers = makers[1:] {
+			spending.Keys = append(spending.Keys, &makers[0])
+		}
 	}
 	if r.Unpriced != "" && spending.NeedsPrices() {
 		return flow.UnknownPrice([]string{r.Unpriced})
@@ -58,7 +66,14 @@ func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after
 	}
 	now := tx.Store.Config.Now()
 	midnight := flow.NextDay(now).AddDate(0, 0, -1)
-	n, err := tx.CountStarts(tx.Ctx, gen.CountStartsParams{WorkspaceID: ws, Subject: subject, FromID: flow.FirstID(flow.PrefixRun, midnight)})
+	from := flow.FirstID(flow.PrefixRun, midnight)
+	var n int64
+	var err error
+	if strings.HasPrefix(subject, flow.PrefixKey) {
+		n, err = tx.CountStartsOfKeys(tx.Ctx, gen.CountStartsOfKeysParams{WorkspaceID: ws, KeyID: subject, FromID: from})
+	} else {
+		n, err = tx.CountStarts(tx.Ctx, gen.CountStartsParams{WorkspaceID: ws, Subject: subject, FromID: from})
+	}
 	if err == nil {
 		err = tx.SetStarts(tx.Ctx, gen.SetStartsParams{WorkspaceID: ws, Subject: subject, Day: core.DayOf(now), Runs: n})
 	}
@@ -70,22 +85,23 @@ func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after
 
 // FlowBudgets returns the budgets of a flow for this UTC day and their usage.
 func (s Budgets) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
-	return s.budgets(ctx, f.WorkspaceID, flow.Budget{FlowID: f.ID, Name: f.Name}, f.RunsPerDay, int64(f.USDPerDay))
+	return s.budgets(ctx, f.WorkspaceID, core.SpendingBudget{Budget: flow.Budget{FlowID: f.ID, Name: f.Name}}, f.RunsPerDay, int64(f.USDPerDay))
 }
 
-// KeyBudgets returns the budgets of a key for this UTC day and their usage.
+// KeyBudgets returns the budgets of a key for this UTC day and their usage, with that of
+// the keys that it made.
 func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
-	return s.budgets(ctx, k.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name}, k.RunsPerDay, int64(k.USDPerDay))
+	return s.budgets(ctx, k.WorkspaceID, core.SpendingBudget{Budget: flow.Budget{KeyID: k.ID, Name: k.Name}, WithMade: k.MayMakeKeys()}, k.RunsPerDay, int64(k.USDPerDay))
 }
 
 // budgets returns the budgets that are set, dollars first.
-func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of flow.Budget, runs, usd int64) (list []flow.Budget, err error) {
+func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of core.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
 	day, subject := s.Config.Now(), of.KeyID+of.FlowID
 	if usd > 0 {
 		b := of
 		b.Unit, b.Limit = flow.BudgetUSD, usd
 		b.Used, err = core.Spent(ctx, s.Reads, ws, b, core.DayOf(day))
-		list = append(list, b)
+		list = append(list, b.Budget)
 	}
 	if err == nil && runs > 0 {
 		b := of
@@ -94,7 +110,7 @@ func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of flow.Budge
 		if dbconn.IsNoRows(err) {
 			err = nil
 		}
-		list = append(list, b)
+		list = append(list, b.Budget)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what %s has used today: %w", subject, err)

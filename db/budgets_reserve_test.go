@@ -90,7 +90,7 @@ func TestReservations_unknown_price(t *testing.T) {
 		wantCode(t, err, flow.CodePriceUnknown)
 		w.start(func(n *flow.NewRun) { n.Prices = false }) // without a budget nobody asks
 		k.AllowUnpriced = true
-		w.must(w.UpdateKey(w.ctx, k))
+		w.must(w.updateKey(k))
 		w.must(w.ReserveSpending(w.ctx, reservation))
 		w.start(byKey, func(n *flow.NewRun) { n.Prices = false })
 	})

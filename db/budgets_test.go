@@ -168,7 +168,7 @@ func TestBudgets_set_during_the_day(t *testing.T) {
 		w.limit(flow.Limits{})
 		w.start(byKey)
 		k.RunsPerDay = 2
-		w.must(w.UpdateKey(w.ctx, k))
+		w.must(w.updateKey(k))
 		w.start(byKey)
 		_, err = w.tryStart(byKey)
 		wantCode(t, err, flow.CodeBudgetExceeded)

@@ -117,7 +117,7 @@ func (s Credentials) RemoveCredential(ctx context.Context, ws flow.WorkspaceID, 
 func credentialOf(r gen.Credential) flow.Credential {
 	return flow.Credential{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Provider: r.Provider,
-		BaseURL: r.BaseUrl, Trusted: r.Trusted != 0, Hosts: dbconn.DecodeList[string](r.Hosts),
+		BaseURL: r.BaseUrl, Trusted: r.Trusted != 0, Limits: flow.CallLimits{AtOnce: r.MaxCalls, PerMinute: r.CallsPerMinute}, Hosts: dbconn.DecodeList[string](r.Hosts),
 		CreatedAt: dbconn.TimeOf(r.CreatedAt), UpdatedAt: dbconn.TimeOf(r.UpdatedAt),
 	}
 }

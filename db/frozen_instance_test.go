@@ -19,7 +19,7 @@ import (
 // admission lock.
 type frozen struct {
 	thaw chan struct{}
-	done chan error // what became of the write
+	done chan error // the result of the write
 	runs atomic.Int32
 }
 

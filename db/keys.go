@@ -20,7 +20,8 @@ import (
 // valid until a time. Transactions that change keys set Batch.KeysChanged, so that
 // the cache of RecentKey is dropped after the commit.
 
-// CreateKey adds a key. It sets an empty ID and time.
+// CreateKey adds a key. It sets an empty ID and time. A key that another key makes is
+// refused if that was revoked in the meantime, or has made too many.
 func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {
 		k.ID = s.IDs().New(flow.PrefixKey)
@@ -33,6 +34,9 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 		return err
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if err := holdMaker(tx, k); err != nil {
+			return err
+		}
 		n, err := tx.InsertKey(tx.Ctx, gen.InsertKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Prefix: k.Prefix, Hash: k.Hash,
 			Scopes: dbconn.EncodeList(k.Scopes), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, AllowUnpriced: dbconn.BoolInt(k.AllowUnpriced),
@@ -45,8 +49,28 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	})
 }
 
+// holdMaker locks the key that makes another, so that revoking it and the keys that it
+// made misses none.
+func holdMaker(tx *core.Tx, k *flow.Key) error {
+	maker := k.Maker()
+	if maker == "" {
+		return nil
+	}
+	n, err := tx.HoldKey(tx.Ctx, gen.HoldKeyParams{ID: maker, WorkspaceID: k.WorkspaceID})
+	if err == nil && n == 0 {
+		return flow.Errorf(flow.CodeKeyRevoked, "This key was revoked.")
+	}
+	if err == nil {
+		n, err = tx.CountKeysBy(tx.Ctx, gen.CountKeysByParams{WorkspaceID: k.WorkspaceID, CreatedBy: maker})
+	}
+	if err != nil {
+		return fmt.Errorf("hold %s, which makes a key: %w", maker, err)
+	}
+	return flow.CheckMadeKeys(n)
+}
+
 // FindKeyByHash returns the key with the hash of a secret, which may be the current
-// or the previous one. The key may be expired or revoked.
+// or the previous one, with its makers. The key may be expired or revoked.
 func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
 	r, err := s.Reads.FindKeyByHash(ctx, hash)
 	if dbconn.IsNoRows(err) {
@@ -57,7 +81,22 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 	}
 	k := core.KeyOf(r)
 	k.Presented = hash
-	return &k, nil
+	k.Makers, err = makersOf(ctx, s.Reads, k.WorkspaceID, &k)
+	return &k, err
+}
+
+// makersOf returns the keys that a key was made by, its own maker first. Nothing is read
+// for a key that a person made.
+func makersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.Key) (list []flow.Key, err error) {
+	for maker := k.Maker(); maker != "" && len(list) < flow.MaxKeyMakers; {
+		r, err := q.FindKey(ctx, gen.FindKeyParams{ID: maker, WorkspaceID: ws})
+		if err != nil {
+			return nil, fmt.Errorf("find the key %s, which made another: %w", maker, err)
+		}
+		list = append(list, core.KeyOf(r))
+		maker = list[len(list)-1].Maker()
+	}
+	return list, nil
 }
 
 // FindKey returns a key of a workspace.
@@ -72,6 +111,54 @@ func (s Keys) ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, er
 	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
 }
 
+// ListKeysBefore returns the keys of a workspace before an ID, newest first. An empty ID
+// starts at the newest.
+func (s Keys) ListKeysBefore(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.Key, error) {
+	rows, err := s.Reads.ListKeysBefore(ctx, gen.ListKeysBeforeParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
+	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
+}
+
+// ListKeyTree returns the ID of a key and those of the keys that it made, directly or
+// through others.
+func (s Keys) ListKeyTree(ctx context.Context, ws flow.WorkspaceID, id string) ([]string, error) {
+	return s.Reads.ListKeyTree(ctx, gen.ListKeyTreeParams{KeyID: id, WorkspaceID: ws})
+}
+
+// RevokeMadeKeys revokes the keys that a key has made, directly or through others, and
+// returns them. The key itself must be revoked before, in the same transaction, so that
+// it makes no further ones.
+func (s Keys) RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string) (made []flow.Key, err error) {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		made, err = revokeMade(tx, ws, id)
+		return err
+	})
+	return made, err
+}
+
+// revokeMade revokes what a key or a person has made and returns the keys that still
+// worked. It continues below revoked keys, level by level: a key is locked before the
+// keys are read that it has made.
+func revokeMade(tx *core.Tx, ws flow.WorkspaceID, maker string) (revoked []flow.Key, err error) {
+	tx.Batch.KeysChanged = true
+	for makers := []string{maker}; len(makers) > 0; makers = makers[1:] {
+		rows, err := tx.ListKeysMadeBy(tx.Ctx, gen.ListKeysMadeByParams{WorkspaceID: ws, Maker: makers[0]})
+		if err != nil {
+			return nil, fmt.Errorf("list the keys that %s made: %w", makers[0], err)
+		}
+		for i := range rows {
+			makers = append(makers, rows[i].ID)
+			if rows[i].RevokedAt != 0 {
+				continue
+			}
+			if _, err := tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: rows[i].ID, WorkspaceID: ws, RevokedAt: tx.Store.NowMicros()}); err != nil {
+				return nil, fmt.Errorf("revoke %s: %w", rows[i].ID, err)
+			}
+			revoked = append(revoked, core.KeyOf(rows[i]))
+		}
+	}
+	return revoked, nil
+}
+
 // RevokeKey revokes a key immediately. Revoking it again changes nothing.
 func (s Keys) RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error {
 	return s.Update(ctx, "key", func(tx *core.Tx) (int64, error) {
@@ -81,13 +168,19 @@ func (s Keys) RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) err
 }
 
 // UpdateKey writes a key's name, flows, limits and expiry. A revoked key stays
-// revoked.
-func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
+// revoked. It returns ErrKeyOutdated if the key is not as before any more.
+func (s Keys) UpdateKey(ctx context.Context, before, k *flow.Key) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		tx.Batch.KeysChanged = true
-		before, err := tx.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
+		if _, err := tx.HoldKey(tx.Ctx, gen.HoldKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID}); err != nil {
+			return err
+		}
+		row, err := tx.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "key")
+		}
+		if now := core.KeyOf(row); now.Name != before.Name || !now.Opens(before) {
+			return flow.ErrKeyOutdated
 		}
 		n, err := tx.UpdateKey(tx.Ctx, gen.UpdateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
@@ -169,7 +262,8 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 }
 
 // RecentKey is FindKeyByHash with a cache, for starts of runs. Key.Recent is set if
-// the key comes from the cache and may have changed since it was read.
+// the key comes from the cache and may have changed since it was read. Keys that another
+// key made are not kept, because their makers may change too.
 func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 	if k, ok := s.Recent.Keys.Get(hash); ok {
 		again := *k
@@ -177,7 +271,7 @@ func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 		return &again, nil
 	}
 	k, err := s.FindKeyByHash(ctx, hash)
-	if err == nil {
+	if err == nil && k.Maker() == "" {
 		again := *k
 		s.Recent.Keys.Add(hash, &again)
 	}

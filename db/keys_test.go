@@ -14,6 +14,15 @@ func (w *fixture) keyring() *library.Keyring {
 	return &library.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
 }
 
+// updateKey writes a key over its current state.
+func (w *fixture) updateKey(k *flow.Key) error {
+	before, err := w.FindKey(w.ctx, k.WorkspaceID, k.ID)
+	if err != nil {
+		return err
+	}
+	return w.UpdateKey(w.ctx, before, k)
+}
+
 // bear returns the result for a caller that presents a secret.
 func (w *fixture) bear(text string) error {
 	w.t.Helper()
@@ -86,13 +95,13 @@ func TestRollKey_ends(t *testing.T) {
 		w.must(err)
 		wantCode(t, w.bear(first), flow.CodeKeyRevoked)
 		w.must(w.bear(second))
-		_, err = w.keyring().Revoke(w.ctx, ada, ws, k.ID)
+		_, _, err = w.keyring().Revoke(w.ctx, ada, ws, k.ID, false)
 		w.must(err)
 		wantCode(t, w.bear(second), flow.CodeKeyRevoked)
 		wantCode(t, w.bear(first), flow.CodeKeyRevoked)
 		_, _, err = w.keyring().Roll(w.ctx, ada, ws, k.ID, rolled.Prefix, 0)
 		wantCode(t, err, flow.CodeInputInvalid)
-		_, err = w.keyring().Change(w.ctx, ada, ws, k.ID, k)
+		_, err = w.keyring().Change(w.ctx, ada, ws, k.ID, func(*flow.Key) {})
 		wantCode(t, err, flow.CodeInputInvalid)
 	})
 }
@@ -103,7 +112,7 @@ func TestChangeKey(t *testing.T) {
 		w.clock.move(time.Second)
 		wanted := *k
 		wanted.Name, wanted.Flows, wanted.USDPerDay, wanted.RPM, wanted.ExpiresAt, wanted.Scopes = "Shop", nil, 5e9, 0, time.Time{}, flow.Scopes
-		_, err := w.keyring().Change(w.ctx, ada, ws, k.ID, &wanted)
+		_, err := w.keyring().Change(w.ctx, ada, ws, k.ID, func(k *flow.Key) { *k = wanted })
 		w.must(err)
 		got, err := w.FindKey(w.ctx, ws, k.ID)
 		w.must(err)
@@ -117,7 +126,7 @@ func TestChangeKey(t *testing.T) {
 				t.Errorf("the audit log lacks %q: %s", want, log[0].Detail)
 			}
 		}
-		_, err = w.keyring().Change(w.ctx, ada, "ws_other", k.ID, &wanted)
+		_, err = w.keyring().Change(w.ctx, ada, "ws_other", k.ID, func(k *flow.Key) { *k = wanted })
 		wantCode(t, err, flow.CodeNotFound)
 	})
 }

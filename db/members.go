@@ -101,39 +101,47 @@ func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID s
 	})
 }
 
-// settleKeys revokes the keys that a person created, or hands them over to
-// another member who may have keys. It adds an audit entry for each key.
+// settleKeys revokes the keys that a person created and those that they made, or hands the
+// former over to another member who may have keys. It adds an audit entry for each key.
 func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) error {
-	list, err := tx.ListKeysBy(tx.Ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
-	if err != nil || len(list) == 0 {
+	list, action, words, err := revokeOrHandOver(tx, ws, userID, fate)
+	if err != nil {
 		return err
 	}
-	tx.Batch.KeysChanged = true
-	action, words := "key.revoke", "revoked with its creator's membership"
-	if fate.HeirID != "" {
-		heir, err := findHeir(tx, ws, userID, fate)
-		if err != nil {
-			return err
-		}
-		action, words = "key.handover", "to "+heir.Email
-	}
-	for _, k := range list {
-		if fate.HeirID != "" {
-			err = tx.HandOverKey(tx.Ctx, gen.HandOverKeyParams{ID: k.ID, WorkspaceID: ws, CreatedBy: fate.HeirID})
-		} else {
-			_, err = tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: k.ID, WorkspaceID: ws, RevokedAt: tx.Store.NowMicros()})
-		}
-		if err == nil {
-			err = appendAudit(tx, gen.Audit{
-				ID: tx.Store.IDs().New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
-				Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(fate.By.IP), CreatedAt: tx.Store.NowMicros(),
-			})
-		}
+	for i := range list {
+		k := &list[i]
+		err := appendAudit(tx, gen.Audit{
+			ID: tx.Store.IDs().New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
+			Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(fate.By.IP), CreatedAt: tx.Store.NowMicros(),
+		})
 		if err != nil {
 			return fmt.Errorf("settle the key %s: %w", k.ID, err)
 		}
 	}
 	return nil
+}
+
+// revokeOrHandOver does what settleKeys records.
+func revokeOrHandOver(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) (list []flow.Key, action, words string, err error) {
+	if fate.HeirID == "" {
+		list, err = revokeMade(tx, ws, userID)
+		return list, "key.revoke", "revoked with its creator's membership", err
+	}
+	rows, err := tx.ListKeysBy(tx.Ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
+	if err != nil || len(rows) == 0 {
+		return nil, "", "", err
+	}
+	heir, err := findHeir(tx, ws, userID, fate)
+	if err != nil {
+		return nil, "", "", err
+	}
+	tx.Batch.KeysChanged = true
+	for _, r := range rows {
+		if err := tx.HandOverKey(tx.Ctx, gen.HandOverKeyParams{ID: r.ID, WorkspaceID: ws, CreatedBy: fate.HeirID}); err != nil {
+			return nil, "", "", fmt.Errorf("hand over the key %s: %w", r.ID, err)
+		}
+	}
+	return dbconn.MapRows(rows, core.KeyOf), "key.handover", "to " + heir.Email, nil
 }
 
 // findHeir returns the member who takes over the keys.

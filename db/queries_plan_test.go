@@ -14,11 +14,13 @@ import (
 	"sluice/db/gen"
 )
 
-// small are the tables that may be read from end to end.
-var small = []string{"instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
+// small are the tables that may be read from end to end. A tree is a key and the keys that
+// it made.
+var small = []string{"tree", "instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
 
-// few are the queries whose rows are few enough to be sorted.
-var few = []string{"ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
+// few are the queries whose rows are few enough to be sorted. The most are the numbers of
+// the 100,000 items of a step.
+var few = []string{"CountChildItemCells", "CountChildRunCells", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
 
 // TestQueries_use_indexes asks SQLite how it would carry out every query. A
 // partial index, in particular, is easily missed by a word.

@@ -54,10 +54,10 @@ func TestStartRun_refuses_an_outdated_cached_key(t *testing.T) {
 		"revoked": func(w *fixture, k *flow.Key) error { return w.RevokeKey(w.ctx, ws, k.ID) },
 		"expires": func(w *fixture, k *flow.Key) error {
 			k.ExpiresAt = time.Now().Add(time.Hour)
-			return w.UpdateKey(w.ctx, k)
+			return w.updateKey(k)
 		},
-		"flows": func(w *fixture, k *flow.Key) error { k.Flows = []string{"flow_other"}; return w.UpdateKey(w.ctx, k) },
-		"limit": func(w *fixture, k *flow.Key) error { k.Concurrency = 1; return w.UpdateKey(w.ctx, k) },
+		"flows": func(w *fixture, k *flow.Key) error { k.Flows = []string{"flow_other"}; return w.updateKey(k) },
+		"limit": func(w *fixture, k *flow.Key) error { k.Concurrency = 1; return w.updateKey(k) },
 		"text": func(w *fixture, k *flow.Key) error {
 			k.Previous = flow.KeyText{Prefix: k.Prefix, Until: time.Now()}
 			k.Prefix, k.Hash = "slu_new", "another"

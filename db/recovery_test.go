@@ -19,6 +19,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // river lets the queue put rows into River's own table, as running jobs of an
@@ -214,7 +215,7 @@ func TestRecover_bisects_a_group(t *testing.T) {
 			if report.Suspects[0].Guilt >= flow.GuiltyAt {
 				break
 			}
-			for _, group := range flow.TrialGroups(report.Suspects) {
+			for _, group := range fairness.TrialGroups(report.Suspects) {
 				trial := w.try(instance, group)
 				if slices.Contains(suspectIDs(group), guilty) {
 					report = w.dies(instance, suspectIDs(group), nil, trial)

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -105,13 +106,21 @@ func TestWriteRun_keeps_attempts_of_steps(t *testing.T) {
 		st, at := step("a"), w.clock.Now()
 		st.Attempt = 2
 		st.Attempts = []flow.Attempt{
-			{Number: 1, StartedAt: at, EndedAt: at.Add(time.Second), Error: &flow.Error{Code: flow.CodeHTTPFailed, Message: "It said no.", Retryable: true}},
-			{Number: 2, StartedAt: at.Add(2 * time.Second)},
+			{Number: 1, StartedAt: at, EndedAt: at.Add(time.Second), Error: &flow.Error{Code: flow.CodeHTTPFailed, Message: "It said no.", Retryable: true},
+				Model: "openai/a", InputTokens: 3, Unpriced: true, Next: 1},
+			{Number: 2, StartedAt: at.Add(2 * time.Second), Model: "openai/b", Next: 1},
 		}
+		r.Models = []string{"openai/b"}
 		w.must(w.finish(r, flow.RunSucceeded, st, step("b")))
 		steps, err := w.FindSteps(w.ctx, ws, r.ID)
 		w.must(err)
+		read, err := w.FindRun(w.ctx, ws, w.flow.ID, r.ID)
+		w.must(err)
+		wantEqual(t, "models", strings.Join(read.Models, " "), "openai/b")
 		got := steps[0].Tries()
+		if steps[0].Alternative() != 1 || got[0].Model != "openai/a" || got[0].InputTokens != 3 || !got[0].Unpriced {
+			t.Errorf("%+v", got[0])
+		}
 		if len(got) != 2 || got[0].Error.Message != "It said no." || !got[0].EndedAt.Equal(at.Add(time.Second)) || !got[1].EndedAt.IsZero() {
 			t.Errorf("%+v", got)
 		}

@@ -22,7 +22,7 @@ import (
 // the whole text into one U+FFFD, is ignored.
 //
 // Windows-1252 is the last resort because it is what most unlabeled Western files
-// use, and what browsers take for ISO 8859-1 and US-ASCII as well.
+// use, and what browsers read instead of ISO 8859-1 and US-ASCII as well.
 func DecodeText(data []byte, contentType, fallback string) string {
 	_, params, _ := mime.ParseMediaType(contentType)
 	declared := params["charset"]

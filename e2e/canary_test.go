@@ -114,7 +114,13 @@ func TestCanary(t *testing.T) {
 	admin := s.client(s.key("--scope", "admin,read"))
 	seen.Write(admin.want(200, "PUT", "/v1/credentials/header", object{"secret": canaries["credential in a header"], "hosts": []string{"127.0.0.1"}}).body)
 	seen.Write(admin.rejected(422, "input_invalid", "PUT", "/v1/credentials/header", object{"secret": canaries["credential in a header"], "hosts": 1}).body)
-	for _, p := range []string{"/v1/credentials/header", "/v1/credentials/good", "/v1/usage?by=key", "/v1/usage?by=model"} {
+	made := admin.want(201, "POST", "/v1/keys", object{"name": "made", "scopes": []string{"read"}})
+	keyID := fmt.Sprint(made.object(t)["id"])
+	secrets := []string{fmt.Sprint(made.object(t)["key"]), fmt.Sprint(made.object(t)["webhook_secret"])}
+	secrets = append(secrets, fmt.Sprint(admin.want(200, "POST", "/v1/keys/"+keyID+"/rotate", nil).object(t)["key"]))
+	seen.Write(admin.want(200, "PATCH", "/v1/keys/"+keyID, object{"name": "renamed"}).body)
+	seen.Write(admin.rejected(403, "exceeds_key", "POST", "/v1/keys", object{"name": "wide", "scopes": []string{"edit"}}).body)
+	for _, p := range []string{"/v1/keys", "/v1/keys/" + keyID, "/v1/users", "/v1/credentials", "/v1/credentials/header", "/v1/credentials/good", "/v1/usage?by=key", "/v1/usage?by=model"} {
 		seen.Write(admin.want(200, "GET", p, nil).body)
 	}
 	for _, name := range []string{"good", "bad"} {
@@ -132,6 +138,10 @@ func TestCanary(t *testing.T) {
 	seen.WriteString(p.out.String() + p.errs.String())
 	if text := seen.String(); !strings.Contains(text, "[secret]") || strings.Count(text, "Bearer") < 4 {
 		t.Fatalf("the servers' answers are not to be seen at all:\n%.2000s", text)
+	}
+	for _, secret := range secrets {
+		wantNowhere(t, "secret of a key", secret, "what was said and shown after it was created", seen.String())
+		wantNotOnDisk(t, "secret of a key", secret, s.dir)
 	}
 	for what, secret := range canaries {
 		wantNowhere(t, what, secret, "what was said and shown", seen.String())

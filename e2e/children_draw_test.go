@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sluice/e2e/chrome"
 )
 
 // TestDrawMap draws a map in the builder: choosing a flow makes the ports of the node.
@@ -49,17 +51,43 @@ func TestDrawMap(t *testing.T) {
 		t.Errorf("the node is %v", n.Config)
 	}
 
+	e.d.client(e.d.key("--scope", "edit", "--scope", "run")).want(200, "POST", "/v1/flow/"+e.flow+"/publish", object{})
+	drawn := e.d.client(e.d.key()).start(e.flow, object{"input": numbers(30)})
+	e.Go(d.base() + "/flows/" + e.flow + "?run=" + drawn.ID) // the canvas counts the items and leads to the failed one
+	e.Has("#node-map .result-items", "30 of 30")
+	e.Shot("journey-map-canvas")
+	e.Click("#node-map .result-items a")
+	e.Until(`location.pathname === "/flows/` + child + `" && document.querySelector("#node-call[data-state=failed]") !== null`)
+
 	e.Go(d.base() + "/flows/" + e.flow + "/node/map") // the page of a node, for browsers without scripts
 	e.Until(`document.querySelector("h1").getBoundingClientRect().left > 0 && document.querySelector('[data-set="flow"] select').value !== ""`)
 	c := d.client(d.key())
 	r := c.await(c.start(d.publish(mapping(child, nil)), object{"list": numbers(30)}))
 	e.Go(d.base() + "/runs/" + r.ID)
-	e.Until(`document.querySelector(".children")?.innerText.includes("29 of 30 succeeded · 1 failed")`)
+	e.Until(`document.querySelector(".children")?.innerText.includes("30 of 30 finished")`)
+	e.Has(".child-errors", "http_failed")
+	e.Click(".strip i:nth-child(3)") // item 2: its steps appear in the timeline of the run
+	e.There(".waterfall .inside")
+	e.Has(".waterfall .item", "Item 2")
+	e.Has("#step-name", "Item 2")
+	e.Until(`document.querySelectorAll(".waterfall .tick").length === 1`)
 	e.Shot("journey-map-run")
+	e.Click(`.child-picks a[href*="items=failed"]`)
+	e.Until(`document.querySelectorAll(".child-items tbody tr").length === 1`)
+	e.Type(`.children [name="q"]`, "no such text")
+	e.Has(".child-foot", "No items match")
+	up.set(func() { up.broken, up.calls = map[string]bool{}, map[string]int{} })
+	e.Click(".children .title button") // retry 1 failed
+	e.Until(`document.querySelector(".lineage") !== null && document.querySelector(".children")?.innerText.includes("29 taken over")`)
+	if n := up.total(); n != 1 {
+		t.Errorf("a retry of one item made %d calls, wanted 1", n)
+	}
+	up.set(func() { up.broken["2"] = true })
 	stopped := c.await(c.start(d.publish(mapping(child, object{"on_item_error": "fail", "concurrency": 1})), object{"list": numbers(10)}))
 	e.Go(d.base() + "/runs/" + stopped.ID)
-	e.Until(`document.querySelector(".children")?.innerText.includes("2 of 10 succeeded · 1 failed · 7 not started")`)
-	e.Click(".child-items li:first-child a")
+	e.Until(`document.querySelector(".children")?.innerText.includes("3 of 10 finished")`)
+	e.Has(".waterfall .item", "Item 2") // what failed is open
+	e.Click(".waterfall .item .open-run")
 	e.Until(`document.querySelector(".lineage")?.innerText.includes("Item 2 of “each” in a run of Map")`)
 	e.Shot("journey-map-item")
 }
@@ -125,3 +153,29 @@ func TestUpgradeSubflow(t *testing.T) {
 	e.Has("main", "Loses the connection sub.text → out_y.value")
 	e.Shot("journey-followers")
 }
+
+// TestDrawCycle chooses a flow that runs the drawn one: the builder says so at once, and
+// publishing is refused.
+func TestDrawCycle(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	first := d.publish(documentOf("First", []object{input("word"), output("echo")}, "word.value > out_echo.value"))
+	second := d.publish(documentOf("Second", []object{input("word"), node("sub", "subflow", object{"flow": first, "contract": echoContract}), output("echo")}, "word.value > sub.input.word", "sub.echo > out_echo.value"))
+	e := &drawing{d.signIn(t, ownerEmail, "/flows/"+first), d, first}
+	e.There("flow-canvas[ready]")
+	addNode(e.Tab, "subflow")
+	e.There(`[data-key="set:flow"] select`)
+	if chrome.Value[bool](e.Tab, fmt.Sprintf(`[...document.querySelector('[data-key="set:flow"] select').options].some((o) => o.value === %q)`, first)) {
+		t.Error("a flow is offered to itself")
+	}
+	e.setField(drawnField{"flow", "select", second})
+	e.Until(`document.querySelector("#problems").textContent.includes("would run itself: First → Second → First")`)
+	e.Shot("journey-cycle")
+	c := d.client(d.key("--scope", "edit", "--scope", "run"))
+	if r := c.want(422, "POST", "/v1/flow/"+first+"/publish", object{}); !strings.Contains(string(r.body), "run itself") {
+		t.Errorf("publishing a cycle: %s", r.body)
+	}
+}
+
+// echoContract is what a node keeps of a flow that gives back a word.
+var echoContract = object{"inputs": []object{{"name": "word", "type": "text", "required": true}}, "outputs": []object{{"name": "echo", "type": "any"}}}

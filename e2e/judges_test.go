@@ -53,6 +53,7 @@ func TestAccessible(t *testing.T) {
 	for _, p := range s.private() {
 		look(p)
 	}
+	s.lookAtBuilder(t, tab, string(axe))
 	tab.Phone()
 	for _, p := range append(s.private(), s.open()[2:]...) {
 		tab.Theme("light")

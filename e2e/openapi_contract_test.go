@@ -470,7 +470,7 @@ func (k *contract) erasures() {
 // unprovoked are the responses that a client cannot provoke, with the reasons.
 var unprovoked = map[string]string{
 	"500": "an internal error", "503": "a full disk, an overload or a shutdown",
-	"PUT /v1/credentials/{name} 404": "it creates what is missing", "GET /v1/webhook-secret 403": "any scope will do, and every key has one", "GET /v1/kinds 403": "likewise",
+	"PUT /v1/credentials/{name} 404": "it creates what is missing", "GET /v1/webhook-secret 403": "any scope will do, and every key has one", "GET /v1/kinds 403": "every key has some scope",
 	"402": "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of handlers/api hold these answers against the document",
 }
 

@@ -24,7 +24,7 @@ var tickets = []string{
 type seeded struct {
 	*dashboard
 	flow, broken     string // IDs of flows
-	run, failed, key string // IDs of runs, and the text of a key
+	run, failed, key string // IDs of runs, and the secret of a key
 	delivery         string // ID of one that nobody takes
 }
 

@@ -226,7 +226,7 @@ func TestLogin(t *testing.T) {
 	if got := r.run("flow", "list", "--server", "http://127.0.0.1:1"); got.code != 2 || !strings.Contains(got.errs, "no key for http://127.0.0.1:1") {
 		t.Errorf("another server: exit code %d: %s", got.code, got.errs)
 	}
-	if got := r.run("key", "list", "--server", s.base()); got.code != 2 || !strings.Contains(got.errs, "not over HTTP") {
+	if got := r.run("price", "list", "--server", s.base()); got.code != 2 || !strings.Contains(got.errs, "not over HTTP") {
 		t.Errorf("a local command: exit code %d: %s", got.code, got.errs)
 	}
 	r.must("logout")
@@ -246,4 +246,39 @@ func (r *remoteShell) remove(name string) {
 func fileText(path string) string {
 	data, _ := os.ReadFile(path)
 	return string(data)
+}
+
+// TestRemoteKeys manages keys of a server with nothing but a key.
+func TestRemoteKeys(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	r := remoteTo(t, s, "admin,run,read")
+	var made struct{ ID, Key string }
+	if err := json.Unmarshal([]byte(r.must("key", "create", "--name", "deploy", "--scope", "admin,run", "--expires", "1d", "--rpm", "100", "--json")), &made); err != nil || !strings.HasPrefix(made.Key, "slu_") {
+		t.Fatalf("made %+v, %v", made, err)
+	}
+	if list := r.must("key", "list"); !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) {
+		t.Errorf("listed %s", list)
+	}
+	second := strings.TrimSpace(r.must("key", "rotate", made.ID, "--overlap", "0"))
+	below := remoteShell{t, r.dir, append(r.env[:len(r.env)-1:len(r.env)-1], "SLUICE_KEY="+second)}
+	low := strings.TrimSpace(below.must("key", "create", "--name", "low", "--scope", "run"))
+	if got := below.run("key", "create", "--name", "wide", "--scope", "edit"); got.code != 1 || !strings.Contains(got.errs, "exceed") {
+		t.Errorf("a key made one with another scope: %+v", got)
+	}
+	if people := r.must("user", "list"); !strings.Contains(people, "EMAIL") {
+		t.Errorf("people: %s", people)
+	}
+	if got := r.run("user", "remove", "ada@example.com"); got.code != 2 || !strings.Contains(got.errs, "not over HTTP") {
+		t.Errorf("a person was removed over HTTP: %+v", got)
+	}
+	if got := r.run("key", "list", "--workspace", "ws_other"); got.code != 2 || !strings.Contains(got.errs, "workspace") {
+		t.Errorf("another workspace: %+v", got)
+	}
+	r.must("key", "revoke", made.ID, "--cascade")
+	for _, key := range []string{made.Key, second, low} {
+		if a := s.client(key).do("GET", "/v1/flow", nil); a.status != 401 {
+			t.Errorf("a revoked key gets %d", a.status)
+		}
+	}
 }

@@ -6,8 +6,8 @@ import "time"
 type AuditEntry struct {
 	ID             string
 	WorkspaceID    WorkspaceID
-	Actor          string // ID of a person, or "cli"; empty for actions without a signed-in user
-	Person         string // the name of that person
+	Actor          string // ID of a person or a key, or "cli"; empty for actions without a signed-in user
+	Person         string // the name of that person or key
 	Action         string // noun.verb, such as key.create
 	Target, Detail string
 	IP             string // where it came from; empty for the command line

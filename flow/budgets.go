@@ -117,12 +117,17 @@ func (d *Document) Charges(kinds *Registry) (list []Charge) {
 		if k == nil || k.Charge == nil || n.Disabled {
 			continue
 		}
-		if c, paid := k.Charge(n.Config); paid {
-			c.Use = TokenUse{}
-			if !seen[c] {
-				list = append(list, c)
+		for config, i, more := n.Config, 1, true; more; i++ {
+			if c, paid := k.Charge(config); paid {
+				c.Use = TokenUse{}
+				if !seen[c] {
+					list = append(list, c)
+				}
+				seen[c] = true
 			}
-			seen[c] = true
+			if more = k.Alternative != nil; more {
+				config, more = k.Alternative(n.Config, i)
+			}
 		}
 	}
 	return list

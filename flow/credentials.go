@@ -22,6 +22,7 @@ type Credential struct {
 	// Overlap is for how long a plain secret that is replaced signs webhooks
 	// beside the new one. It is of the saving alone and not kept.
 	Overlap              time.Duration
+	Limits               CallLimits
 	CreatedAt, UpdatedAt time.Time
 }
 
@@ -45,6 +46,7 @@ type Access struct {
 	Trusted  bool     // the base URL may be private
 	// RefuseUnbound prevents a secret without hosts from being sent.
 	RefuseUnbound bool
+	Limits        CallLimits
 }
 
 // Plain reports whether the secret was not made for a provider: one for headers
@@ -207,7 +209,7 @@ func (r *Resolver) open(ctx context.Context, ws WorkspaceID, name string) (Acces
 	}
 	return Access{
 		Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted,
-		RefuseUnbound: r.RefuseUnbound && c.Unbound(),
+		RefuseUnbound: r.RefuseUnbound && c.Unbound(), Limits: c.Limits,
 	}, nil
 }
 

@@ -62,6 +62,7 @@ const (
 	CodeKeyRevoked            Code = "key_revoked"
 	CodeScopeMissing          Code = "scope_missing"
 	CodeFlowNotAllowed        Code = "flow_not_allowed"
+	CodeExceedsKey            Code = "exceeds_key" // the key in the request may less than what it would change or make
 	CodeOriginNotAllowed      Code = "origin_not_allowed"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"

@@ -19,7 +19,8 @@ const (
 	ScopeEdit   Scope = "edit"   // create, replace, publish, archive and apply flows
 	// ScopeApprove reads and answers the questions that runs ask people.
 	ScopeApprove Scope = "approve"
-	// ScopeAdmin sets, tests and removes credentials. No other scope includes it.
+	// ScopeAdmin manages keys within the key's own rights, and credentials. No other
+	// scope includes it.
 	ScopeAdmin Scope = "admin"
 )
 
@@ -28,7 +29,7 @@ type Key struct {
 	ID          string
 	WorkspaceID WorkspaceID
 	Name        string
-	Prefix      string // the first characters, to recognise it by
+	Prefix      string // the first characters, to recognize it by
 	Hash        string // SHA-256 of the key text, in hex
 	Scopes      []Scope
 	Flows       []string // allowed flow IDs; empty means all of the workspace
@@ -39,7 +40,7 @@ type Key struct {
 	AllowUnpriced bool
 	RunsPerDay    int64 // runs accepted per UTC day
 	CreatedAt     time.Time
-	CreatedBy     string    // ID of a person, or "cli"
+	CreatedBy     string    // ID of a person or of a key, or "cli"
 	RolledAt      time.Time // when the present text was made, if it is not the first
 	Previous      KeyText
 	ExpiresAt     time.Time // zero: never
@@ -48,6 +49,10 @@ type Key struct {
 	LastUsedIP    string
 	Uses          int64
 	Trigger       Trigger // what runs started with it are triggered by; empty means api
+
+	// Makers are the keys that this one was made by, its own maker first. Their limits
+	// count what it uses too. They are read where a caller presents the key.
+	Makers []Key
 
 	// Presented is the hash of the secret that the caller sent: Hash or
 	// Previous.Hash. It is empty where nobody did.
@@ -139,6 +144,35 @@ func (k *Key) Refusal(now time.Time) error {
 	return nil
 }
 
+// MaxKeyMakers bounds how many keys may stand between a key and the person who made
+// the first of them.
+const MaxKeyMakers = 5
+
+// Maker returns the ID of the key that made this one, or "" if a person did.
+func (k *Key) Maker() string {
+	if strings.HasPrefix(k.CreatedBy, PrefixKey) {
+		return k.CreatedBy
+	}
+	return ""
+}
+
+// MayMakeKeys reports whether other keys may have this one as their maker. Scopes never
+// change, so a key without the scope admin never has any.
+func (k *Key) MayMakeKeys() bool { return k.Has(ScopeAdmin) }
+
+// KeysMadeBy returns the keys of a list that a person or a key made, directly or through
+// other keys of the list.
+func KeysMadeBy(maker string, keys []Key) (made []Key) {
+	for makers := []string{maker}; len(makers) > 0; makers = makers[1:] {
+		for i := range keys {
+			if k := &keys[i]; k.CreatedBy == makers[0] {
+				made, makers = append(made, *k), append(makers, k.ID)
+			}
+		}
+	}
+	return made
+}
+
 // Has reports whether the key has the scope.
 func (k *Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }
 
@@ -152,7 +186,7 @@ const (
 	keyRandom   = 30
 	keyChecksum = 6
 	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	// KeyShown is how many characters of a key are kept to recognise it by.
+	// KeyShown is how many characters of a key are kept to recognize it by.
 	KeyShown = len(keyPrefix) + 6
 )
 

@@ -10,6 +10,7 @@ import (
 const (
 	maxKeyName  = 100
 	maxKeyLimit = 1_000_000_000
+	maxMadeKeys = 1_000
 )
 
 // Scopes are all scopes, from the least to the most.
@@ -47,4 +48,13 @@ func CheckKeyLimit(n int64) string {
 		return "A whole number from 1 to 1,000,000,000, or nothing."
 	}
 	return ""
+}
+
+// CheckMadeKeys returns an error if a key that has made n keys, which work or have expired,
+// may not make another.
+func CheckMadeKeys(n int64) error {
+	if n < maxMadeKeys {
+		return nil
+	}
+	return Errorf(CodeQuotaExceeded, "This key has made %d keys. Revoke those that are not needed.", n)
 }

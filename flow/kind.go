@@ -80,6 +80,10 @@ type Kind struct {
 	// money for; nil means that none ever does. No such step begins once a budget
 	// of its run is used up.
 	Charge func(config map[string]any) (c Charge, paid bool)
+	// Alternative returns the config with which a step continues after its retries ended n
+	// times because what it called was unavailable, such as another model. It is pure and
+	// depends only on what is typed.
+	Alternative func(config map[string]any, n int) (map[string]any, bool)
 	// Cleanup tells the outside that a step which saved a State (see In.Save and
 	// Suspension) failed or was canceled and is not gone on with, so that nothing
 	// keeps costing money. In.State is what was saved. It has ten seconds; the
@@ -188,6 +192,10 @@ type In struct {
 	// the workspace's own for that provider, or else the environment's. Without
 	// any it is ErrNoAccess.
 	Access func(ctx context.Context, provider string, ref any) (Access, error)
+	// TakeCall waits for the turn of a call with a credential that has limits: it returns a
+	// *DelayError, which the kind returns, if the step must begin again later. The call
+	// ends when the attempt does.
+	TakeCall func(ctx context.Context, a Access) error
 	// Price is what the workspace pays for a model, written provider/model.
 	Price func(ctx context.Context, model string) (p Price, known bool, err error)
 	// Origin says when the run was created and what its random numbers follow. A rerun has

@@ -154,6 +154,7 @@ type Run struct {
 	Error           *Error
 	Metadata        map[string]any
 	Usage           Usage
+	Models          []string // that answered, as provider/model, in the order of their first answer
 	Progress        Progress
 	Seq             int64 // number of the newest event of the run
 	RunSeq          int64 // number of the event that tells the present run state

@@ -1,10 +1,6 @@
 package flow
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 // Kinds of jobs.
 const (
@@ -35,25 +31,6 @@ type Suspect struct {
 	FlowID      string
 	TrialSize   int // number of suspects in its last trial, which a crash ended; 0: none
 	Guilt       int // from crashes in its own trials; see GuiltyAt
-}
-
-// TrialGroups divides the suspects into groups to be tried one after the other.
-// Suspects whose trial ended in a crash come first, in groups of half the size:
-// a binary search for the run that causes the crashes.
-func TrialGroups(suspects []Suspect) (groups [][]Suspect) {
-	bySize := map[int][]Suspect{}
-	for _, s := range suspects {
-		bySize[s.TrialSize] = append(bySize[s.TrialSize], s)
-	}
-	for _, size := range slices.Sorted(maps.Keys(bySize)) {
-		if size > 0 {
-			groups = slices.AppendSeq(groups, slices.Chunk(bySize[size], (size+1)/2))
-		}
-	}
-	if fresh := bySize[0]; len(fresh) > 0 {
-		groups = append(groups, fresh)
-	}
-	return groups
 }
 
 // Recovery says what was found when dead workers' runs were taken back.

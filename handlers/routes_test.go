@@ -32,7 +32,7 @@ type somebody struct {
 var pathParts = regexp.MustCompile(`:[a-z_]+`)
 
 // TestAuthorization asks for every route of the table as everybody, for things
-// that are nowhere: only whether they are let in is looked at.
+// that are nowhere: the test looks only at whether they are admitted.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -96,7 +96,7 @@ func checkAccess(t *testing.T, r web.Route, who somebody, plain, part *webtest.A
 		}
 	default:
 		if plain.Status == http.StatusUnauthorized || plain.Status == http.StatusForbidden || plain.Status >= 500 {
-			t.Errorf("let in, it answers %d", plain.Status)
+			t.Errorf("admitted, it answers %d", plain.Status)
 		}
 	}
 }

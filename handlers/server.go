@@ -115,7 +115,7 @@ func New(cfg Config) *Server {
 	s.API = api.New(apiConfig)
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
-	admin.New(s.API, cfg.Store, cfg.Providers, cfg.FlowSchema)
+	admin.New(s.API, cfg.Store, s.Site.IDs, cfg.Providers, cfg.FlowSchema)
 	s.Console = console.New(s.Site, console.Config{
 		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
 		Starters: cfg.Starters, API: s.API.ServeAs, Prices: cfg.Prices,

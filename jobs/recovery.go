@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 const (
@@ -71,7 +72,7 @@ func (r suspectRetrier) retrySuspectGroups(ctx context.Context, suspects []flow.
 		}
 		return s.Guilt >= flow.GuiltyAt
 	})
-	groups := flow.TrialGroups(suspects)
+	groups := fairness.TrialGroups(suspects)
 	for _, group := range groups {
 		if r.Draining() { // the next start retries the rest
 			break

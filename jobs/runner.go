@@ -139,7 +139,7 @@ func New(cfg Config) *Runner {
 		r.broker.runMirror = r.runMirror
 	}
 	r.engine = &engine.Engine{
-		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
+		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Limiter: cfg.Store, Fetcher: cfg.Fetcher, RunSecrets: cfg.Store.RunSecrets, Approvals: approvals{cfg.Store, cfg.Links},
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
 		Children: r.childRunsOf, Origin: r.originOf,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },

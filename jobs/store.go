@@ -16,6 +16,7 @@ import (
 // many rows and return how many they changed.
 type Store interface {
 	flow.BudgetStore
+	engine.CallLimiter
 	flowStore
 	runStore
 	recoveryStore

@@ -44,7 +44,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "max_tokens", Title: "Max tokens", Type: flow.FieldInteger, Min: ptr(1),
 				Help: "Maximum length of the answer in tokens; a word has one or two. Default: the provider's setting."},
 			schemaField,
-		}, chatSettings, []flow.Field{credentialField}),
+		}, chatSettings, []flow.Field{fallbackField, credentialField}),
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The answer."},
 			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Help: "The answer as a value, when there is a schema."},
@@ -58,10 +58,11 @@ var _ = register(func(d Deps) flow.Kind {
 		DynamicSchema: chatPorts,
 		Sends:         modelDestination,
 		Check: func(n *flow.Node) []flow.Problem {
-			return slices.Concat(checkModel(taskChat)(n), checkSchema(n), checkSettings(n))
+			return slices.Concat(checkModel(taskChat)(n), checkSchema(n), checkSettings(n), checkFallback(n))
 		},
-		Charge: chargeChat,
-		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
+		Charge:      chargeChat,
+		Alternative: fallbackConfig,
+		Run:         func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
 	}
 })
 

@@ -66,6 +66,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// checkCode compiles the program when it is typed, so that a syntax error shows in the editor and
+// not in the first run.
 func checkCode(d Deps, n *flow.Node) []flow.Problem {
 	problems := append(checkPortNames(n, "inputs", codePorts), checkPortNames(n, "outputs", codePorts)...)
 	if d.CodeOff {

@@ -94,6 +94,8 @@ func checkDelay(n *flow.Node) []flow.Problem {
 	return nil
 }
 
+// delay suspends the step until a time that it saves once: a run that is woken early, or
+// moved to another machine, must not wait from the beginning.
 func delay(_ context.Context, in *flow.In) (flow.Out, error) {
 	now := in.Now()
 	until, saved := delayState(in.State)

@@ -118,7 +118,7 @@ func TestClockTime(t *testing.T) {
 func shownFirst(year int, month time.Month, day, hour, minute int, in *time.Location) time.Time {
 	wall := time.Date(year, month, day, hour, minute, 0, 0, time.UTC).Unix()
 	from := wall - 15*3600
-	low, high := int64(0), int64(30*60) // minutes; what clocks show grows but for the hours around a change
+	low, high := int64(0), int64(30*60) // minutes; what clocks show grows except in the hours around a change
 	for high-low > 400 {
 		if middle := (low + high) / 2; shown(from+middle*60, in) < wall-4*3600 {
 			low = middle

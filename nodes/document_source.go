@@ -144,6 +144,7 @@ type rememberError struct {
 	err error
 }
 
+// Read keeps the error of the source, so that it can be told apart from one of the copy.
 func (r *rememberError) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err != nil && err != io.EOF {

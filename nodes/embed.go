@@ -76,6 +76,7 @@ func embedHere(ctx context.Context, model Model, in *flow.In, dimensions int) (f
 	return flow.Out{Outputs: map[string]any{"vector": vectorValue(vectors[0])}}, nil
 }
 
+// vectorValue converts a vector to a value of a run, a list of numbers.
 func vectorValue[F float32 | float64](vector []F) []any {
 	list := make([]any, len(vector))
 	for i, f := range vector {

@@ -90,6 +90,7 @@ func fetchFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, e
 	return fileOutputs(value), nil
 }
 
+// fileOutputs returns the ports of a file: the file, and its name, type and size for templates.
 func fileOutputs(value map[string]any) flow.Out {
 	return flow.Out{Outputs: map[string]any{"file": value, "name": value["name"], "mime": value["mime"], "size": value["size"]}}
 }

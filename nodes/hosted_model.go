@@ -201,6 +201,8 @@ type hostedModels struct {
 	pace timing
 }
 
+// abandon cancels the prediction of a step that has ended, because it is billed by the second
+// until it is canceled.
 func (h *hostedModels) abandon(ctx context.Context, in *flow.In) error {
 	state, ok := readState(in.State)
 	if !ok || h.deps.Host == nil {

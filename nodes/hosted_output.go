@@ -216,6 +216,8 @@ func (c *copier) value(ctx context.Context, kind hosted.OutputType, v any) (out 
 // deliveryHost and its subdomains serve the outputs of models.
 const deliveryHost = "replicate.delivery"
 
+// delivered reports whether a text is the URL of a generated file, on the host that the platform
+// delivers files from. Other URLs in an output are data.
 func delivered(s string) bool {
 	if len(s) > 4000 || !strings.HasPrefix(s, "https://") {
 		return false
@@ -278,6 +280,7 @@ type source struct {
 // errOutputTooLarge reports that all files of an output together are too large.
 var errOutputTooLarge = errors.New("the files of the output are too large")
 
+// Read stops with an error once the file is larger than it may be.
 func (s *source) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
 	if s.left -= int64(n); s.left < 0 {

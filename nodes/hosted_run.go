@@ -257,11 +257,13 @@ type predictionState struct {
 	counted    bool // what it took is in the usage of an attempt that failed
 }
 
+// value returns the state as it is stored with the step.
 func (p predictionState) value() any {
 	return map[string]any{"prediction": p.id, "stream": p.stream, "begun": flow.Number(p.begun.Unix()),
 		"rests": flow.Number(p.rests), "kind": string(p.kind), "joined": p.joined, "counted": p.counted}
 }
 
+// readState reads a stored state; known is false for a step that has not begun a prediction.
 func readState(value any) (p predictionState, known bool) {
 	m, _ := value.(map[string]any)
 	begun, _ := flow.Float(m["begun"])

@@ -70,6 +70,8 @@ func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Strea
 	return answerOutputs(file, answer.Status, answer.Header), nil
 }
 
+// answerOutputs returns the ports of a response. Names of headers are in lower case, as HTTP/2 has
+// them, so that a flow does not depend on the protocol.
 func answerOutputs(body any, status int, header http.Header) flow.Out {
 	headers := make(map[string]any, len(header))
 	for name, values := range header {
@@ -100,6 +102,8 @@ func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (
 	return text, nil
 }
 
+// isJSONType reports whether a body of the media type is JSON, including types such as
+// application/problem+json (RFC 6839).
 func isJSONType(mediaType string) bool {
 	return mediaType == typeJSON || mediaType == "text/json" || strings.HasSuffix(mediaType, "+json")
 }

@@ -75,6 +75,11 @@ func (d Deps) findTarget(ctx context.Context, in *flow.In, t task) (*target, err
 	if err := m.findPrice(ctx, in); err != nil {
 		return nil, err
 	}
+	if in.TakeCall != nil { // a node that is tried in the editor has no run to wait
+		if err := in.TakeCall(ctx, m.access); err != nil {
+			return nil, err
+		}
+	}
 	_, paid := chargeModel(in.Config)
 	m.free = !paid
 	m.priced = m.priced && (m.price.Tokens == nil || t.name == taskChat.name || t.name == taskEmbed.name)
@@ -136,6 +141,7 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	return used
 }
 
+// tokenUse converts the numbers of tokens that a provider reported to those that prices apply to.
 func tokenUse(u providers.Usage) flow.TokenUse {
 	return flow.TokenUse{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
 		CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning}

@@ -73,6 +73,7 @@ func (d Deps) imageGatherer(in *flow.In, field string, links bool) *gatherer {
 	return &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
 }
 
+// tooManyImages is the error for more images than a request may have.
 func tooManyImages(field string, n int) error {
 	return flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, n, maxImages)
 }

@@ -49,6 +49,7 @@ func scoreSentiment(ctx context.Context, model Model, in *flow.In) (flow.Out, er
 	}}, nil
 }
 
+// sentimentLabel returns positive or negative for scores beyond the threshold, else neutral.
 func sentimentLabel(s builtin.Sentiment) string {
 	switch {
 	case s.Compound >= neutralBelow:

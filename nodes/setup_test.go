@@ -153,7 +153,7 @@ func (u use) document(k *flow.Kind) (doc *flow.Document, inputs map[string]any) 
 	return doc, inputs
 }
 
-// ran is what became of the node.
+// ran is the outcome of the node.
 type ran struct {
 	flow.Step
 	deliveries []flow.NewDelivery
@@ -209,7 +209,7 @@ func (u use) carryIn(t *testing.T, w *world, d Deps) ran {
 }
 
 // carryDocument takes a flow through validation, planner and engine, and gives
-// what became of its node n.
+// the outcome of its node n.
 func carryDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
 	t.Helper()
 	return newWorld().carry(t, kinds, doc, inputs)

@@ -83,6 +83,8 @@ func splitSchema(n *flow.Node) flow.DynamicSchema {
 	return shape
 }
 
+// checkSplit refuses an overlap as large as the chunk: the next chunk would begin where the
+// last one did.
 func checkSplit(n *flow.Node) []flow.Problem {
 	size, sized := flow.Float(n.Config["size"])
 	overlap, _ := flow.Float(n.Config["overlap"])

@@ -129,6 +129,8 @@ func choose(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{elsePort: value}}, nil
 }
 
+// fitsCase reports whether a value belongs to a case: its expression is true, or its text equals
+// the value.
 func fitsCase(ctx context.Context, in *flow.In, text string, value, on any) (bool, error) {
 	if in.Text("by") == switchExpression {
 		e, err := expression.Compile(text)

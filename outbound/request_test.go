@@ -129,7 +129,7 @@ func TestConnectionReuse(t *testing.T) {
 	}
 	wg.Wait()
 	// Twice: a connection dialled for a caller can be late, because another one
-	// was given back meanwhile; it is kept for the next.
+	// was returned meanwhile; it is kept for the next.
 	if n := opened.Load(); n > 2*callers {
 		t.Errorf("%d connections for %d callers", n, callers)
 	}

@@ -12,6 +12,8 @@ import (
 // demands one. All current models allow it.
 const anthropicMaxTokens = 4096
 
+// askAnthropic sends a conversation to the Messages API of Anthropic and reads the stream of
+// its answer.
 func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
 	base := *s.base
 	base.Path = strings.TrimSuffix(base.Path, "/v1") // a base URL may have it or not
@@ -23,6 +25,7 @@ func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *out
 	return s.readAnthropic(stream, out, talk.form != nil && talk.manner.schema == SchemaStrict)
 }
 
+// anthropicBody returns the request. max_tokens is required by this API, so it has a default.
 func (c *conversation) anthropicBody() map[string]any {
 	body := map[string]any{
 		"model": c.Model, "max_tokens": cmp.Or(c.MaxTokens, anthropicMaxTokens), "messages": c.anthropicMessages(), "stream": true,
@@ -50,6 +53,7 @@ func (c *conversation) anthropicBody() map[string]any {
 	return mergePatch(body, c.Extra)
 }
 
+// textBlock returns a content block with text.
 func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
 // toolSchema is the schema as the input of the tool that a model is forced to
@@ -61,6 +65,7 @@ func (f *form) toolSchema() map[string]any {
 	return schema
 }
 
+// anthropicMessages returns the turns as messages with content blocks.
 func (c *conversation) anthropicMessages() []any {
 	var list []any
 	for _, m := range c.turns {
@@ -79,6 +84,7 @@ func (c *conversation) anthropicMessages() []any {
 	return list
 }
 
+// anthropicSource returns the source of an image block: a URL, or the content in base64.
 func (p picture) anthropicSource() map[string]any {
 	if p.url != "" {
 		return map[string]any{"type": "url", "url": p.url}
@@ -104,6 +110,8 @@ type anthropicEvent struct {
 	Usage anthropicUsage `json:"usage"`
 }
 
+// anthropicUsage counts tokens. Unlike OpenAI's, InputTokens excludes what was read from
+// and written to the cache, so the sum of the three is what went in.
 type anthropicUsage struct {
 	InputTokens   count        `json:"input_tokens"`
 	CacheCreation count        `json:"cache_creation_input_tokens"`
@@ -124,6 +132,8 @@ type anthropicStream struct {
 	ended   bool
 }
 
+// readAnthropic reads the stream to its end. A connection that breaks after the reason to
+// stop has arrived loses nothing.
 func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply, error) {
 	got := anthropicStream{form: form}
 	for !got.ended && stream.next() {
@@ -139,6 +149,7 @@ func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply,
 	return s.ended(&got.reply, whole, got.refusal)
 }
 
+// takeAnthropic handles one event of the stream.
 func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) error {
 	var event anthropicEvent
 	if json.Unmarshal(data, &event) != nil {
@@ -167,6 +178,7 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) 
 	return nil // pings, and whatever is new
 }
 
+// finish notes why the model stopped and the final numbers of tokens.
 func (got *anthropicStream) finish(event *anthropicEvent) {
 	got.usage.OutputTokens = cmp.Or(int64(event.Usage.OutputTokens), got.usage.OutputTokens)
 	got.usage.Reasoning = int64(event.Usage.Details.Thinking)

@@ -55,6 +55,7 @@ func limit(resp *http.Response, bytes int64) {
 	}
 }
 
+// tooLarge is the error for an answer beyond a limit in bytes.
 func (s *session) tooLarge(limit int64) *Error {
 	return &Error{Class: ClassTooLarge, RequestID: s.requestID,
 		Message: fmt.Sprintf("The answer of %s is larger than %d MiB, which is more than is read.", s.name, limit>>20)}
@@ -83,6 +84,7 @@ func (s *session) notUnderstood() *Error {
 		Message: s.name + " sent something that is not an answer in its format. Check the base URL."}
 }
 
+// mediaType returns the type of a body without parameters, or "".
 func mediaType(resp *http.Response) string {
 	t, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return t

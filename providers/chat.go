@@ -134,6 +134,8 @@ func (c *conversation) promised() bool {
 	return c.manner.schema == SchemaStrict && c.form.strict != nil
 }
 
+// unfit is the error for an answer that does not fit the schema. An answer that was cut off
+// gets the reason that helps: the limit of tokens.
 func (s *session) unfit(r *reply, wrong string) *Error {
 	e := &Error{Class: ClassBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + sentenceEnd(wrong)}
 	if r.stop == stopLength {
@@ -174,10 +176,13 @@ func (r *reply) paid() *ChatResult {
 	return &ChatResult{Model: r.model, Stop: r.stop, Usage: r.usage}
 }
 
+// result returns the answer with its decoded value.
 func (r *reply) result(value any) *ChatResult {
 	return &ChatResult{Text: r.text, JSON: value, Model: r.model, Stop: r.stop, Usage: r.usage}
 }
 
+// add adds the usage of another call for the same answer, such as a repair. The cost is known only
+// if that of the last call is.
 func (u *Usage) add(more Usage) {
 	u.InputTokens += more.InputTokens
 	u.OutputTokens += more.OutputTokens

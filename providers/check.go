@@ -40,6 +40,7 @@ func (c *Client) Test(ctx context.Context, ep Endpoint) error {
 	return err
 }
 
+// get requests a resource and discards the answer, to see whether the secret is accepted.
 func (s *session) get(ctx context.Context, target string) error {
 	var answer any
 	return s.getJSON(ctx, target, &answer)

@@ -61,6 +61,7 @@ type repair struct{ answer, wrong string }
 // picture is one image as it goes out: by URL, or as content.
 type picture struct{ url, mime, data string }
 
+// dataURL returns the picture as a URL: its own, or a data URL with its content.
 func (p picture) dataURL() string {
 	if p.url != "" {
 		return p.url
@@ -74,6 +75,8 @@ type reply struct {
 	usage             Usage
 }
 
+// newConversation checks a request before anything is sent, reads its pictures, and chooses the
+// form in which the provider is asked.
 func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conversation, error) {
 	if req.Model == "" {
 		return nil, badRequest("No model is chosen.")
@@ -133,6 +136,7 @@ func (s *session) readTurns(ctx context.Context, req *ChatRequest) ([]message, e
 	return list, nil
 }
 
+// endsWithUser reports whether the last turn is one of the user.
 func endsWithUser(turns []ChatTurn) bool {
 	return len(turns) > 0 && turns[len(turns)-1].Role == "user"
 }
@@ -171,6 +175,8 @@ func (s *session) linked(m Media) (picture, error) {
 	return picture{url: m.URL}, nil
 }
 
+// readPicture reads a picture of at most limit bytes. Its declared size is checked first, so that
+// a large file is not opened.
 func readPicture(m Media, limit int64) ([]byte, error) {
 	if m.MIME == "" {
 		return nil, badRequest("The picture %s has no type, such as image/png.", m.Name)

@@ -60,6 +60,8 @@ func (e *effort) validate(ctx context.Context, check *jsonschema.Schema, value a
 	return check.Validate(value)
 }
 
+// spend counts steps of work and ends the check by a panic when none are left, because
+// the library that it runs in has no way to stop.
 func (e *effort) spend(n int) {
 	if e.left -= n; e.left < 0 {
 		panic(gaveUp{errEffort})
@@ -129,6 +131,7 @@ func (p *pattern) MatchString(text string) bool {
 	return p.Regexp.MatchString(text)
 }
 
+// pattern compiles a regular expression of a schema, within limits on its text and its program.
 func (e *effort) pattern(text string) (jsonschema.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, errors.New("the pattern is longer than 1,000 characters")

@@ -26,6 +26,7 @@ type usageAnswer struct {
 	AudioSeconds     float64 `json:"prompt_audio_seconds"` // Mistral
 }
 
+// usage returns the numbers under either of the names that providers use.
 func (u usageAnswer) usage() Usage {
 	return Usage{InputTokens: u.PromptTokens + u.InputTokens, OutputTokens: u.CompletionTokens + u.OutputTokens}
 }
@@ -84,6 +85,7 @@ func (s *session) postJSON(ctx context.Context, path string, body map[string]any
 	return s.decode(resp, into)
 }
 
+// post sends a JSON body. key makes the request idempotent where the provider supports that.
 func (s *session) post(ctx context.Context, path string, body map[string]any, key string) (*http.Response, error) {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -44,6 +44,7 @@ func (e *Error) Error() string { return e.Message }
 // package find a text made for people.
 func (e *Error) Sentence() string { return e.Message }
 
+// badRequest is the error for a request that is wrong before it is sent.
 func badRequest(format string, args ...any) *Error {
 	return &Error{Class: ClassBadRequest, Message: fmt.Sprintf(format, args...)}
 }

@@ -14,6 +14,7 @@ import (
 // largest picture or recording; what is read into memory has limits of its own.
 func Guarded(client *outbound.Client) Doer { return guarded{client} }
 
+// guarded sends requests through package outbound, which blocks private addresses.
 type guarded struct{ client *outbound.Client }
 
 // HTTPClient follows redirects only for files that an answer points to; calls
@@ -49,6 +50,8 @@ func fromOutbound(err error) *Error {
 	return &Error{Class: ClassUnavailable, Message: e.Message, Retryable: e.Retryable()}
 }
 
+// transportSentence describes an error of the connection without the addresses that Go puts
+// into it.
 func transportSentence(err error) string {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -40,6 +40,8 @@ func (c *Client) Image(ctx context.Context, ep Endpoint, req ImageRequest) (*Ima
 	return s.images(ctx, resp)
 }
 
+// askImage requests new images, or edits if there are images to start from. Edits are sent as a
+// multipart form; several images need the field name image[].
 func (s *session) askImage(ctx context.Context, req ImageRequest) (*http.Response, error) {
 	if len(req.Images) == 0 {
 		return s.post(ctx, "images/generations", s.imageFields(req), req.Key)
@@ -118,6 +120,8 @@ func (s *session) images(ctx context.Context, resp *http.Response) (*ImageResult
 	return result, nil
 }
 
+// imageBlob returns one image of an answer: from the file that it was spooled to, or from the
+// link that the answer has instead.
 func (s *session) imageBlob(ctx context.Context, file *int, link string, files pictureFiles) (Blob, error) {
 	if file != nil && *file >= 0 && *file < len(files) {
 		blob, err := files[*file].blob()
@@ -132,6 +136,7 @@ func (s *session) imageBlob(ctx context.Context, file *int, link string, files p
 	return s.fetch(ctx, link)
 }
 
+// closeBlobs discards images that cannot be returned after an error.
 func closeBlobs(blobs []Blob) {
 	for _, b := range blobs {
 		_ = b.Body.Close() // given up; there is nothing to save

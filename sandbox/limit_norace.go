@@ -2,5 +2,5 @@
 
 package sandbox
 
-// MemoryFactor is what a process takes for each byte that it asks for.
+// MemoryFactor is the address space that a process uses for each byte that it requests.
 const MemoryFactor = 1

@@ -14,7 +14,7 @@ import (
 // auditCmd groups the commands for audit logs. Each workspace has one: who changed
 // what, and when. Commands that change something write an entry with the actor "cli".
 type auditCmd struct {
-	Verify auditVerifyCmd `cmd:"" help:"Verify that no entry of the audit logs was changed, inserted or deleted since it was written."`
+	Verify auditVerifyCmd `cmd:"" help:"Verify that no entry of the audit logs was changed, inserted or deleted since it was written; with --workspace, of one workspace."`
 }
 
 // auditVerifyCmd checks the chains of the audit logs. Each entry has an HMAC over
@@ -22,8 +22,7 @@ type auditCmd struct {
 // the chain from there on. Entries that the retention deleted are accounted for by
 // an authenticated record of where the chain now starts.
 type auditVerifyCmd struct {
-	Workspace string `help:"ID of one workspace; default is all." placeholder:"ID"`
-	JSON      bool   `help:"Print as JSON."`
+	JSON bool `help:"Print as JSON."`
 }
 
 // errAuditBroken is returned after the breaks have been printed for each
@@ -32,12 +31,12 @@ var errAuditBroken = errors.New("an audit log does not match its chain; see abov
 
 // Run verifies the audit logs. The server may be running.
 func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	chains, err := store.VerifyAudit(ctx, flow.WorkspaceID(c.Workspace))
+	chains, err := store.VerifyAudit(ctx, flow.WorkspaceID(cfg.Workspace))
 	if err != nil {
 		return err
 	}
-	if len(chains) == 0 && c.Workspace != "" {
-		return fmt.Errorf("workspace %s does not exist or has no audit log; 'sluice workspace limits list' lists the workspaces", c.Workspace)
+	if len(chains) == 0 && cfg.Workspace != "" {
+		return fmt.Errorf("workspace %s does not exist or has no audit log; 'sluice workspace limits list' lists the workspaces", cfg.Workspace)
 	}
 	broken := false
 	for _, one := range chains {

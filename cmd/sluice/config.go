@@ -30,6 +30,7 @@ import (
 type Config struct {
 	Server         string        `env:"SLUICE_URL" help:"Server that commands call over HTTP, instead of using the local database." placeholder:"URL"`
 	Key            string        `env:"SLUICE_KEY" help:"API key for that server." placeholder:"KEY"`
+	Workspace      string        `env:"SLUICE_WORKSPACE" help:"Workspace that commands work on: its ID, or its name if no other has it. Over HTTP, it is that of the key." placeholder:"WORKSPACE"`
 	Addr           string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
 	DataDir        string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
 	DatabaseURL    string        `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`

@@ -27,6 +27,7 @@ import (
 type credentialCmd struct {
 	Add    credentialAddCmd    `cmd:"" help:"Store a secret that flows use; it is read from standard input."`
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
+	Limits credentialLimitsCmd `cmd:"" help:"Limit the calls of model nodes with a credential; without flags, show the limits."`
 	Test   credentialTestCmd   `cmd:"" help:"Check with the provider that it accepts the secret."`
 	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
 	Remove credentialRemoveCmd `cmd:"" help:"Remove a credential."`
@@ -58,6 +59,7 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 		return err
 	}
 	defer store.Close()
+	created.WorkspaceID = cfg.workspace()
 	if err := checkOpenFlows(ctx, store, created); err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 		return nil, usageError(fmt.Sprintf("%q is not a name for a credential: up to 64 letters, digits, _, . and -", c.Name))
 	}
 	k := &flow.Credential{
-		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Provider: c.Provider,
+		Name: c.Name, Provider: c.Provider,
 		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Overlap: flow.SigningOverlap,
 	}
 	p, known := providers.FindPreset(c.Provider)
@@ -168,7 +170,7 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 		return err
 	}
 	defer store.Close()
-	k, err := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name)
+	k, err := store.FindCredential(ctx, cfg.workspace(), c.Name)
 	if err != nil {
 		return notFound(err, "there is no credential "+c.Name+"; 'sluice credential list' lists them")
 	}
@@ -184,6 +186,45 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	}
 	fmt.Fprintf(s.out, "Changed %s%s.\n", k.Name, allowedHosts(hosts))
 	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
+}
+
+// credentialLimitsCmd sets how many calls model nodes make with a credential.
+type credentialLimitsCmd struct {
+	Name      string `arg:"" help:"Name of the credential."`
+	AtOnce    *int64 `name:"at-once" help:"Calls at once; 0 for no limit." placeholder:"N"`
+	PerMinute *int64 `help:"Calls a minute; 0 for no limit." placeholder:"N"`
+}
+
+// Run sets the limits that have flags.
+func (c credentialLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := openStore(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	k, err := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name)
+	if err != nil {
+		return notFound(err, "there is no credential "+c.Name+"; 'sluice credential list' lists them")
+	}
+	for flag, to := range map[*int64]*int64{c.AtOnce: &k.Limits.AtOnce, c.PerMinute: &k.Limits.PerMinute} {
+		if flag == nil {
+			continue
+		}
+		if *flag < 0 || *flag > flow.MaxCallLimit {
+			return usageError(fmt.Sprintf("a limit is a number from 0 to %d", flow.MaxCallLimit))
+		}
+		*to = *flag
+	}
+	if c.AtOnce != nil || c.PerMinute != nil {
+		if err := store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, k.Limits); err != nil {
+			return err
+		}
+		if err := store.Audit(ctx, k.WorkspaceID, "cli", "credential.limits", k.Name, k.Limits.String()); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.out, "%s: %s.\n", k.Name, k.Limits)
+	return nil
 }
 
 // secret reads and checks the secret. Only servers that may work without
@@ -233,9 +274,9 @@ func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 		return err
 	}
 	defer models.HTTP.Close()
-	access, err := models.Resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, map[string]any{"credential": c.Name})
-	if _, missing := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name); errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) { // it may be in the environment
-		access, err = models.Resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, nil)
+	access, err := models.Resolver(store).Access(ctx, cfg.workspace(), c.Name, map[string]any{"credential": c.Name})
+	if _, missing := store.FindCredential(ctx, cfg.workspace(), c.Name); errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) { // it may be in the environment
+		access, err = models.Resolver(store).Access(ctx, cfg.workspace(), c.Name, nil)
 	}
 	if errors.Is(err, flow.ErrNoAccess) {
 		return fmt.Errorf("there is no credential %s; 'sluice credential list' lists them", c.Name)
@@ -259,17 +300,17 @@ type credentialListCmd struct {
 
 // Run lists the stored credentials and those from the environment.
 func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	list, err := store.ListCredentials(ctx, flow.DefaultWorkspace)
+	list, err := store.ListCredentials(ctx, cfg.workspace())
 	if err != nil {
 		return err
 	}
-	uses, err := library.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
+	uses, err := library.CredentialUses(ctx, store, cfg.workspace(), nodes.ProviderOf)
 	if err != nil {
 		return err
 	}
 	readable := map[string]bool{}
 	for _, k := range list {
-		_, _, err := store.OpenCredential(ctx, flow.DefaultWorkspace, k.Name)
+		_, _, err := store.OpenCredential(ctx, cfg.workspace(), k.Name)
 		readable[k.Name] = err == nil
 	}
 	if c.JSON {
@@ -289,7 +330,7 @@ func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return c.warn(ctx, store, s, list, readable)
+	return c.warn(ctx, cfg, store, s, list, readable)
 }
 
 // hostsText returns the hosts of a credential as shown in a table.
@@ -301,8 +342,8 @@ func hostsText(k *flow.Credential) string {
 }
 
 // warn prints, below the table, the credentials that need attention.
-func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams, list []flow.Credential, readable map[string]bool) error {
-	proposed, err := library.ProposeHosts(ctx, store, flow.DefaultWorkspace, nodes.New(nodes.Deps{}))
+func (c credentialListCmd) warn(ctx context.Context, cfg *Config, store *db.Store, s *streams, list []flow.Credential, readable map[string]bool) error {
+	proposed, err := library.ProposeHosts(ctx, store, cfg.workspace(), nodes.New(nodes.Deps{}))
 	if err != nil {
 		return err
 	}
@@ -373,16 +414,16 @@ type credentialRemoveCmd struct {
 // Run removes a credential. Flows that use it would fail, so they are listed
 // first.
 func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	uses, err := library.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
+	uses, err := library.CredentialUses(ctx, store, cfg.workspace(), nodes.ProviderOf)
 	if err != nil {
 		return err
 	}
 	if len(uses[c.Name]) > 0 && !c.Force {
 		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses[c.Name]))
 	}
-	if err := store.RemoveCredential(ctx, flow.DefaultWorkspace, c.Name); err != nil {
+	if err := store.RemoveCredential(ctx, cfg.workspace(), c.Name); err != nil {
 		return fmt.Errorf("there is no credential %s; 'sluice credential list' lists them", c.Name)
 	}
 	fmt.Fprintf(s.out, "%s is removed.\n", c.Name)
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "credential.remove", c.Name, "")
+	return store.Audit(ctx, cfg.workspace(), "cli", "credential.remove", c.Name, "")
 }

@@ -29,7 +29,7 @@ type flowLimitsCmd struct {
 
 // Run sets the limits that are given, keeps the others, and shows all of them.
 func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	f, err := store.FindFlow(ctx, flow.DefaultWorkspace, c.ID)
+	f, err := store.FindFlow(ctx, cfg.workspace(), c.ID)
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
 	}

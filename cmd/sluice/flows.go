@@ -76,7 +76,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.Publish {
 		by = "cli"
 	}
-	list, err := cfg.library(store).ImportAll(ctx, flow.DefaultWorkspace, sources, by)
+	list, err := cfg.library(store).ImportAll(ctx, cfg.workspace(), sources, by)
 	if err != nil {
 		return c.refused(err)
 	}
@@ -156,9 +156,9 @@ func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	library := cfg.library(store)
 	v, created, err := flow.Version{Number: c.Version}, false, error(nil)
 	if c.Version != 0 {
-		err = library.SetLiveVersion(ctx, flow.DefaultWorkspace, c.ID, c.Version, "cli")
+		err = library.SetLiveVersion(ctx, cfg.workspace(), c.ID, c.Version, "cli")
 	} else {
-		v, created, err = library.Publish(ctx, flow.DefaultWorkspace, c.ID, "cli")
+		v, created, err = library.Publish(ctx, cfg.workspace(), c.ID, "cli")
 	}
 	if err != nil {
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
@@ -206,7 +206,7 @@ func (c flowExportCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 
 // Run prints the document; secrets are names only.
 func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	data, err := cfg.library(store).Export(ctx, flow.DefaultWorkspace, c.ID, c.Version)
+	data, err := cfg.library(store).Export(ctx, cfg.workspace(), c.ID, c.Version)
 	if err != nil {
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
 	}
@@ -237,7 +237,7 @@ func (c flowListCmd) RunRemote(ctx context.Context, api *client.Client, s *remot
 
 // Run lists the flows.
 func (c flowListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	flows, err := allFlows(ctx, store)
+	flows, err := allFlows(ctx, cfg, store)
 	if err != nil {
 		return err
 	}
@@ -257,11 +257,11 @@ func flowJSON(f *flow.Flow) map[string]any {
 }
 
 // allFlows reads all flows, page by page.
-func allFlows(ctx context.Context, store *db.Store) ([]flow.Flow, error) {
+func allFlows(ctx context.Context, cfg *Config, store *db.Store) ([]flow.Flow, error) {
 	const page = 200
 	var all []flow.Flow
 	for after := ""; ; after = all[len(all)-1].ID {
-		list, err := store.ListFlows(ctx, flow.DefaultWorkspace, after, page)
+		list, err := store.ListFlows(ctx, cfg.workspace(), after, page)
 		all = append(all, list...)
 		if err != nil || len(list) < page {
 			return all, err

@@ -29,7 +29,7 @@ var errNoWebhook = errors.New("the flow has no webhook node; for webhooks in run
 // Run prints the whsec_ secret that receivers of a webhook node verify with.
 // The secret exists before the first message.
 func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	f, err := store.FindFlow(ctx, flow.DefaultWorkspace, c.ID)
+	f, err := store.FindFlow(ctx, cfg.workspace(), c.ID)
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
 	}
@@ -49,7 +49,7 @@ func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if c.Rotate && c.Overlap > 0 {
 		fmt.Fprintf(s.err, "The old secret keeps signing too for %s.\n", c.Overlap)
 	}
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", action, c.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" "+detail))
+	return store.Audit(ctx, cfg.workspace(), "cli", action, c.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" "+detail))
 }
 
 // secret reads or replaces the secret of an owner; without a node it is the

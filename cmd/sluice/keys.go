@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
@@ -27,7 +29,7 @@ type keyCmd struct {
 // once.
 type keyCreateCmd struct {
 	Name          string   `required:"" help:"Name of the key: what it is for."`
-	Flow          []string `help:"A flow the key may call; repeat for several. Default: all flows." placeholder:"ID"`
+	Flow          []string `help:"A flow the key may call, by its slug or ID; repeat for several. Default: all flows." placeholder:"FLOW"`
 	Scope         []string `default:"run,read" help:"Permissions of the key: run, read, manage, edit, approve, admin." placeholder:"SCOPE"`
 	Expires       days     `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
 	RPM           int64    `help:"Maximum requests per minute." placeholder:"N"`
@@ -50,11 +52,22 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
+	k.WorkspaceID = cfg.workspace()
 	text, err := keyring(store).Create(ctx, flow.Actor{ID: "cli"}, k)
 	if err != nil {
 		return wrongKey(err)
 	}
 	return s.printKey(ctx, store, k, text, c.JSON)
+}
+
+// RunRemote creates a key over HTTP.
+func (c keyCreateCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	k := remote.NewKey{Name: c.Name, Scopes: c.Scope, Flows: c.Flow, RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: c.USDPerDay, AllowUnpriced: c.AllowUnpriced}
+	if c.Expires > 0 {
+		at := time.Now().Add(time.Duration(c.Expires)).UTC().Truncate(time.Second)
+		k.ExpiresAt = &at
+	}
+	return k.Create(ctx, api, s, c.JSON)
 }
 
 // key returns the key that the flags describe. The keyring validates the rest.
@@ -63,7 +76,7 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 		return nil, usageError("a limit must be a number above zero")
 	}
 	k := &flow.Key{
-		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Flows: c.Flow,
+		Name: c.Name, Flows: c.Flow,
 		RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: flow.USDOf(c.USDPerDay), AllowUnpriced: c.AllowUnpriced,
 	}
 	for _, scope := range c.Scope {
@@ -123,7 +136,7 @@ type keyRotateCmd struct {
 // Run rotates a key. Callers switch to the new secret while both work. The overlap is
 // bounded: a secret that leaked should be revoked, not rotated.
 func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	k, err := store.FindKey(ctx, flow.DefaultWorkspace, c.ID)
+	k, err := store.FindKey(ctx, cfg.workspace(), c.ID)
 	if err != nil {
 		return noSuchKey(c.ID)
 	}
@@ -138,6 +151,11 @@ func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	return nil
 }
 
+// RunRemote rotates a key over HTTP.
+func (c keyRotateCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	return remote.RotateKey(ctx, api, s, c.ID, c.Overlap, c.JSON)
+}
+
 // noSuchKey is the error for a key that does not exist.
 func noSuchKey(id string) error {
 	return fmt.Errorf("there is no key %s; 'sluice key list' lists them", id)
@@ -150,7 +168,7 @@ type keyListCmd struct {
 
 // Run lists the keys.
 func (c keyListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	keys, err := store.ListKeys(ctx, flow.DefaultWorkspace)
+	keys, err := store.ListKeys(ctx, cfg.workspace())
 	if err != nil {
 		return err
 	}
@@ -159,11 +177,16 @@ func (c keyListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *
 	})
 }
 
+// RunRemote lists the keys over HTTP.
+func (c keyListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	return remote.ListKeys(ctx, api, s, c.JSON)
+}
+
 // keyJSON returns a key as JSON, without its secret.
 func keyJSON(k *flow.Key) map[string]any {
 	return map[string]any{
 		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": k.State(time.Now()),
-		"created_at": timeOrNil(k.CreatedAt), "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
+		"created_at": timeOrNil(k.CreatedAt), "created_by": k.CreatedBy, "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
 		"last_used_at": timeOrNil(k.LastUsedAt), "last_used_ip": k.LastUsedIP, "calls": k.Uses,
 		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": k.USDPerDay.Dollars(), "allow_unpriced": k.AllowUnpriced,
 		"rolled_at": timeOrNil(k.RolledAt), "previous": previousJSON(k),
@@ -207,7 +230,7 @@ type keySecretCmd struct {
 
 // Run prints the webhook secret of the key, which rotation does not change.
 func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	secret, err := store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, c.ID)
+	secret, err := store.KeyWebhookSecret(ctx, cfg.workspace(), c.ID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return noSuchKey(c.ID)
 	}
@@ -215,23 +238,41 @@ func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 		return err
 	}
 	fmt.Fprintln(s.out, secret)
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "key.secret.read", c.ID, "")
+	return store.Audit(ctx, cfg.workspace(), "cli", "key.secret.read", c.ID, "")
 }
 
 // keyRevokeCmd revokes a key. Runs that it started continue.
 type keyRevokeCmd struct {
-	ID string `arg:"" help:"ID of the key; see 'key list'."`
+	ID      string `arg:"" help:"ID of the key; see 'key list'."`
+	Cascade bool   `help:"Also revoke the keys that it made, directly or through others."`
+}
+
+// RunRemote revokes a key over HTTP.
+func (c keyRevokeCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	return remote.RevokeKey(ctx, api, s, c.ID, c.Cascade)
 }
 
 // Run revokes a key. The running server rejects it from the next request on.
 func (c keyRevokeCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	k, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, flow.DefaultWorkspace, c.ID)
+	k, made, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, cfg.workspace(), c.ID, c.Cascade)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return noSuchKey(c.ID)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s is revoked.\n", k.ID)
+	fmt.Fprintf(s.out, "%s is revoked.\n", k.ID)
+	for i := range made {
+		fmt.Fprintf(s.out, "%s, which it made, is revoked.\n", made[i].ID)
+	}
+	if c.Cascade {
+		return nil
+	}
+	keys, err := store.ListKeys(ctx, k.WorkspaceID)
+	for _, m := range flow.KeysMadeBy(k.ID, keys) {
+		if m.RevokedAt.IsZero() {
+			fmt.Fprintf(s.err, "%s (%s), which it made, still works; add --cascade to revoke it too.\n", m.ID, m.Name)
+		}
+	}
 	return err
 }

@@ -54,11 +54,11 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	p, _, err := store.FindPrice(ctx, flow.DefaultWorkspace, c.Model) // parts without a flag keep their price
+	p, _, err := store.FindPrice(ctx, cfg.workspace(), c.Model) // parts without a flag keep their price
 	if err != nil {
 		return err
 	}
-	p.WorkspaceID, p.Model = flow.DefaultWorkspace, c.Model
+	p.WorkspaceID, p.Model = cfg.workspace(), c.Model
 	for _, part := range []struct {
 		of  *flow.NanoUSD
 		usd *float64
@@ -71,7 +71,7 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "The price of %s is set.\n", c.Model)
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.set", c.Model, "")
+	return store.Audit(ctx, cfg.workspace(), "cli", "price.set", c.Model, "")
 }
 
 // priceListCmd lists the prices of the default workspace, and searches the price list.
@@ -82,7 +82,7 @@ type priceListCmd struct {
 
 // Run lists the prices in dollars, as text in JSON too: a number could lose digits.
 func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	list, err := store.ListPrices(ctx, flow.DefaultWorkspace)
+	list, err := store.ListPrices(ctx, cfg.workspace())
 	if err != nil {
 		return err
 	}
@@ -152,9 +152,9 @@ type priceRemoveCmd struct {
 
 // Run removes a price.
 func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	if err := store.RemovePrice(ctx, flow.DefaultWorkspace, c.Model); err != nil {
+	if err := store.RemovePrice(ctx, cfg.workspace(), c.Model); err != nil {
 		return fmt.Errorf("there is no price for %s; 'sluice price list' lists them", c.Model)
 	}
 	fmt.Fprintf(s.out, "The price of %s is removed.\n", c.Model)
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.remove", c.Model, "")
+	return store.Audit(ctx, cfg.workspace(), "cli", "price.remove", c.Model, "")
 }

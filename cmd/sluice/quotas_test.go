@@ -82,8 +82,8 @@ func TestWorkspaceLimits(t *testing.T) {
 	wants(run(exitOK, "workspace", "limits", "list", "--json"), `"runs": {`, `"limit": 10`)
 	wants(run(exitUsage, "workspace", "limits", "set", "default"), "at least one of --bytes")
 	wants(run(exitUsage, "workspace", "limits", "set", "default", "--bytes", "lots"), "is not a quota")
-	wants(run(exitError, "workspace", "limits", "show", "ws_none"), "there is no such workspace")
-	wants(run(exitError, "workspace", "limits", "set", "ws_none", "--runs", "1"), "there is no such workspace")
+	wants(run(exitError, "workspace", "limits", "show", "ws_none"), "there is no workspace")
+	wants(run(exitError, "workspace", "limits", "set", "ws_none", "--runs", "1"), "there is no workspace")
 
 	if out := run(exitOK, "doctor"); strings.Contains(out, "quotas") {
 		t.Errorf("an empty workspace is called full:\n%s", out)

@@ -26,7 +26,7 @@ Most commands use the database of the server. They can run while it is up, and t
 
 ## From another machine
 
-Commands for flows and runs can call a server anywhere, with an [API key](keys.md). It needs the scope ` + "`edit`" + ` to change flows. Name the server in one of three ways:
+Commands for flows, runs, deliveries, usage and keys can call a server anywhere, with an [API key](keys.md). It needs the scope ` + "`edit`" + ` to change flows and ` + "`admin`" + ` for keys. Name the server in one of three ways:
 
 ` + "```sh" + `
 export SLUICE_URL=https://sluice.example.com SLUICE_KEY=slu_…   # for CI

@@ -8,6 +8,7 @@ import (
 	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
 	"sluice/db"
+	"sluice/flow"
 )
 
 // loginCmd and logoutCmd manage the saved server. They only touch a file of the user.
@@ -57,6 +58,9 @@ func (c *Config) usesServer() bool {
 // connect returns a client of the configured server: the one that is named, that of the
 // saved login, or the one that runs on the local database. The last needs no key.
 func (c *Config) connect() (*client.Client, error) {
+	if c.Workspace != "" && c.Workspace != string(flow.DefaultWorkspace) {
+		return nil, usageError("over HTTP, the key decides on the workspace; use a key of that workspace, and leave out --workspace")
+	}
 	api, err := remote.Connect(c.Server, c.Key)
 	if !errors.Is(err, remote.ErrNoServer) {
 		return api, err

@@ -11,12 +11,13 @@ import (
 	"sluice/handlers/console"
 )
 
-//go:embed starters/*.json
+//go:embed starters/*.json starters/brought/*.json
 var starterFiles embed.FS
 
 // starterList are the sample flows in the order shown. New workspaces get those
 // marked First, which run without an API key. An entry needs a document of the same
-// name in starters/; Needs names what a user must set up before it can run.
+// name in starters/; Needs names what a user must set up before it can run. Brings are the
+// flows in starters/brought that nodes of the flow run.
 var starterList = []console.Starter{
 	{ID: "route-a-support-ticket", Icon: "tags", First: true},
 	{ID: "summarize-a-text", Icon: "scroll-text", First: true},
@@ -27,6 +28,8 @@ var starterList = []console.Starter{
 	{ID: "route-by-rules", Icon: "route"},
 	{ID: "clean-a-list", Icon: "scissors"},
 	{ID: "add-up-an-order", Icon: "braces"},
+	{ID: "check-many-reviews", Icon: "list-tree", Brings: []string{"check-one-review"}},
+	{ID: "answer-a-review", Icon: "workflow", Brings: []string{"check-one-review"}},
 	{ID: "approve-a-reply", Icon: "user-check"},
 	{ID: "send-it-later", Icon: "timer"},
 	{ID: "chat-assistant", Icon: "message-square", Needs: "a chat model"},
@@ -39,18 +42,33 @@ var starterList = []console.Starter{
 func starters() ([]console.Starter, error) {
 	list := make([]console.Starter, len(starterList))
 	for i, s := range starterList {
-		data, err := starterFiles.ReadFile("starters/" + s.ID + ".json")
-		if err != nil {
-			return nil, fmt.Errorf("read the starter flow %s: %w", s.ID, err)
+		var err error
+		if s.Document, err = readStarter(s.ID); err != nil {
+			return nil, err
 		}
-		d, problems := document.ParseDocument(data)
-		if len(problems) > 0 {
-			return nil, fmt.Errorf("the starter flow %s: %s", s.ID, problems[0])
+		for _, id := range s.Brings {
+			d, err := readStarter("brought/" + id)
+			if err != nil {
+				return nil, err
+			}
+			s.Brought = append(s.Brought, d)
 		}
-		s.Document = d
 		list[i] = s
 	}
 	return list, nil
+}
+
+// readStarter parses an embedded flow.
+func readStarter(id string) (*flow.Document, error) {
+	data, err := starterFiles.ReadFile("starters/" + id + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("read the starter flow %s: %w", id, err)
+	}
+	d, problems := document.ParseDocument(data)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("the starter flow %s: %s", id, problems[0])
+	}
+	return d, nil
 }
 
 // addStarters adds the first sample flows to a workspace that never had a flow, and

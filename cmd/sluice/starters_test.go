@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +32,10 @@ func TestStarters(t *testing.T) {
 	for _, s := range list {
 		t.Run(s.ID, func(t *testing.T) {
 			t.Parallel()
-			if problems := document.Validate(s.Document, kinds); len(problems) > 0 {
-				t.Error(problems)
+			for _, d := range append(s.Brought, s.Document) {
+				if problems := document.Validate(d, kinds); len(problems) > 0 {
+					t.Error(problems)
+				}
 			}
 			if s.Document.Description == "" || s.Icon == "" {
 				t.Error("is not explained")
@@ -58,7 +61,8 @@ func TestStarters_run(t *testing.T) {
 		"route-a-support-ticket": `"billing"`, "summarize-a-text": "bridge", "answer-from-a-document": "thirty days",
 		"check-the-mood-of-feedback": `"English"`, "find-a-duplicate-question": "The same question",
 		"approve-a-reply": "thank you for writing to us about the second charge", "send-it-later": "Your trial ends tomorrow.",
-		"read-an-order": `"total":42`, "route-by-rules": "A manager decides about $2400.", "clean-a-list": "Milk, Bread, Apples", "add-up-an-order": "The total is $68.9.",
+		"read-an-order": `"total":42`, "route-by-rules": "A manager decides about $2400.", "clean-a-list": "Milk, Bread, Apples",
+		"check-many-reviews": `"moods":["positive","negative","positive"],"summary":"3 reviews checked, 0 failed."`, "answer-a-review": "We are sorry about the negative experience.", "add-up-an-order": "The total is $68.9.",
 	}
 	for _, s := range list {
 		if s.Needs != "" {
@@ -67,6 +71,32 @@ func TestStarters_run(t *testing.T) {
 		outputs := runStarter(t, a, s)
 		if want[s.ID] == "" || !strings.Contains(outputs, want[s.ID]) {
 			t.Errorf("%s gave %s, wanted %q in it", s.ID, outputs, want[s.ID])
+		}
+	}
+	flows, err := a.store.ListFlows(t.Context(), flow.DefaultWorkspace, "", 100)
+	brought := slices.DeleteFunc(flows, func(f flow.Flow) bool { return f.Name != "Check one review" })
+	if err != nil || len(brought) != 1 {
+		t.Errorf("the flow that two templates bring is there %d times, %v", len(brought), err)
+	}
+}
+
+// TestStarters_kinds checks that every kind of flow control and of text tools has a
+// template to learn it from.
+func TestStarters_kinds(t *testing.T) {
+	t.Parallel()
+	list, err := starters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, s := range list {
+		for i := range s.Document.Nodes {
+			used[s.Document.Nodes[i].Kind] = true
+		}
+	}
+	for _, kind := range []string{"split", "combine", "replace", "extract", "json", "expression", "switch", "subflow", "map", "delay", "approval", "code"} {
+		if !used[kind] {
+			t.Errorf("no template uses %s", kind)
 		}
 	}
 }
@@ -90,10 +120,11 @@ func startTestApp(t *testing.T) *app {
 func runStarter(t *testing.T, a *app, s console.Starter) string {
 	t.Helper()
 	ctx := context.Background()
-	f, err := a.library.Import(ctx, flow.DefaultWorkspace, "", s.Document.Canonical())
+	made, err := a.library.CreateFromTemplate(ctx, flow.DefaultWorkspace, s.Document, s.Brought, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := made[0]
 	if _, _, err := a.library.Publish(ctx, flow.DefaultWorkspace, f.ID, "test"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/nodes"
 )
@@ -58,7 +59,13 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger, o storeOptions
 	if err != nil {
 		return nil, err
 	}
-	if err := bindCredentials(ctx, store, log); err != nil {
+	err = bindCredentials(ctx, store, log)
+	if err == nil && c.Workspace != "" && o.instance == "" {
+		var id flow.WorkspaceID
+		id, err = findWorkspace(ctx, store, c.Workspace)
+		c.Workspace = string(id)
+	}
+	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil

@@ -20,17 +20,24 @@ import (
 
 // userCmd groups the commands for people.
 type userCmd struct {
-	Add userAddCmd `cmd:"" help:"Add a person without the browser, or a person who has an account to another workspace."`
+	Add      userAddCmd      `cmd:"" help:"Add a person without the browser, or a person who has an account to another workspace."`
+	List     userListCmd     `cmd:"" help:"List the people of a workspace."`
+	Remove   userRemoveCmd   `cmd:"" help:"Remove a person from a workspace, and revoke the keys that they created."`
+	Password userPasswordCmd `cmd:"" help:"Set the password of a person, and end their sessions."`
 }
 
 // userAddCmd creates an account, or adds an existing account to a workspace. It is
 // the way in for servers that are set up without a browser.
 type userAddCmd struct {
-	Email         string `required:"" help:"Email address to sign in with."`
-	Name          string `help:"Name of the person; default is the email address." placeholder:"NAME"`
-	PasswordStdin bool   `help:"Read the password from standard input instead of asking. It must have at least 10 characters and must not be common."`
-	Role          string `default:"owner" enum:"owner,editor,viewer" help:"owner, editor or viewer."`
-	Workspace     string `default:"default" help:"ID of the workspace, as its settings show it." placeholder:"ID"`
+	Email string `required:"" help:"Email address to sign in with."`
+	Name  string `help:"Name of the person; default is the email address." placeholder:"NAME"`
+	newPassword
+	Role string `default:"owner" enum:"owner,editor,viewer" help:"owner, editor or viewer."`
+}
+
+// newPassword is how a command gets a password.
+type newPassword struct {
+	PasswordStdin bool `help:"Read the password from standard input instead of asking. It must have at least 10 characters and must not be common."`
 }
 
 // Run adds a person. An existing account keeps its password and name; only its
@@ -45,59 +52,59 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	u, err := c.add(ctx, store, s)
+	u, err := c.add(ctx, cfg, store, s)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "%s may sign in as %s.\n", c.Email, c.Role)
-	return store.Audit(ctx, flow.WorkspaceID(c.Workspace), "cli", "member.add", u.Email, c.Role)
+	return store.Audit(ctx, cfg.workspace(), "cli", "member.add", u.Email, c.Role)
 }
 
 // add finds or creates the account and adds it to the workspace.
-func (c userAddCmd) add(ctx context.Context, store *db.Store, s *streams) (*flow.User, error) {
+func (c userAddCmd) add(ctx context.Context, cfg *Config, store *db.Store, s *streams) (*flow.User, error) {
 	u, err := store.FindUserByEmail(ctx, c.Email)
 	if err == nil {
-		return u, c.addAgain(ctx, store, u)
+		return u, c.addAgain(ctx, cfg, store, u)
 	}
 	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, err
 	}
-	password, err := c.password(s)
+	hash, err := c.hash(s, c.Email)
 	if err != nil {
 		return nil, err
 	}
-	hash, err := passwords.Hash(password)
-	if err != nil {
-		return nil, fmt.Errorf("hash the password: %w", err)
-	}
 	u = &flow.User{Email: c.Email, Name: cmp.Or(strings.TrimSpace(c.Name), c.Email), PasswordHash: hash}
-	return u, store.CreateUser(ctx, flow.WorkspaceID(c.Workspace), u, flow.MemberRole(c.Role))
+	return u, store.CreateUser(ctx, cfg.workspace(), u, flow.MemberRole(c.Role))
 }
 
 // addAgain adds an existing account to the workspace.
-func (c userAddCmd) addAgain(ctx context.Context, store *db.Store, u *flow.User) error {
-	err := store.AddMember(ctx, flow.WorkspaceID(c.Workspace), u.ID, flow.MemberRole(c.Role))
+func (c userAddCmd) addAgain(ctx context.Context, cfg *Config, store *db.Store, u *flow.User) error {
+	err := store.AddMember(ctx, cfg.workspace(), u.ID, flow.MemberRole(c.Role))
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
 		return fmt.Errorf("there is already a person with the e-mail address %s in this workspace", u.Email)
 	}
 	return err
 }
 
-// password reads a password and applies the same rules as the sign-up page: a minimum
-// length and a list of common passwords.
-func (c userAddCmd) password(s *streams) (string, error) {
+// hash reads a password, applies the same rules as the sign-up page (a minimum length and a
+// list of common passwords) and returns its hash.
+func (c newPassword) hash(s *streams, email string) (string, error) {
 	text, err := c.read(s)
 	if err != nil {
 		return "", err
 	}
-	if wrong := passwords.Check(text, c.Email); wrong != "" {
+	if wrong := passwords.Check(text, email); wrong != "" {
 		return "", errors.New(uncapitalized(wrong))
 	}
-	return text, nil
+	hash, err := passwords.Hash(text)
+	if err != nil {
+		return "", fmt.Errorf("hash the password: %w", err)
+	}
+	return hash, nil
 }
 
 // read reads the password from standard input, or prompts for it on a terminal.
-func (c userAddCmd) read(s *streams) (string, error) {
+func (c newPassword) read(s *streams) (string, error) {
 	if c.PasswordStdin {
 		line, err := bufio.NewReader(io.LimitReader(s.in, 4096)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {

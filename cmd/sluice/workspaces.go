@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,15 +58,53 @@ func allStorage(ctx context.Context, store *db.Store) (all []flow.WorkspaceStora
 	}
 }
 
+// workspace returns the workspace that commands work on. The name in the settings has been
+// replaced by the ID when the store was opened.
+func (c *Config) workspace() flow.WorkspaceID {
+	return cmp.Or(flow.WorkspaceID(c.Workspace), flow.DefaultWorkspace)
+}
+
+// findWorkspace returns the ID of the workspace with an ID or, if only one has it, a name.
+func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.WorkspaceID, error) {
+	ws, err := store.FindWorkspace(ctx, flow.WorkspaceID(text))
+	if err == nil {
+		return ws.ID, nil
+	}
+	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return "", err
+	}
+	all, err := allStorage(ctx, store)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for i := range all {
+		if all[i].Name == text {
+			found = append(found, all[i].ID)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("there is no workspace %q; 'sluice workspace limits list' lists them", text)
+	case 1:
+		return flow.WorkspaceID(found[0]), nil
+	}
+	return "", usageError(fmt.Sprintf("%d workspaces are called %q; use an ID: %s", len(found), text, strings.Join(found, ", ")))
+}
+
 // workspaceLimitsShowCmd shows the storage and the quotas of one workspace.
 type workspaceLimitsShowCmd struct {
-	Workspace string `arg:"" help:"ID of the workspace, as its settings show it."`
+	Workspace string `arg:"" help:"ID of the workspace, or its name if no other has it."`
 	JSON      bool   `help:"Print as JSON."`
 }
 
 // Run shows one workspace.
 func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	return showStorage(ctx, store, s, c.Workspace, c.JSON)
+	id, err := findWorkspace(ctx, store, c.Workspace)
+	if err != nil {
+		return err
+	}
+	return showStorage(ctx, store, s, string(id), c.JSON)
 }
 
 // showStorage prints the storage and the quotas of a workspace.
@@ -107,7 +146,7 @@ func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaKind) string {
 // workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current
 // use deletes nothing; it only rejects what would use more.
 type workspaceLimitsSetCmd struct {
-	Workspace string     `arg:"" help:"ID of the workspace, as its settings show it."`
+	Workspace string     `arg:"" help:"ID of the workspace, or its name if no other has it."`
 	Bytes     quotaBytes `help:"Bytes it may store: a size such as 5GiB, unlimited, or default for the server's default." placeholder:"SIZE"`
 	Flows     quotaCount `help:"Flows it may have: a number, unlimited or default." placeholder:"N"`
 	Runs      quotaCount `help:"Runs it may keep: a number, unlimited or default." placeholder:"N"`
@@ -126,7 +165,11 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 		return err
 	}
 	defer store.Close()
-	ws, err := store.FindStorage(ctx, flow.WorkspaceID(c.Workspace))
+	id, err := findWorkspace(ctx, store, c.Workspace)
+	if err != nil {
+		return err
+	}
+	ws, err := store.FindStorage(ctx, id)
 	if err != nil {
 		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
 	}

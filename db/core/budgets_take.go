@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/db/dbconn"
@@ -15,19 +16,12 @@ import (
 // before the admission lock is taken, because it may wait for the rows of busy
 // flows. Rows are locked in a fixed order.
 func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
-	k := n.Key
 	limits, err := tx.FlowLimits(FlowKey{r.WorkspaceID, r.FlowID})
 	if err != nil {
 		return err
 	}
-	if k == nil {
-		k = &flow.Key{}
-	}
 	day := dbconn.TimeOf(r.CreatedAt)
-	spending := Spending{
-		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, KeyName: k.Name, FlowUSD: limits.UsdPerDay, KeyUSD: k.USDPerDay,
-		FlowUnpriced: limits.AllowUnpriced != 0, KeyUnpriced: k.AllowUnpriced,
-	}
+	spending := Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Keys: keysOf(n.Key), FlowUSD: limits.UsdPerDay, FlowUnpriced: limits.AllowUnpriced != 0}
 	switch {
 	case spending.NeedsPrices() && !n.Prices:
 		return flow.ErrPricesWanted
@@ -37,15 +31,23 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 	if err := CheckSpending(tx.Ctx, tx.Queries, spending, day); err != nil {
 		return err
 	}
-	for _, b := range []flow.Budget{
-		{KeyID: r.KeyID, Name: k.Name, Unit: flow.BudgetRuns, Limit: k.RunsPerDay},
-		{FlowID: r.FlowID, Unit: flow.BudgetRuns, Limit: limits.RunsPerDay},
-	} {
-		if err := tx.takeStart(r.WorkspaceID, b, day); err != nil {
+	for _, k := range spending.Keys {
+		if err := tx.takeStart(r.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name, Unit: flow.BudgetRuns, Limit: k.RunsPerDay}, day); err != nil {
 			return err
 		}
 	}
-	return nil
+	return tx.takeStart(r.WorkspaceID, flow.Budget{FlowID: r.FlowID, Unit: flow.BudgetRuns, Limit: limits.RunsPerDay}, day)
+}
+
+// keysOf returns a key and its makers, whose limits count too, or nothing for nil.
+func keysOf(k *flow.Key) (list []*flow.Key) {
+	if k != nil {
+		list = append(list, k)
+		for i := range k.Makers {
+			list = append(list, &k.Makers[i])
+		}
+	}
+	return list
 }
 
 // takeStart counts a start against a budget of runs. The count is exact, because
@@ -65,39 +67,47 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 	return nil
 }
 
-// Spending holds the daily cost limits of a flow and a key, in nano-dollars. 0
-// means no limit.
+// Spending holds the daily cost limits of a flow and of the keys that a run counts
+// against, in nano-dollars. 0 means no limit.
 type Spending struct {
-	WorkspaceID     flow.WorkspaceID
-	FlowID          string
-	KeyID, KeyName  string // empty without a key
-	FlowUSD, KeyUSD flow.NanoUSD
-	// FlowUnpriced and KeyUnpriced report whether models without a price may be used
-	// although there is a limit.
-	FlowUnpriced, KeyUnpriced bool
+	WorkspaceID flow.WorkspaceID
+	FlowID      string
+	FlowUSD     flow.NanoUSD
+	// FlowUnpriced reports whether models without a price may be used although there
+	// is a limit.
+	FlowUnpriced bool
+	Keys         []*flow.Key // the run's key, then its makers; empty without a key
 }
 
 // NeedsPrices reports whether models without a price must not be used.
 func (s *Spending) NeedsPrices() bool {
-	return s.FlowUSD > 0 && !s.FlowUnpriced || s.KeyUSD > 0 && !s.KeyUnpriced
+	return s.FlowUSD > 0 && !s.FlowUnpriced ||
+		slices.ContainsFunc(s.Keys, func(k *flow.Key) bool { return k.USDPerDay > 0 && !k.AllowUnpriced })
 }
 
-// Budgets returns the budgets with a limit, that of the key first. All transactions
-// lock them in this order.
-func (s *Spending) Budgets() (list []flow.Budget) {
-	if s.KeyUSD > 0 {
-		list = append(list, flow.Budget{KeyID: s.KeyID, Name: s.KeyName, Unit: flow.BudgetUSD, Limit: int64(s.KeyUSD)})
+// SpendingBudget is a budget in dollars.
+type SpendingBudget struct {
+	flow.Budget
+	WithMade bool // of a key: it counts the keys that it made
+}
+
+// Budgets returns the budgets with a limit: that of the key, those of its makers, that of
+// the flow. All transactions lock them in this order.
+func (s *Spending) Budgets() (list []SpendingBudget) {
+	for _, k := range s.Keys {
+		if k.USDPerDay > 0 {
+			list = append(list, SpendingBudget{flow.Budget{KeyID: k.ID, Name: k.Name, Unit: flow.BudgetUSD, Limit: int64(k.USDPerDay)}, k.MayMakeKeys()})
+		}
 	}
 	if s.FlowUSD > 0 {
-		list = append(list, flow.Budget{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)})
+		list = append(list, SpendingBudget{Budget: flow.Budget{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)}})
 	}
 	return list
 }
 
 // ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
 // that is not used up allows any amount; otherwise what is spent, reserved and asked
-// for together must not exceed it. So parallel steps overshoot a
-// budget by at most the amount of one.
+// for together must not exceed it. So parallel steps overshoot a budget by one amount.
 func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
@@ -127,19 +137,33 @@ func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
 
 // reserved returns what other steps reserve of a budget, and sets what is used. The
 // costs of steps that end in the same transaction are stored at its end.
-func (tx *Tx) reserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, day string) (int64, error) {
+func (tx *Tx) reserved(ws flow.WorkspaceID, b *SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	reserved, err := tx.findReserved(ws, b, r, day)
+	if err != nil || len(tx.Batch.usage) == 0 {
+		return reserved, err
+	}
+	keys := []string{b.KeyID}
+	if b.WithMade {
+		if keys, err = tx.ListKeyTree(tx.Ctx, gen.ListKeyTreeParams{KeyID: b.KeyID, WorkspaceID: ws}); err != nil {
+			return 0, err
+		}
+	}
 	for i := range tx.Batch.usage {
 		e := &tx.Batch.usage[i]
-		if e.ws == ws && e.Day == day && (b.KeyID != "" && e.KeyID == b.KeyID || b.KeyID == "" && e.FlowID == b.FlowID) {
+		if e.ws == ws && e.Day == day && (b.KeyID != "" && slices.Contains(keys, e.KeyID) || b.KeyID == "" && e.FlowID == b.FlowID) {
 			b.Used += int64(e.Usage.CostNanoUSD)
 		}
 	}
-	return reserved, err
+	return reserved, nil
 }
 
-func (tx *Tx) findReserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservation, day string) (int64, error) {
-	if b.KeyID != "" {
+func (tx *Tx) findReserved(ws flow.WorkspaceID, b *SpendingBudget, r flow.Reservation, day string) (int64, error) {
+	switch {
+	case b.WithMade:
+		row, err := tx.FindKeysReserved(tx.Ctx, gen.FindKeysReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
+		b.Used = row.Spent
+		return row.Reserved, err
+	case b.KeyID != "":
 		row, err := tx.FindKeyReserved(tx.Ctx, gen.FindKeyReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
 		b.Used = row.Spent
 		return row.Reserved, err
@@ -149,8 +173,7 @@ func (tx *Tx) findReserved(ws flow.WorkspaceID, b *flow.Budget, r flow.Reservati
 	return row.Reserved, err
 }
 
-// CheckSpending returns an error if the key or the flow has used up its daily
-// budget. It reads nothing for one without a limit.
+// CheckSpending returns an error if a key or the flow has used up its daily budget.
 func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range s.Budgets() {
@@ -165,10 +188,12 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Tim
 	return nil
 }
 
-// Spent returns the cost of the key or flow of a budget on a day, in
-// nano-dollars.
-func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b flow.Budget, day string) (int64, error) {
-	if b.KeyID != "" {
+// Spent returns the cost of the keys or flow of a budget on a day, in nano-dollars.
+func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b SpendingBudget, day string) (int64, error) {
+	switch {
+	case b.WithMade:
+		return q.KeysSpent(ctx, gen.KeysSpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
+	case b.KeyID != "":
 		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
 	}
 	return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})

@@ -99,6 +99,9 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
 		failed = fmt.Errorf("error of %s: %w", r.ID, err)
 	}
+	if run.Models, err = dbconn.Decode[[]string](r.Models); err != nil {
+		failed = errors.Join(failed, fmt.Errorf("models of %s: %w", r.ID, err))
+	}
 	for _, f := range []struct {
 		to   *map[string]any
 		text string

@@ -190,19 +190,32 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 	return FindRun(tx.Ctx, tx.Queries, ws, "", held.RunID)
 }
 
-// checkConcurrency returns an error if the key has too many open runs.
+// checkConcurrency returns an error if the key or one of its makers has too many open runs.
 func (tx *Tx) checkConcurrency(ws flow.WorkspaceID, k *flow.Key) error {
-	if k == nil || k.Concurrency <= 0 {
-		return nil
+	for _, k := range keysOf(k) {
+		if k.Concurrency <= 0 {
+			continue
+		}
+		if err := tx.lockAdmission(); err != nil {
+			return err
+		}
+		n, err := tx.countOpen(ws, k)
+		if err == nil {
+			err = fairness.CheckConcurrency(k, n+tx.Batch.Counts.startedBy[k.ID])
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := tx.lockAdmission(); err != nil {
-		return err
+	return nil
+}
+
+// countOpen returns how many runs of a key, and of the keys that it made, have not ended.
+func (tx *Tx) countOpen(ws flow.WorkspaceID, k *flow.Key) (int64, error) {
+	if k.MayMakeKeys() {
+		return tx.CountOpenOfKeys(tx.Ctx, gen.CountOpenOfKeysParams{WorkspaceID: ws, KeyID: k.ID})
 	}
-	n, err := tx.CountOpenOfKey(tx.Ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
-	if err != nil {
-		return fmt.Errorf("count runs of key: %w", err)
-	}
-	return fairness.CheckConcurrency(k, n+tx.Batch.Counts.startedBy[k.ID])
+	return tx.CountOpenOfKey(tx.Ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
 }
 
 // RunRow returns the row of a new run. It is encoded before the transaction to

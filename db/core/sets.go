@@ -262,8 +262,8 @@ func (t *set) decideStart(w *StartWrite) error {
 	if err != nil {
 		return err
 	}
-	if limits.RunsPerDay > 0 || w.N.Key != nil && w.N.Key.RunsPerDay > 0 {
-		return errAlone // must count against the budget before the decision
+	if k := w.N.Key; limits.RunsPerDay > 0 || k != nil && (k.RunsPerDay > 0 || len(k.Makers) > 0 || k.MayMakeKeys() && k.Concurrency > 0) {
+		return errAlone // must count against the budget, or the limits of several keys, before the decision
 	}
 	if err := w.check(t.Tx); err != nil {
 		return err

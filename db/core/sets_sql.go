@@ -97,7 +97,7 @@ SELECT ` + names("u.", startColumns) + `, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', 
 var progressColumns = []column{
 	{"id", text}, {"workspace_id", text}, {"attempt", integer}, {"state", text}, {"place", integer}, {"outputs", text}, {"error", text},
 	{"input_tokens", integer}, {"output_tokens", integer}, {"cost_nano_usd", integer},
-	{"cached_tokens", integer}, {"reasoning_tokens", integer}, {"unpriced_steps", integer}, {"progress_done", integer}, {"progress_total", integer},
+	{"cached_tokens", integer}, {"reasoning_tokens", integer}, {"unpriced_steps", integer}, {"models", text}, {"progress_done", integer}, {"progress_total", integer},
 	{"seq", integer}, {"run_seq", integer}, {"started_at", integer}, {"ended_at", integer}, {"expires_at", integer}, {"deadline_at", integer},
 	{"waiting_since", integer}, {"busy", integer}, {"keep_crashes", integer}, {"keep_trial", integer}, {"writes", integer},
 }
@@ -105,7 +105,7 @@ var progressColumns = []column{
 func progressRow(r *gen.UpdateRunParams) []any {
 	return []any{
 		r.ID, string(r.WorkspaceID), r.Attempt, r.State, r.Place, r.Outputs, r.Error,
-		r.InputTokens, r.OutputTokens, int64(r.CostNanoUsd), r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.ProgressDone, r.ProgressTotal,
+		r.InputTokens, r.OutputTokens, int64(r.CostNanoUsd), r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.Models, r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.StartedAt, r.EndedAt, r.ExpiresAt, r.DeadlineAt,
 		r.WaitingSince, r.Busy, r.KeepCrashes, r.KeepTrial, r.Writes,
 	}
@@ -114,7 +114,7 @@ func progressRow(r *gen.UpdateRunParams) []any {
 // updateRuns is UpdateRun and FindReleased for many runs.
 var updateRuns = `UPDATE runs AS r SET state = u.state, place = u.place, outputs = u.outputs, error = u.error,
 	input_tokens = u.input_tokens, output_tokens = u.output_tokens, cost_nano_usd = u.cost_nano_usd,
-	cached_tokens = u.cached_tokens, reasoning_tokens = u.reasoning_tokens, unpriced_steps = u.unpriced_steps,
+	cached_tokens = u.cached_tokens, reasoning_tokens = u.reasoning_tokens, unpriced_steps = u.unpriced_steps, models = u.models,
 	progress_done = u.progress_done, progress_total = u.progress_total, seq = u.seq, run_seq = u.run_seq,
 	started_at = u.started_at, ended_at = u.ended_at, expires_at = u.expires_at, deadline_at = u.deadline_at,
 	waiting_since = u.waiting_since, busy = u.busy,

@@ -79,7 +79,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, int64(s.Usage.CostNanoUSD), s.Usage.CachedTokens, s.Usage.ReasoningTokens, s.Usage.UnpricedSteps, s.Seq, s.OutputSeq,
 			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
-			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), encodeAttempts(s.Attempts))
+			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), encodeList(s.Attempts))
 	}
 	return args
 }
@@ -163,8 +163,8 @@ func stepOf(r *gen.Step) (s flow.Step, err error) {
 	return s, err
 }
 
-// encodeAttempts returns "" when there was only one attempt.
-func encodeAttempts(list []flow.Attempt) string {
+// encodeList returns "" for an empty list, such as the attempts of a step that had only one.
+func encodeList[T any](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}

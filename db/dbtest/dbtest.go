@@ -24,19 +24,6 @@ func Main(m *testing.M) {
 // Stop stops the PostgreSQL server, for a TestMain that does more than Main.
 func Stop() { server.stop() }
 
-// Each runs the test on a fresh SQLite store and on a fresh PostgreSQL store.
-func Each(t *testing.T, test func(t *testing.T, s *db.Store)) {
-	t.Helper()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, SQLite(t))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(t, Postgres(t))
-	})
-}
-
 // SQLite opens a fresh store in a temporary directory.
 func SQLite(t testing.TB, set ...func(*db.Config)) *db.Store {
 	t.Helper()

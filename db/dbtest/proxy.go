@@ -121,9 +121,6 @@ func (p *Proxy) Lost() int {
 	return p.lost
 }
 
-// Connections returns the number of open connections.
-func (p *Proxy) Connections() int { return len(p.all()) }
-
 func (p *Proxy) all() []*link {
 	p.mu.Lock()
 	defer p.mu.Unlock()

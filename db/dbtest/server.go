@@ -81,9 +81,6 @@ func (s *Server) AdminURL(database string) string { return s.p.URL(database) }
 // Socket returns the path of the server's Unix socket, the target of a Proxy.
 func (s *Server) Socket() string { return filepath.Join(s.p.Dir(), ".s.PGSQL.5432") }
 
-// DataDir returns the data directory.
-func (s *Server) DataDir() string { return s.data }
-
 // Stop sends the server a signal and waits until it has ended: syscall.SIGINT is a
 // fast shutdown, syscall.SIGQUIT an immediate one, and syscall.SIGKILL a crash.
 func (s *Server) Stop(sig syscall.Signal) { s.p.End(sig) }

@@ -99,6 +99,26 @@ func (q *Queries) CountOpenOfKey(ctx context.Context, arg CountOpenOfKeyParams) 
 	return count, err
 }
 
+const countOpenOfKeys = `-- name: CountOpenOfKeys :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $2 AND k.workspace_id = $1
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
+SELECT count(*) FROM runs r WHERE r.place IN (1, 2, 3, 4) AND r.place > 0 AND r.workspace_id = $1 AND r.key_id IN (SELECT tree.id FROM tree) AND r.caller_run_id = ''
+`
+
+type CountOpenOfKeysParams struct {
+	WorkspaceID flow.WorkspaceID
+	KeyID       string
+}
+
+// CountOpenOfKey for a key with the keys that it made.
+func (q *Queries) CountOpenOfKeys(ctx context.Context, arg CountOpenOfKeysParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countOpenOfKeys, arg.WorkspaceID, arg.KeyID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countPendingDeliveries = `-- name: CountPendingDeliveries :one
 SELECT count(*) FROM deliveries WHERE ended_at = 0
 `

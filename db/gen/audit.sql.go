@@ -151,8 +151,9 @@ func (q *Queries) InsertAuditChain(ctx context.Context, arg InsertAuditChainPara
 }
 
 const listAudit = `-- name: ListAudit :many
-SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, a.seq, a.mac, a.key_no, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, a.seq, a.mac, a.key_no, CAST(COALESCE(u.name, k.name, '') AS TEXT) AS person FROM audit a
 LEFT JOIN users u ON u.id = a.actor
+LEFT JOIN keys k ON k.id = a.actor AND k.workspace_id = a.workspace_id
 WHERE a.workspace_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3
 `
 
@@ -214,8 +215,9 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]ListAud
 }
 
 const listAuditAfter = `-- name: ListAuditAfter :many
-SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, a.seq, a.mac, a.key_no, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, a.seq, a.mac, a.key_no, CAST(COALESCE(u.name, k.name, '') AS TEXT) AS person FROM audit a
 LEFT JOIN users u ON u.id = a.actor
+LEFT JOIN keys k ON k.id = a.actor AND k.workspace_id = a.workspace_id
 WHERE a.workspace_id = $1 AND a.id > $2 ORDER BY a.id LIMIT $3
 `
 

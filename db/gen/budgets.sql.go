@@ -29,6 +29,28 @@ func (q *Queries) CountStarts(ctx context.Context, arg CountStartsParams) (int64
 	return count, err
 }
 
+const countStartsOfKeys = `-- name: CountStartsOfKeys :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $3 AND k.workspace_id = $2
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $2 AND m.created_by = tree.id)
+SELECT count(*) FROM runs r
+WHERE r.caller_run_id = '' AND r.id >= $1 AND r.workspace_id = $2 AND r.key_id IN (SELECT tree.id FROM tree)
+`
+
+type CountStartsOfKeysParams struct {
+	FromID      string
+	WorkspaceID flow.WorkspaceID
+	KeyID       string
+}
+
+// CountStarts for a key, with the keys that it made.
+func (q *Queries) CountStartsOfKeys(ctx context.Context, arg CountStartsOfKeysParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countStartsOfKeys, arg.FromID, arg.WorkspaceID, arg.KeyID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const findFlowReserved = `-- name: FindFlowReserved :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
@@ -100,9 +122,48 @@ func (q *Queries) FindKeyReserved(ctx context.Context, arg FindKeyReservedParams
 	return i, err
 }
 
+const findKeysReserved = `-- name: FindKeysReserved :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $5 AND k.workspace_id = $1
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
+SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
+    WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id IN (SELECT tree.id FROM tree) AND NOT (s.run_id = $3 AND s.path = $4)) AS BIGINT) AS reserved
+FROM usage_all WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
+`
+
+type FindKeysReservedParams struct {
+	WorkspaceID flow.WorkspaceID
+	Day         string
+	RunID       string
+	Path        string
+	KeyID       string
+}
+
+type FindKeysReservedRow struct {
+	Spent    int64
+	Reserved int64
+}
+
+// FindKeyReserved for a key with the keys that it made.
+func (q *Queries) FindKeysReserved(ctx context.Context, arg FindKeysReservedParams) (FindKeysReservedRow, error) {
+	row := q.db.QueryRowContext(ctx, findKeysReserved,
+		arg.WorkspaceID,
+		arg.Day,
+		arg.RunID,
+		arg.Path,
+		arg.KeyID,
+	)
+	var i FindKeysReservedRow
+	err := row.Scan(&i.Spent, &i.Reserved)
+	return i, err
+}
+
 const findSpendingLimits = `-- name: FindSpendingLimits :one
 SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
-    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced
+    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced,
+    COALESCE(k.created_by, '') AS key_maker, COALESCE(k.scopes, '') AS key_scopes
 FROM flows f LEFT JOIN keys k ON k.id = $1 AND k.workspace_id = f.workspace_id
 WHERE f.id = $2 AND f.workspace_id = $3
 `
@@ -119,6 +180,8 @@ type FindSpendingLimitsRow struct {
 	KeyName      string
 	FlowUnpriced int64
 	KeyUnpriced  int64
+	KeyMaker     string
+	KeyScopes    string
 }
 
 func (q *Queries) FindSpendingLimits(ctx context.Context, arg FindSpendingLimitsParams) (FindSpendingLimitsRow, error) {
@@ -130,6 +193,8 @@ func (q *Queries) FindSpendingLimits(ctx context.Context, arg FindSpendingLimits
 		&i.KeyName,
 		&i.FlowUnpriced,
 		&i.KeyUnpriced,
+		&i.KeyMaker,
+		&i.KeyScopes,
 	)
 	return i, err
 }
@@ -164,6 +229,28 @@ type FlowSpentParams struct {
 
 func (q *Queries) FlowSpent(ctx context.Context, arg FlowSpentParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, flowSpent, arg.WorkspaceID, arg.FlowID, arg.Day)
+	var spent int64
+	err := row.Scan(&spent)
+	return spent, err
+}
+
+const keysSpent = `-- name: KeysSpent :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $3 AND k.workspace_id = $1
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $1 AND m.created_by = tree.id)
+SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
+WHERE usage_all.workspace_id = $1 AND usage_all.day = $2 AND usage_all.key_id IN (SELECT tree.id FROM tree)
+`
+
+type KeysSpentParams struct {
+	WorkspaceID flow.WorkspaceID
+	Day         string
+	KeyID       string
+}
+
+// KeySpent for a key with the keys that it made.
+func (q *Queries) KeysSpent(ctx context.Context, arg KeysSpentParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, keysSpent, arg.WorkspaceID, arg.Day, arg.KeyID)
 	var spent int64
 	err := row.Scan(&spent)
 	return spent, err

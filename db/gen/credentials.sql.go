@@ -50,7 +50,7 @@ func (q *Queries) DeleteCredential(ctx context.Context, arg DeleteCredentialPara
 }
 
 const findCredential = `-- name: FindCredential :one
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials WHERE workspace_id = $1 AND name = $2
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at, max_calls, calls_per_minute, calls_turn FROM credentials WHERE workspace_id = $1 AND name = $2
 `
 
 type FindCredentialParams struct {
@@ -74,12 +74,15 @@ func (q *Queries) FindCredential(ctx context.Context, arg FindCredentialParams) 
 		&i.UpdatedAt,
 		&i.SigningBefore,
 		&i.BoundAt,
+		&i.MaxCalls,
+		&i.CallsPerMinute,
+		&i.CallsTurn,
 	)
 	return i, err
 }
 
 const listAllCredentials = `-- name: ListAllCredentials :many
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials ORDER BY workspace_id, name
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at, max_calls, calls_per_minute, calls_turn FROM credentials ORDER BY workspace_id, name
 `
 
 func (q *Queries) ListAllCredentials(ctx context.Context) ([]Credential, error) {
@@ -104,6 +107,9 @@ func (q *Queries) ListAllCredentials(ctx context.Context) ([]Credential, error) 
 			&i.UpdatedAt,
 			&i.SigningBefore,
 			&i.BoundAt,
+			&i.MaxCalls,
+			&i.CallsPerMinute,
+			&i.CallsTurn,
 		); err != nil {
 			return nil, err
 		}
@@ -119,7 +125,7 @@ func (q *Queries) ListAllCredentials(ctx context.Context) ([]Credential, error) 
 }
 
 const listCredentials = `-- name: ListCredentials :many
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials WHERE workspace_id = $1 ORDER BY name
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at, max_calls, calls_per_minute, calls_turn FROM credentials WHERE workspace_id = $1 ORDER BY name
 `
 
 func (q *Queries) ListCredentials(ctx context.Context, workspaceID flow.WorkspaceID) ([]Credential, error) {
@@ -144,6 +150,9 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID flow.Workspac
 			&i.UpdatedAt,
 			&i.SigningBefore,
 			&i.BoundAt,
+			&i.MaxCalls,
+			&i.CallsPerMinute,
+			&i.CallsTurn,
 		); err != nil {
 			return nil, err
 		}
@@ -159,7 +168,7 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID flow.Workspac
 }
 
 const listUndecidedCredentials = `-- name: ListUndecidedCredentials :many
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials WHERE bound_at = 0 ORDER BY workspace_id, name
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at, max_calls, calls_per_minute, calls_turn FROM credentials WHERE bound_at = 0 ORDER BY workspace_id, name
 `
 
 func (q *Queries) ListUndecidedCredentials(ctx context.Context) ([]Credential, error) {
@@ -184,6 +193,9 @@ func (q *Queries) ListUndecidedCredentials(ctx context.Context) ([]Credential, e
 			&i.UpdatedAt,
 			&i.SigningBefore,
 			&i.BoundAt,
+			&i.MaxCalls,
+			&i.CallsPerMinute,
+			&i.CallsTurn,
 		); err != nil {
 			return nil, err
 		}

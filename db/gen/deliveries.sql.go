@@ -11,17 +11,6 @@ import (
 	"sluice/flow"
 )
 
-const countPendingOfRun = `-- name: CountPendingOfRun :one
-SELECT count(*) FROM deliveries WHERE run_id = $1 AND ended_at = 0
-`
-
-func (q *Queries) CountPendingOfRun(ctx context.Context, runID string) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countPendingOfRun, runID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const deleteAttempts = `-- name: DeleteAttempts :exec
 DELETE FROM delivery_attempts WHERE delivery_id = $1
 `

@@ -11,6 +11,22 @@ import (
 	"sluice/flow"
 )
 
+const countKeysBy = `-- name: CountKeysBy :one
+SELECT count(*) FROM keys WHERE workspace_id = $1 AND created_by = $2 AND revoked_at = 0
+`
+
+type CountKeysByParams struct {
+	WorkspaceID flow.WorkspaceID
+	CreatedBy   string
+}
+
+func (q *Queries) CountKeysBy(ctx context.Context, arg CountKeysByParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countKeysBy, arg.WorkspaceID, arg.CreatedBy)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const endPreviousKeyText = `-- name: EndPreviousKeyText :execrows
 UPDATE keys SET previous_until = CASE WHEN previous_until > $1 THEN $1 ELSE previous_until END
 WHERE id = $2 AND workspace_id = $3 AND previous_hash > ''
@@ -170,6 +186,24 @@ func (q *Queries) HandOverKey(ctx context.Context, arg HandOverKeyParams) error 
 	return err
 }
 
+const holdKey = `-- name: HoldKey :execrows
+UPDATE keys SET revoked_at = 0 WHERE id = $1 AND workspace_id = $2 AND revoked_at = 0
+`
+
+type HoldKeyParams struct {
+	ID          string
+	WorkspaceID flow.WorkspaceID
+}
+
+// Locks a key that makes another, so that it cannot be revoked meanwhile.
+func (q *Queries) HoldKey(ctx context.Context, arg HoldKeyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, holdKey, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertKey = `-- name: InsertKey :execrows
 INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, allow_unpriced, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, webhook_secret)
@@ -259,12 +293,111 @@ func (q *Queries) ListKeyMakers(ctx context.Context, workspaceID flow.WorkspaceI
 	return items, nil
 }
 
+const listKeyTree = `-- name: ListKeyTree :many
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = $1 AND k.workspace_id = $2
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = $2 AND m.created_by = tree.id)
+SELECT tree.id FROM tree
+`
+
+type ListKeyTreeParams struct {
+	KeyID       string
+	WorkspaceID flow.WorkspaceID
+}
+
+// A key and the keys that it made, directly or through others.
+func (q *Queries) ListKeyTree(ctx context.Context, arg ListKeyTreeParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listKeyTree, arg.KeyID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listKeys = `-- name: ListKeys :many
 SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListKeys(ctx context.Context, workspaceID flow.WorkspaceID) ([]Key, error) {
 	rows, err := q.db.QueryContext(ctx, listKeys, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Key
+	for rows.Next() {
+		var i Key
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Prefix,
+			&i.Hash,
+			&i.Scopes,
+			&i.Flows,
+			&i.Rpm,
+			&i.Concurrency,
+			&i.UsdPerDay,
+			&i.RunTrigger,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.RevokedAt,
+			&i.LastUsedAt,
+			&i.LastUsedIp,
+			&i.Uses,
+			&i.RunsPerDay,
+			&i.RolledAt,
+			&i.PreviousPrefix,
+			&i.PreviousHash,
+			&i.PreviousUntil,
+			&i.PreviousUsedAt,
+			&i.PreviousUsedIp,
+			&i.PreviousUses,
+			&i.WebhookSecret,
+			&i.AllowUnpriced,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listKeysBefore = `-- name: ListKeysBefore :many
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+`
+
+type ListKeysBeforeParams struct {
+	WorkspaceID flow.WorkspaceID
+	BeforeID    string
+	MaxRows     int32
+}
+
+// Newest first.
+func (q *Queries) ListKeysBefore(ctx context.Context, arg ListKeysBeforeParams) ([]Key, error) {
+	rows, err := q.db.QueryContext(ctx, listKeysBefore, arg.WorkspaceID, arg.BeforeID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -387,6 +520,67 @@ type ListKeysEndingParams struct {
 
 func (q *Queries) ListKeysEnding(ctx context.Context, arg ListKeysEndingParams) ([]Key, error) {
 	rows, err := q.db.QueryContext(ctx, listKeysEnding, arg.After, arg.Until)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Key
+	for rows.Next() {
+		var i Key
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Prefix,
+			&i.Hash,
+			&i.Scopes,
+			&i.Flows,
+			&i.Rpm,
+			&i.Concurrency,
+			&i.UsdPerDay,
+			&i.RunTrigger,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.RevokedAt,
+			&i.LastUsedAt,
+			&i.LastUsedIp,
+			&i.Uses,
+			&i.RunsPerDay,
+			&i.RolledAt,
+			&i.PreviousPrefix,
+			&i.PreviousHash,
+			&i.PreviousUntil,
+			&i.PreviousUsedAt,
+			&i.PreviousUsedIp,
+			&i.PreviousUses,
+			&i.WebhookSecret,
+			&i.AllowUnpriced,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listKeysMadeBy = `-- name: ListKeysMadeBy :many
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret, allow_unpriced FROM keys WHERE workspace_id = $1 AND created_by = $2 ORDER BY id
+`
+
+type ListKeysMadeByParams struct {
+	WorkspaceID flow.WorkspaceID
+	Maker       string
+}
+
+func (q *Queries) ListKeysMadeBy(ctx context.Context, arg ListKeysMadeByParams) ([]Key, error) {
+	rows, err := q.db.QueryContext(ctx, listKeysMadeBy, arg.WorkspaceID, arg.Maker)
 	if err != nil {
 		return nil, err
 	}

@@ -70,18 +70,21 @@ type Child struct {
 }
 
 type Credential struct {
-	ID            string
-	WorkspaceID   flow.WorkspaceID
-	Name          string
-	Provider      string
-	BaseUrl       string
-	Trusted       int64
-	Hosts         string
-	Value         []byte
-	CreatedAt     int64
-	UpdatedAt     int64
-	SigningBefore []byte
-	BoundAt       int64
+	ID             string
+	WorkspaceID    flow.WorkspaceID
+	Name           string
+	Provider       string
+	BaseUrl        string
+	Trusted        int64
+	Hosts          string
+	Value          []byte
+	CreatedAt      int64
+	UpdatedAt      int64
+	SigningBefore  []byte
+	BoundAt        int64
+	MaxCalls       int64
+	CallsPerMinute int64
+	CallsTurn      int64
 }
 
 type Delivery struct {
@@ -282,6 +285,7 @@ type Run struct {
 	CallerPath      string
 	CallerRound     int64
 	CallerItem      int64
+	Models          string
 }
 
 type Session struct {

@@ -13,7 +13,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1, busy = 1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, models
 `
 
 type ClaimRunParams struct {
@@ -78,12 +78,13 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.Models,
 	)
 	return i, err
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, models FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
 
 type FindHeldRunParams struct {
@@ -147,6 +148,7 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.Models,
 	)
 	return i, err
 }
@@ -186,7 +188,7 @@ func (q *Queries) FindReleased(ctx context.Context, id string) (FindReleasedRow,
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, models FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 `
 
@@ -252,6 +254,7 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.Models,
 	)
 	return i, err
 }
@@ -493,14 +496,14 @@ func (q *Queries) SetCancel(ctx context.Context, arg SetCancelParams) (int64, er
 const updateRun = `-- name: UpdateRun :execrows
 UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     input_tokens = $5, output_tokens = $6, cost_nano_usd = $7,
-    cached_tokens = $8, reasoning_tokens = $9, unpriced_steps = $10,
-    progress_done = $11, progress_total = $12, seq = $13, run_seq = $14,
-    started_at = $15, ended_at = $16, expires_at = $17, deadline_at = $18,
-    waiting_since = $19, busy = $20,
-    crashes = crashes * $21, busy_crashes = busy_crashes * $21, guilt = guilt * $21,
-    trial_size = trial_size * $22,
-    writes = CASE WHEN $23 = 0 THEN writes ELSE $23 END
-WHERE id = $24 AND workspace_id = $25 AND attempt = $26 AND place > 0 AND ($23 = 0 OR writes = $27- 1)
+    cached_tokens = $8, reasoning_tokens = $9, unpriced_steps = $10, models = $11,
+    progress_done = $12, progress_total = $13, seq = $14, run_seq = $15,
+    started_at = $16, ended_at = $17, expires_at = $18, deadline_at = $19,
+    waiting_since = $20, busy = $21,
+    crashes = crashes * $22, busy_crashes = busy_crashes * $22, guilt = guilt * $22,
+    trial_size = trial_size * $23,
+    writes = CASE WHEN $24 = 0 THEN writes ELSE $24 END
+WHERE id = $25 AND workspace_id = $26 AND attempt = $27 AND place > 0 AND ($24 = 0 OR writes = $28- 1)
 `
 
 type UpdateRunParams struct {
@@ -514,6 +517,7 @@ type UpdateRunParams struct {
 	CachedTokens    int64
 	ReasoningTokens int64
 	UnpricedSteps   int64
+	Models          string
 	ProgressDone    int64
 	ProgressTotal   int64
 	Seq             int64
@@ -544,6 +548,7 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, er
 		arg.CachedTokens,
 		arg.ReasoningTokens,
 		arg.UnpricedSteps,
+		arg.Models,
 		arg.ProgressDone,
 		arg.ProgressTotal,
 		arg.Seq,

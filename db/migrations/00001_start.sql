@@ -208,7 +208,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_list ON runs (workspace_id, state, flow_id, version, key_id, run_trigger, id);
 CREATE INDEX runs_open ON runs (place, workspace_id, key_id, flow_id, id) WHERE place > 0;
 CREATE INDEX runs_expiry ON runs (expires_at) WHERE expires_at > 0 AND erased = '';
--- The three below are empty but for runs that ask for it.
+-- The three below are empty except in runs that ask for it.
 CREATE INDEX runs_cancel ON runs (id) WHERE cancel_requested = 1 AND place = 2;
 CREATE INDEX runs_unsaved ON runs (id) WHERE save = 0 AND place = 0 AND erased = '';
 CREATE INDEX runs_tombstones ON runs (ended_at) WHERE erased <> '';

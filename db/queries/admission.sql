@@ -17,6 +17,13 @@ SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = @work
 -- name: CountOpenOfKey :one
 SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = @workspace_id AND key_id = @key_id AND caller_run_id = '';
 
+-- CountOpenOfKey for a key with the keys that it made.
+-- name: CountOpenOfKeys :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = @key_id AND k.workspace_id = @workspace_id
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
+SELECT count(*) FROM runs r WHERE r.place IN (1, 2, 3, 4) AND r.place > 0 AND r.workspace_id = @workspace_id AND r.key_id IN (SELECT tree.id FROM tree) AND r.caller_run_id = '';
+
 -- name: NextWorkspace :one
 SELECT workspace_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id > @after

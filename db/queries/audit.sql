@@ -3,13 +3,15 @@ INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_
 VALUES (@id, @workspace_id, @actor, @action, @target, @detail, @ip, @created_at, @seq, @mac, @key_no);
 
 -- name: ListAudit :many
-SELECT a.*, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+SELECT a.*, CAST(COALESCE(u.name, k.name, '') AS TEXT) AS person FROM audit a
 LEFT JOIN users u ON u.id = a.actor
+LEFT JOIN keys k ON k.id = a.actor AND k.workspace_id = a.workspace_id
 WHERE a.workspace_id = @workspace_id AND a.id < @before_id ORDER BY a.id DESC LIMIT @max_rows;
 
 -- name: ListAuditAfter :many
-SELECT a.*, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+SELECT a.*, CAST(COALESCE(u.name, k.name, '') AS TEXT) AS person FROM audit a
 LEFT JOIN users u ON u.id = a.actor
+LEFT JOIN keys k ON k.id = a.actor AND k.workspace_id = a.workspace_id
 WHERE a.workspace_id = @workspace_id AND a.id > @after_id ORDER BY a.id LIMIT @max_rows;
 
 -- HoldAuditChain takes the next number of a chain and locks the chain until the

@@ -18,13 +18,30 @@ SELECT runs FROM day_starts WHERE workspace_id = @workspace_id AND subject = @su
 SELECT count(*) FROM runs
 WHERE caller_run_id = '' AND id >= @from_id AND workspace_id = @workspace_id AND (flow_id = @subject OR key_id = @subject);
 
+-- CountStarts for a key, with the keys that it made.
+-- name: CountStartsOfKeys :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = @key_id AND k.workspace_id = @workspace_id
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
+SELECT count(*) FROM runs r
+WHERE r.caller_run_id = '' AND r.id >= @from_id AND r.workspace_id = @workspace_id AND r.key_id IN (SELECT tree.id FROM tree);
+
+-- KeySpent for a key with the keys that it made.
+-- name: KeysSpent :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = @key_id AND k.workspace_id = @workspace_id
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
+SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
+WHERE usage_all.workspace_id = @workspace_id AND usage_all.day = @day AND usage_all.key_id IN (SELECT tree.id FROM tree);
+
 -- name: FlowSpent :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
 WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND day = @day;
 
 -- name: FindSpendingLimits :one
 SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
-    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced
+    f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced,
+    COALESCE(k.created_by, '') AS key_maker, COALESCE(k.scopes, '') AS key_scopes
 FROM flows f LEFT JOIN keys k ON k.id = @key_id AND k.workspace_id = f.workspace_id
 WHERE f.id = @flow_id AND f.workspace_id = @workspace_id;
 
@@ -49,6 +66,17 @@ SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
     WHERE s.workspace_id = @workspace_id AND s.reserved_day = @day AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
         AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id = @key_id AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved
 FROM usage_all WHERE workspace_id = @workspace_id AND day = @day AND key_id = @key_id;
+
+-- FindKeyReserved for a key with the keys that it made.
+-- name: FindKeysReserved :one
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = @key_id AND k.workspace_id = @workspace_id
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
+SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
+    WHERE s.workspace_id = @workspace_id AND s.reserved_day = @day AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.key_id IN (SELECT tree.id FROM tree) AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved
+FROM usage_all WHERE usage_all.workspace_id = @workspace_id AND usage_all.day = @day AND usage_all.key_id IN (SELECT tree.id FROM tree);
 
 -- name: ReserveStep :execrows
 UPDATE steps SET reserved = @reserved, reserved_day = @day, reserved_attempt = @attempt

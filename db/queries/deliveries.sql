@@ -73,9 +73,6 @@ UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND fence = @fenc
 -- name: ReleaseDeliveries :execrows
 UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END WHERE place = 2 AND place > 0;
 
--- name: CountPendingOfRun :one
-SELECT count(*) FROM deliveries WHERE run_id = @run_id AND ended_at = 0;
-
 -- name: RestartFailed :execrows
 UPDATE deliveries SET state = 'pending', place = 1, attempt = 0, due_at = 0, next_at = @now, ended_at = 0
 WHERE id = @id AND state = 'failed' AND erased = '' AND ended_at <= @asked_at;

@@ -17,12 +17,33 @@ SELECT * FROM keys WHERE id = @id AND workspace_id = @workspace_id;
 -- name: ListKeys :many
 SELECT * FROM keys WHERE workspace_id = @workspace_id ORDER BY id;
 
+-- Newest first.
+-- name: ListKeysBefore :many
+SELECT * FROM keys WHERE workspace_id = @workspace_id AND id < @before_id ORDER BY id DESC LIMIT @max_rows;
+
+-- Locks a key that makes another, so that it cannot be revoked meanwhile.
+-- name: HoldKey :execrows
+UPDATE keys SET revoked_at = 0 WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0;
+
+-- A key and the keys that it made, directly or through others.
+-- name: ListKeyTree :many
+WITH RECURSIVE tree(id) AS (
+    SELECT k.id FROM keys k WHERE k.id = @key_id AND k.workspace_id = @workspace_id
+    UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
+SELECT tree.id FROM tree;
+
 -- name: RevokeKey :execrows
 UPDATE keys SET revoked_at = CASE WHEN revoked_at = 0 THEN @revoked_at ELSE revoked_at END
 WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: ListKeysBy :many
 SELECT * FROM keys WHERE workspace_id = @workspace_id AND created_by = @created_by AND revoked_at = 0 ORDER BY id;
+
+-- name: ListKeysMadeBy :many
+SELECT * FROM keys WHERE workspace_id = @workspace_id AND created_by = @maker ORDER BY id;
+
+-- name: CountKeysBy :one
+SELECT count(*) FROM keys WHERE workspace_id = @workspace_id AND created_by = @created_by AND revoked_at = 0;
 
 -- name: HandOverKey :exec
 UPDATE keys SET created_by = @created_by WHERE id = @id AND workspace_id = @workspace_id;

@@ -28,7 +28,7 @@ UPDATE runs SET instance_id = @instance_id WHERE id = @id AND attempt = @attempt
 -- name: UpdateRun :execrows
 UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @error,
     input_tokens = @input_tokens, output_tokens = @output_tokens, cost_nano_usd = @cost_nano_usd,
-    cached_tokens = @cached_tokens, reasoning_tokens = @reasoning_tokens, unpriced_steps = @unpriced_steps,
+    cached_tokens = @cached_tokens, reasoning_tokens = @reasoning_tokens, unpriced_steps = @unpriced_steps, models = @models,
     progress_done = @progress_done, progress_total = @progress_total, seq = @seq, run_seq = @run_seq,
     started_at = @started_at, ended_at = @ended_at, expires_at = @expires_at, deadline_at = @deadline_at,
     waiting_since = @waiting_since, busy = @busy,

@@ -104,7 +104,7 @@ func TestCheckInputs(t *testing.T) {
 func TestCheckInputsSuggests(t *testing.T) {
 	t.Parallel()
 	inputs := inputsOf(t, `{"name": "ticket"}`, `{"name": "tone", "default": "kind"}`)
-	for given, want := range map[string]string{"tikcet": `did you mean "ticket"?`, "ton": `did you mean "tone"?`, "Tone": `did you mean "tone"?`, "colour": `this flow has no input "colour"`, "x": `no input "x"`} {
+	for given, want := range map[string]string{"tikcet": `did you mean "ticket"?`, "ton": `did you mean "tone"?`, "Tone": `did you mean "tone"?`, "hue": `this flow has no input "hue"`, "x": `no input "x"`} {
 		_, problems := contract.Check(inputs, map[string]any{"ticket": "t", given: "v"}, false)
 		if len(problems) != 1 || !strings.HasSuffix(problems[0].Detail, want) {
 			t.Errorf("%s: %v", given, problems)

@@ -18,7 +18,7 @@ const (
 )
 
 // Summary is what inputs begin with, in one line: of a single input the value
-// alone, of several each with its name. It is for recognising a run in a list,
+// alone, of several each with its name. It is for recognizing a run in a list,
 // and does not read more of large inputs than it shows.
 func Summary(inputs map[string]any) string {
 	if len(inputs) == 1 {

@@ -103,12 +103,15 @@ func (d *Diff) Sentences() []string {
 	return list
 }
 
+// comparison collects the differences of two documents. Nodes are matched by ID, inputs and
+// outputs by name, since that is how programs and people refer to them.
 type comparison struct {
 	old, now *flow.Document
 	kinds    *flow.Registry
 	diff     *Diff
 }
 
+// about compares what is not part of a run: the name, the description and the groups.
 func (c *comparison) about() {
 	if c.old.Name != c.now.Name {
 		c.diff.About = append(c.diff.About, fmt.Sprintf("The name changed from %q to %q.", c.old.Name, c.now.Name))
@@ -121,6 +124,7 @@ func (c *comparison) about() {
 	}
 }
 
+// nodes compares the nodes by ID: added, changed and removed ones, in this order.
 func (c *comparison) nodes() {
 	before, after := nodesByID(c.old), nodesByID(c.now)
 	var added, changed, removed []NodeChange
@@ -146,6 +150,7 @@ func (c *comparison) nodes() {
 	c.diff.Nodes = slices.Concat(added, changed, removed)
 }
 
+// nodesByID indexes the nodes of a document.
 func nodesByID(d *flow.Document) map[string]*flow.Node {
 	m := make(map[string]*flow.Node, len(d.Nodes))
 	for i := range d.Nodes {
@@ -166,6 +171,7 @@ func (c *comparison) called(n *flow.Node) string {
 	return fmt.Sprintf("%q (%s)", label, kind)
 }
 
+// names returns a node's label, or else its ID, and the title of its kind.
 func (c *comparison) names(n *flow.Node) (label, kind string) {
 	label, kind = n.Label, n.Kind
 	if label == "" {
@@ -219,6 +225,8 @@ func changedFields(was, n *flow.Node) []string {
 	return slices.Concat(list, changedMembers(was, n), changedConfig(was, n))
 }
 
+// changedMembers lists the members beside the config that differ. A member that is missing
+// in only one of the nodes differs, too.
 func changedMembers(was, n *flow.Node) (list []string) {
 	for _, name := range members {
 		before, had := NodeMember(was, name)
@@ -230,6 +238,7 @@ func changedMembers(was, n *flow.Node) (list []string) {
 	return list
 }
 
+// changedConfig lists the config fields that differ, by name.
 func changedConfig(was, n *flow.Node) (list []string) {
 	names := map[string]bool{}
 	for name := range was.Config {
@@ -248,6 +257,7 @@ func changedConfig(was, n *flow.Node) (list []string) {
 	return list
 }
 
+// sameValue compares values as the document stores them, in canonical JSON.
 func sameValue(a, b any) bool { return string(flow.EncodeJSON(a)) == string(flow.EncodeJSON(b)) }
 
 // titles writes field names as the editor shows them.
@@ -259,6 +269,7 @@ func (c *comparison) titles(n *flow.Node, fields []string) string {
 	return strings.Join(list, ", ")
 }
 
+// title returns the title of a field, or its name in words if the kind no longer has it.
 func (c *comparison) title(n *flow.Node, name string) string {
 	if k := c.kinds.For(n); k != nil {
 		if f := k.Field(name); f != nil && f.Title != "" {

@@ -9,6 +9,7 @@ import (
 	"sluice/flow/contract"
 )
 
+// api adds one change of the contract with callers. The sentence begins with the input or output.
 func (c *comparison) api(role flow.Role, change, name string, breaking bool, format string, args ...any) {
 	what := "input"
 	if role == flow.RoleOutput {
@@ -18,6 +19,8 @@ func (c *comparison) api(role flow.Role, change, name string, breaking bool, for
 	c.diff.API = append(c.diff.API, APIChange{Change: change, Role: role, Name: name, Breaking: breaking, Sentence: sentence})
 }
 
+// inputs compares what a run takes. A removed input breaks callers, because unknown inputs
+// are refused.
 func (c *comparison) inputs() {
 	before, after := inputsByName(c.old, c.kinds), inputsByName(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {
@@ -39,6 +42,7 @@ func (c *comparison) inputs() {
 	}
 }
 
+// inputsByName indexes the inputs of a document by the name that callers use.
 func inputsByName(d *flow.Document, kinds *flow.Registry) map[string]contract.Input {
 	m := map[string]contract.Input{}
 	for _, in := range contract.Inputs(d, kinds) {
@@ -94,6 +98,7 @@ func containsAll[T any](list, items []T) bool {
 	})
 }
 
+// outputs compares what a run gives. Another output is safe; a missing one breaks readers.
 func (c *comparison) outputs() {
 	before, after := outputNames(c.old, c.kinds), outputNames(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {
@@ -108,6 +113,7 @@ func (c *comparison) outputs() {
 	}
 }
 
+// outputNames returns the names of the outputs as a set.
 func outputNames(d *flow.Document, kinds *flow.Registry) map[string]bool {
 	m := map[string]bool{}
 	for _, o := range contract.Outputs(d, kinds) {

@@ -129,6 +129,8 @@ func (e Edit) MarshalJSON() ([]byte, error) {
 	return flow.EncodeJSON(m), nil
 }
 
+// writeValue adds the members of a set or a put. Without "value" the member is removed,
+// which differs from the value null.
 func (e *Edit) writeValue(m map[string]any) {
 	m["node"] = e.Node
 	if e.Op == OpSet {
@@ -141,6 +143,7 @@ func (e *Edit) writeValue(m map[string]any) {
 	}
 }
 
+// writeNames adds the members of a rename; absent ones are not changed.
 func (e *Edit) writeNames(m map[string]any) {
 	if e.Name != nil {
 		m["name"] = *e.Name
@@ -187,6 +190,7 @@ type changedNodes struct {
 	place map[string]int
 }
 
+// note adds a node once, in the order of the first change.
 func (c *changedNodes) note(id string) {
 	if c.place[id] == 0 {
 		c.list = append(c.list, id)
@@ -194,6 +198,8 @@ func (c *changedNodes) note(id string) {
 	}
 }
 
+// edit notes the nodes that look different after an edit. An edge changes the node that it
+// arrives at, whose port is fed or no longer fed.
 func (c *changedNodes) edit(e *Edit) {
 	switch e.Op {
 	case OpAdd:

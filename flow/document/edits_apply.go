@@ -48,6 +48,8 @@ type editor struct {
 	refused   *flow.Problem
 }
 
+// newEditor returns an editor on a shallow copy of the document: the lists are copied, nodes
+// are shared until own copies one. A draft of 500 nodes is thus edited without copying their configs.
 func newEditor(d *flow.Document) *editor {
 	copied := *d
 	copied.Nodes, copied.Edges, copied.Groups = slices.Clone(d.Nodes), slices.Clone(d.Edges), slices.Clone(d.Groups)
@@ -63,6 +65,8 @@ var carriers = map[string]func(*editor, *Edit){
 	OpDisconnect: (*editor).disconnect, OpSet: (*editor).set, OpPut: (*editor).put, OpGroup: (*editor).group, OpName: (*editor).name,
 }
 
+// all applies the edits in order and stops at the first that is refused: a transaction is
+// applied as a whole or not at all. Edits whose subject is gone are skipped instead.
 func (b *editor) all(ops []Edit) error {
 	for i := range ops {
 		b.op = i
@@ -79,20 +83,25 @@ func (b *editor) all(ops []Edit) error {
 	return nil
 }
 
+// result returns the new document and the inverse. The inverses of the edits are undone in
+// reverse order.
 func (b *editor) result() *Edited {
 	slices.Reverse(b.undo)
 	inverse := append([]Edit{}, slices.Concat(b.undo...)...)
 	return &Edited{Document: b.d, Ops: b.done, Inverse: inverse, Skipped: b.skipped}
 }
 
+// did records an edit as it was applied, with the edits that undo it.
 func (b *editor) did(e Edit, undo ...Edit) {
 	b.done, b.undo = append(b.done, e), append(b.undo, undo)
 }
 
+// refuse rejects the whole transaction because of the current edit.
 func (b *editor) refuse(pointer, code, node, format string, args ...any) {
 	b.refused = &flow.Problem{Pointer: flow.Pointer(b.op) + pointer, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)}
 }
 
+// skip leaves the current edit out and reports why.
 func (b *editor) skip(code, node, format string, args ...any) {
 	b.skipped = append(b.skipped, Skipped{Op: b.op, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
 }
@@ -125,6 +134,8 @@ func (b *editor) find(id string) int {
 	return i
 }
 
+// node returns a node to read from, or nil after reporting that the edit is skipped; see own
+// for writing to its config.
 func (b *editor) node(id string) *flow.Node {
 	if i := b.find(id); i >= 0 {
 		return &b.d.Nodes[i]
@@ -132,6 +143,8 @@ func (b *editor) node(id string) *flow.Node {
 	return nil
 }
 
+// move places nodes on the canvas. Nodes that are gone are skipped one by one, since a drag
+// of many nodes must not fail because of one.
 func (b *editor) move(e *Edit) {
 	to, from := map[string]*flow.Position{}, map[string]*flow.Position{}
 	for _, id := range flow.SortedNames(e.Places) {
@@ -145,6 +158,7 @@ func (b *editor) move(e *Edit) {
 	}
 }
 
+// set writes or removes one config field.
 func (b *editor) set(e *Edit) {
 	n := b.node(e.Node)
 	if n == nil {
@@ -175,6 +189,7 @@ func (b *editor) own(n *flow.Node) {
 	}
 }
 
+// put writes or removes a member beside the config, such as the label.
 func (b *editor) put(e *Edit) {
 	n := b.node(e.Node)
 	if n == nil {
@@ -194,6 +209,7 @@ func (b *editor) put(e *Edit) {
 	b.did(*e, Edit{Op: OpPut, Node: e.Node, Member: e.Member, Value: old, Unset: !had})
 }
 
+// name renames the flow or changes its description.
 func (b *editor) name(e *Edit) {
 	undo := Edit{Op: OpName}
 	if e.Name != nil {

@@ -7,6 +7,8 @@ import (
 	"sluice/flow"
 )
 
+// connect adds an edge. An edge that exists is skipped, unless the edit has a place: then it
+// restores one of several equal edges.
 func (b *editor) connect(e *Edit) {
 	from, _ := e.Edge.Source()
 	to, _ := e.Edge.Target()
@@ -63,6 +65,8 @@ func (b *editor) nth(port string, at int) int {
 	return -1
 }
 
+// disconnect removes an edge: the one at its place if it is still there, otherwise any
+// equal one.
 func (b *editor) disconnect(e *Edit) {
 	i := -1
 	if e.At != nil {
@@ -109,8 +113,10 @@ func (b *editor) cut(node string) (back []Edit) {
 	return back
 }
 
+// touches reports whether an edge begins or ends at a node.
 func touches(e flow.Edge, node string) bool { return leadsTo(e.From, node) || leadsTo(e.To, node) }
 
+// leadsTo reports whether a port reference, node.port, belongs to a node.
 func leadsTo(ref, node string) bool {
 	rest, ok := strings.CutPrefix(ref, node)
 	return ok && (rest == "" || rest[0] == '.')

@@ -10,6 +10,7 @@ import (
 // members are what put writes: what a node has beside its config.
 var members = []string{"label", "color", "disabled", "retry", "timeout_s", "on_error"}
 
+// isMember reports whether a put may write a member of that name.
 func isMember(name string) bool { return slices.Contains(members, name) }
 
 // memberOf reads the value of a put as documents are read: it is in the node
@@ -64,6 +65,7 @@ func NodeMember(n *flow.Node, name string) (v any, ok bool) {
 	return nil, false
 }
 
+// retryValue returns the JSON value of a retry policy, as a put has it.
 func retryValue(r *flow.Retry) any {
 	if r == nil {
 		return nil
@@ -75,6 +77,7 @@ func retryValue(r *flow.Retry) any {
 	return m
 }
 
+// onErrorValue returns the JSON value of an error handling; nil is the default, to fail.
 func onErrorValue(o *flow.OnError) any {
 	switch {
 	case o == nil:

@@ -6,6 +6,8 @@ import (
 	"sluice/flow"
 )
 
+// add adds a node. An ID in use is refused, because the browser chose it; if the edit
+// restores a node (it has a place), another node took the ID and the edit is skipped.
 func (b *editor) add(e *Edit) {
 	switch {
 	case e.New == nil || !flow.NodeIDPattern.MatchString(e.New.ID):
@@ -22,6 +24,8 @@ func (b *editor) add(e *Edit) {
 	}
 }
 
+// insert puts the node at its place and moves literal secrets out of its config, before
+// the document is stored anywhere.
 func (b *editor) insert(e *Edit) {
 	n := *e.New
 	i := placeIn(e.At, len(b.d.Nodes))
@@ -45,6 +49,7 @@ func placeIn(at *int, length int) int {
 	return min(max(*at, 0), length)
 }
 
+// join puts a restored node back into a group that it was in.
 func (b *editor) join(id string, in Membership) {
 	i := b.groupPlace(in.Group)
 	if i < 0 {
@@ -55,6 +60,7 @@ func (b *editor) join(id string, in Membership) {
 	g.Nodes = slices.Insert(g.Nodes, placeIn(&in.At, len(g.Nodes)), id)
 }
 
+// remove removes nodes with their edges. It records only those that existed.
 func (b *editor) remove(e *Edit) {
 	done := Edit{Op: OpRemove}
 	for _, id := range e.Nodes {
@@ -115,6 +121,8 @@ func (b *editor) group(e *Edit) {
 	}
 }
 
+// regroup replaces or adds a group, with only those members that still exist. i is the place of
+// the present group of that ID, or -1.
 func (b *editor) regroup(e *Edit, i int) {
 	g := *e.Group
 	g.Nodes = make([]string, 0, len(e.Group.Nodes))
@@ -135,6 +143,7 @@ func (b *editor) regroup(e *Edit, i int) {
 	b.did(done, undo)
 }
 
+// groupPlace returns the index of a group, or -1.
 func (b *editor) groupPlace(id string) int {
 	return slices.IndexFunc(b.d.Groups, func(g flow.Group) bool { return g.ID == id })
 }

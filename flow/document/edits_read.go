@@ -49,6 +49,8 @@ func DecodeEditRequest(data []byte) (EditRequest, error) {
 	return q, EditsInvalid(r.problems)
 }
 
+// decodeEdits decodes JSON within the size limit. Its only errors are flow.Error, so that the
+// response tells an editor what to change.
 func decodeEdits(data []byte) (any, error) {
 	if len(data) > MaxEditBytes {
 		return nil, flow.Errorf(flow.CodeBodyTooLarge, "This edit is larger than %s. Make the change in smaller parts.", flow.Size(MaxEditBytes))
@@ -60,6 +62,8 @@ func decodeEdits(data []byte) (any, error) {
 	return v, nil
 }
 
+// EditsInvalid returns the error for problems of edits; without problems it is nil. The
+// pointers are relative to the request, not to the document.
 func EditsInvalid(problems []flow.Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -68,6 +72,8 @@ func EditsInvalid(problems []flow.Problem) error {
 	return &flow.Error{Code: CodeEditsInvalid, Message: message, Fields: problems}
 }
 
+// edits reads a list of edits. If there are too many, none of them is read: the time to
+// apply them is bounded by MaxEdits.
 func (r *reader) edits(v any, at string) []Edit {
 	list, isList := v.([]any)
 	if !isList {
@@ -91,6 +97,8 @@ var editReaders = map[string]func(*reader, *object, *Edit){
 	OpDisconnect: (*reader).connect, OpSet: (*reader).set, OpPut: (*reader).put, OpGroup: (*reader).regroup, OpName: (*reader).rename,
 }
 
+// edit reads one edit. The members that an operation may have depend on its name, so
+// an unknown operation has no further problems.
 func (r *reader) edit(v any, at string) Edit {
 	o := r.object(v, at)
 	if o == nil {
@@ -109,6 +117,8 @@ func (r *reader) edit(v any, at string) Edit {
 	return e
 }
 
+// move reads {"nodes": {"id": {"x", "y"} or null}}. Null removes the position, as for a
+// node that was never placed; it is the inverse of placing such a node.
 func (r *reader) move(o *object, e *Edit) {
 	e.Places = map[string]*flow.Position{}
 	v, ok := o.take("nodes")
@@ -141,6 +151,8 @@ func (o *object) needs(names ...string) {
 	}
 }
 
+// add reads a node with its place among the nodes and its memberships in groups, which
+// the inverse of a removal restores.
 func (r *reader) add(o *object, e *Edit) {
 	e.At = o.place("at", flow.MaxNodes)
 	for i, v := range o.list("groups", false) {
@@ -162,6 +174,8 @@ func (r *reader) add(o *object, e *Edit) {
 	e.New = &n
 }
 
+// remove reads the nodes to remove, and the edges that went with them if the edit has been
+// applied before.
 func (r *reader) remove(o *object, e *Edit) {
 	e.Nodes = []string{}
 	for i, v := range o.list("nodes", true) {
@@ -176,6 +190,8 @@ func (r *reader) remove(o *object, e *Edit) {
 	}
 }
 
+// connect reads an edge of a connect or a disconnect. At is its place among the edges of the
+// port, whose order matters for lists; Place is its place among all edges.
 func (r *reader) connect(o *object, e *Edit) {
 	e.At, e.Place = o.place("at", flow.MaxEdges), o.place("place", flow.MaxEdges)
 	v, ok := o.take("edge")
@@ -192,6 +208,7 @@ func (r *reader) connect(o *object, e *Edit) {
 	}
 }
 
+// set reads a new value of one config field; without "value" the field is removed.
 func (r *reader) set(o *object, e *Edit) {
 	e.Node, e.Field = o.text("node", true), o.text("field", true)
 	o.node = e.Node
@@ -199,6 +216,8 @@ func (r *reader) set(o *object, e *Edit) {
 	o.value(e, flow.MaxJSONDepth-4)
 }
 
+// put reads a new value of a member of a node beside its config, such as its label or
+// its retries.
 func (r *reader) put(o *object, e *Edit) {
 	e.Node, e.Member = o.text("node", true), o.text("member", true)
 	o.node = e.Node
@@ -223,6 +242,8 @@ func (o *object) value(e *Edit, depth int) {
 	}
 }
 
+// regroup reads a group; without "group" the group is removed. The ID inside the group is
+// optional, because the edit names it already.
 func (r *reader) regroup(o *object, e *Edit) {
 	e.ID, e.At = o.text("id", true), o.place("at", flow.MaxNodes)
 	v, ok := o.take("group")
@@ -244,6 +265,7 @@ func (r *reader) regroup(o *object, e *Edit) {
 	}
 }
 
+// rename reads the name and the description of the flow. A missing member stays as it is.
 func (r *reader) rename(o *object, e *Edit) {
 	if _, ok := o.fields["name"]; ok {
 		name := o.label("name", true, 200)

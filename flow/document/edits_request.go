@@ -43,6 +43,7 @@ func (m *EditsMissed) Error() string { return m.refusal().Message }
 // Unwrap is the refusal as an *Error of CodeEditsMissed.
 func (m *EditsMissed) Unwrap() error { return m.refusal() }
 
+// refusal returns the error of a request whose base is older than the draft.
 func (m *EditsMissed) refusal() *flow.Error {
 	return flow.Errorf(CodeEditsMissed, "The draft was changed elsewhere: %s came first.", flow.Count(len(m.Since), "other change"))
 }

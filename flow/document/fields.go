@@ -72,6 +72,8 @@ func controlHolds(f *flow.Field, value any) bool {
 	return flow.TypeOf(value) == "text"
 }
 
+// holdsMap reports whether the rows of a map control can show a value: every member
+// needs a name and a text, or a reference to a credential.
 func holdsMap(value any) bool {
 	named, ok := value.(map[string]any)
 	for name, item := range named {
@@ -125,6 +127,8 @@ func hasTemplate(f *flow.Field, v any) bool {
 	return f.Template && strings.Contains(s, "{{")
 }
 
+// row appends one row. Files and references to credentials cannot be typed, so their
+// JSON goes to Kept and the text stays empty.
 func (v *FormValue) row(name string, value any) {
 	text, kept := flow.Text(value), ""
 	if flow.TypeOf(value) == "file" || flow.IsSecretRef(value) {
@@ -136,6 +140,8 @@ func (v *FormValue) row(name string, value any) {
 	v.Texts, v.Kept = append(v.Texts, text), append(v.Kept, kept)
 }
 
+// indented returns a value as a person edits it, with two spaces for each level. A value
+// of a document can always be encoded, so an error is a fault of the program.
 func indented(value any) string {
 	if value == nil {
 		return ""
@@ -172,6 +178,7 @@ func ParseForm(f *flow.Field, v FormValue) (any, error) {
 	}
 }
 
+// text returns the text of a row, or "" if the form did not send the row.
 func (v *FormValue) text(i int) string {
 	if i < len(v.Texts) {
 		return strings.ReplaceAll(v.Texts[i], "\r\n", "\n") // as forms send what has lines
@@ -179,6 +186,8 @@ func (v *FormValue) text(i int) string {
 	return ""
 }
 
+// textOrNil returns nil for an empty text: clearing a control removes the field from the
+// node, so that the default of the kind applies again.
 func textOrNil(s string) any {
 	if s == "" {
 		return nil
@@ -205,6 +214,8 @@ func (v *FormValue) item(i int) (any, error) {
 	return value, nil
 }
 
+// list reads the rows of a list without the empty ones; a form may show one for the next
+// item.
 func (v *FormValue) list() (any, error) {
 	items := []any{}
 	for i := range v.Texts {
@@ -222,6 +233,8 @@ func (v *FormValue) list() (any, error) {
 	return items, nil
 }
 
+// named reads the rows of a map. A row without a name and value is dropped; a name
+// without a value is kept with an empty text, as an HTTP header may be empty.
 func (v *FormValue) named() (any, error) {
 	named := map[string]any{}
 	for i, name := range v.Names {
@@ -248,6 +261,8 @@ func (v *FormValue) named() (any, error) {
 	return named, nil
 }
 
+// parseOption reads a choice. A field with typed Values accepts only these; a field with
+// Options keeps an unknown text, and Validate reports it where the person sees it.
 func parseOption(f *flow.Field, text string) (any, error) {
 	i := optionIndex(f, text)
 	switch {
@@ -261,6 +276,9 @@ func parseOption(f *flow.Field, text string) (any, error) {
 	return f.Values[i], nil
 }
 
+// parseNumber reads a number as people type it: a leading + or a missing 0 before the
+// point is accepted, a decimal comma is not, since 1,000 would be ambiguous. The result keeps the
+// digits that were typed.
 func parseNumber(text string, whole bool) (any, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -280,6 +298,8 @@ func parseNumber(text string, whole bool) (any, error) {
 	return n, nil
 }
 
+// parseBoolean reads the value of a select with the options "", true and false. A check
+// box could not express that no value is set.
 func parseBoolean(text string) (any, error) {
 	switch text {
 	case "":
@@ -292,6 +312,8 @@ func parseBoolean(text string) (any, error) {
 	return nil, fmt.Errorf("%q is neither true nor false", flow.FirstRunes(text, 40))
 }
 
+// parseJSON reads any JSON value with the rules that apply to documents, such as the
+// limit on nesting.
 func parseJSON(text string) (any, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -309,6 +331,8 @@ func (v FormValue) Equal(w FormValue) bool {
 	return v.As == w.As && slices.Equal(v.lines(v.Names), w.lines(w.Names)) && slices.Equal(v.lines(v.Texts), w.lines(w.Texts)) && slices.Equal(v.Kept, w.Kept)
 }
 
+// lines returns texts with the line ends of Go. Browsers send CR LF for each line break
+// in a text area, whatever was typed.
 func (v FormValue) lines(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, s := range texts {

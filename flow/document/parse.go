@@ -68,6 +68,8 @@ func (o *object) slug() string {
 	return s
 }
 
+// node reads a node. It is complete even with problems: an empty config instead of a
+// missing one, and no nil that an editor would have to expect.
 func (r *reader) node(v any, at string) flow.Node {
 	o := r.object(v, at)
 	if o == nil {
@@ -100,6 +102,8 @@ func (r *reader) node(v any, at string) flow.Node {
 	return n
 }
 
+// onError reads the error handling of a node. "fail" is the default and is stored as nil, so that
+// documents that say it and documents that omit it have the same hash.
 func (o *object) onError() *flow.OnError {
 	v, ok := o.take("on_error")
 	if !ok || v == "fail" {
@@ -117,6 +121,7 @@ func (o *object) onError() *flow.OnError {
 	return nil
 }
 
+// edge reads an edge. Whether its ports exist is for Validate.
 func (r *reader) edge(v any, at string) flow.Edge {
 	o := r.object(v, at)
 	if o == nil {
@@ -127,6 +132,7 @@ func (r *reader) edge(v any, at string) flow.Edge {
 	return e
 }
 
+// group reads a group of nodes, a frame on the canvas.
 func (r *reader) group(v any, at string) flow.Group {
 	o := r.object(v, at)
 	if o == nil {
@@ -157,6 +163,8 @@ type object struct {
 	seen   map[string]bool
 }
 
+// object begins to read a JSON object. It returns nil, with a problem, if the value is
+// something else.
 func (r *reader) object(v any, at string) *object {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -166,6 +174,7 @@ func (r *reader) object(v any, at string) *object {
 	return &object{r: r, at: at, fields: m, seen: map[string]bool{}}
 }
 
+// problem reports a problem of a member, or of the object itself if name is "".
 func (o *object) problem(name, code, detail string) {
 	at := o.at
 	if name != "" {
@@ -174,16 +183,19 @@ func (o *object) problem(name, code, detail string) {
 	o.r.problems = append(o.r.problems, flow.Problem{Pointer: at, Code: code, Detail: detail, Node: o.node})
 }
 
+// take returns a member and marks its name as known, so that rest does not report it.
 func (o *object) take(name string) (any, bool) {
 	o.seen[name] = true
 	v, ok := o.fields[name]
 	return v, ok
 }
 
+// want reports a member of the wrong type.
 func (o *object) want(name, want string, got any) {
 	o.problem(name, "wrong_type", fmt.Sprintf("wanted %s, got %s", want, flow.TypeOf(got)))
 }
 
+// text reads a text; a required one may not be empty.
 func (o *object) text(name string, required bool) string {
 	v, ok := o.take(name)
 	if !ok {
@@ -215,6 +227,7 @@ func (o *object) label(name string, required bool, most int) string {
 	return s
 }
 
+// boolean reads true or false; a missing member is false.
 func (o *object) boolean(name string) bool {
 	v, ok := o.take(name)
 	if !ok {
@@ -227,6 +240,7 @@ func (o *object) boolean(name string) bool {
 	return b
 }
 
+// number reads a number within bounds; a missing member is 0.
 func (o *object) number(name string, least, most float64) float64 {
 	v, ok := o.take(name)
 	if !ok {
@@ -256,6 +270,7 @@ func (o *object) count(name string, most float64) int {
 	return int(f)
 }
 
+// list reads a list. A missing one is empty, and a problem if it is required.
 func (o *object) list(name string, required bool) []any {
 	v, ok := o.take(name)
 	if !ok {
@@ -271,6 +286,8 @@ func (o *object) list(name string, required bool) []any {
 	return l
 }
 
+// child begins to read an object inside this one; nil if it is missing. Problems in it
+// belong to the same node.
 func (o *object) child(name string) *object {
 	v, ok := o.take(name)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write what TestDocuments finds into testdata, to be reviewed")
 
-// documentCase is one file of testdata/documents: a behaviour, a document that
+// documentCase is one file of testdata/documents: a behavior, a document that
 // shows it, and every problem it has, in order.
 type documentCase struct {
 	About    string          `json:"about"`

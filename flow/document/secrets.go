@@ -157,6 +157,7 @@ func (at place) isLiteral(s string) bool {
 	return strings.TrimSpace(s) != "" && !(at.f.Template && strings.Contains(s, "{{")) && len(flow.TextCredentials(s)) == 0
 }
 
+// take records a secret and returns the name of the credential that it moves to.
 func (x *secretExtractor) take(at place, field, secret string) (credential string) {
 	l := &ExtractedSecret{Node: at.n.ID, Field: strings.ToLower(field), Host: at.host, Secret: secret}
 	x.list = append(x.list, l)
@@ -185,6 +186,9 @@ func (x *secretExtractor) members(at place, v any) any {
 	return v
 }
 
+// member extracts one member of an object. In a map control, such as headers, the name
+// decides. In free JSON a name such as "key" is too common, so the value must look like a secret
+// as well; a pair {"name": …, "value": …} counts as one named member.
 func (x *secretExtractor) member(at place, in map[string]any, name string) any {
 	value := in[name]
 	s, isText := value.(string)
@@ -290,6 +294,7 @@ func (x *secretExtractor) userInfo(n *flow.Node, k *flow.Kind, config map[string
 	return nil
 }
 
+// hasAuthorization ignores case, as HTTP does for the names of headers.
 func hasAuthorization(headers map[string]any) bool {
 	for name := range headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -358,6 +363,7 @@ func stringEnd(s string, start int) int {
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
+// slug returns a text in the characters that the name of a credential may have.
 func slug(s string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(s), "-"), "-")
 }

@@ -38,11 +38,14 @@ func SuggestSecrets(n *flow.Node, f *flow.Field) []SecretSuggestion {
 	return s.list
 }
 
+// suggester looks for texts in one field that may be secrets although their name does not say
+// so. A person decides; nothing is moved without being asked.
 type suggester struct {
 	field *flow.Field
 	list  []SecretSuggestion
 }
 
+// add suggests a text once, if the text looks like a secret or its name is that of one.
 func (s *suggester) add(name, secret, raw string, quoted bool) {
 	known := slices.ContainsFunc(s.list, func(o SecretSuggestion) bool { return o.Name == name && o.Secret == secret })
 	if strings.Contains(secret, "{{") || strings.TrimSpace(secret) == "" || known || !flow.LooksSecret(secret) && !flow.IsSecretName(name) {
@@ -51,6 +54,7 @@ func (s *suggester) add(name, secret, raw string, quoted bool) {
 	s.list = append(s.list, SecretSuggestion{Field: s.field.Name, Name: name, Secret: secret, raw: raw, quoted: quoted})
 }
 
+// members looks through a JSON value at any depth.
 func (s *suggester) members(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -71,6 +75,8 @@ func (s *suggester) members(v any) {
 	}
 }
 
+// url looks at the path and the query of a URL: webhook URLs of chat services carry their
+// secret in the path.
 func (s *suggester) url(text string) {
 	address, query, _ := strings.Cut(text, "?")
 	if _, path, found := strings.Cut(address, "://"); found {
@@ -84,6 +90,7 @@ func (s *suggester) url(text string) {
 	s.pairs(query)
 }
 
+// pairs looks through name=value&name=value.
 func (s *suggester) pairs(text string) {
 	for pair := range strings.SplitSeq(text, "&") {
 		name, value, found := strings.Cut(pair, "=")
@@ -95,6 +102,7 @@ func (s *suggester) pairs(text string) {
 	}
 }
 
+// jsonText looks through the strings of a text that is JSON once its template is filled in.
 func (s *suggester) jsonText(text string) {
 	text = flow.WithPlaces(text)
 	name := ""

@@ -8,6 +8,8 @@ import (
 // implicitEdge makes a collecting node depend on an output node.
 type implicitEdge struct{ From, To, Name string }
 
+// Collected returns the implicit edges from outputs to nodes that send outputs, such as
+// webhooks. A node that chooses none sends all of them.
 func Collected(d *flow.Document, kinds *flow.Registry) []implicitEdge {
 	var edges []implicitEdge
 	for i := range d.Nodes {
@@ -115,6 +117,9 @@ func cycles(out [][]int) [][]int {
 	return t.found
 }
 
+// tarjan finds strongly connected components in one depth-first search (Tarjan, 1972).
+// low is the smallest index that a node reaches; a component is complete at the node that
+// reaches nothing before itself.
 type tarjan struct {
 	out        [][]int
 	index, low []int
@@ -124,6 +129,7 @@ type tarjan struct {
 	found      [][]int
 }
 
+// visit searches from node v.
 func (t *tarjan) visit(v int) {
 	t.next++
 	t.index[v], t.low[v] = t.next, t.next

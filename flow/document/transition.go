@@ -26,11 +26,13 @@ func EditsBetween(from, to *flow.Document) ([]Edit, bool) {
 	return t.ops, err == nil && len(out.Skipped) == 0 && bytes.Equal(out.Document.Canonical(), to.Canonical())
 }
 
+// transition collects the edits that turn one document into another.
 type transition struct {
 	from, to map[string]*flow.Node
 	ops      []Edit
 }
 
+// do appends an edit.
 func (t *transition) do(e Edit) { t.ops = append(t.ops, e) }
 
 // stays reports whether a node is in both documents; of another kind, it is
@@ -40,6 +42,7 @@ func (t *transition) stays(id string) bool {
 	return was != nil && now != nil && was.Kind == now.Kind
 }
 
+// leave removes the nodes that the new document does not have. Their edges go with them.
 func (t *transition) leave(from *flow.Document) {
 	var gone []string
 	for i := range from.Nodes {
@@ -52,6 +55,7 @@ func (t *transition) leave(from *flow.Document) {
 	}
 }
 
+// enter adds the new nodes and changes those that stay.
 func (t *transition) enter(to *flow.Document) {
 	places := map[string]*flow.Position{}
 	for i := range to.Nodes {
@@ -71,6 +75,7 @@ func (t *transition) enter(to *flow.Document) {
 	}
 }
 
+// change turns a node into its new state, one edit for each member and field that differs.
 func (t *transition) change(was, now *flow.Node) {
 	for _, name := range changedMembers(was, now) {
 		v, has := NodeMember(now, name)
@@ -104,6 +109,7 @@ func (t *transition) edges(from, to *flow.Document) {
 	}
 }
 
+// groups replaces all groups if any differs: they are few, and their order matters.
 func (t *transition) groups(from, to *flow.Document) {
 	if string(flow.EncodeJSON(from.Groups)) == string(flow.EncodeJSON(to.Groups)) && !t.regrouped(from) {
 		return

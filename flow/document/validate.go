@@ -30,6 +30,8 @@ func Validate(d *flow.Document, kinds *flow.Registry) []flow.Problem {
 	return v.problems
 }
 
+// validator collects the problems of one document. The slices by place run parallel to
+// Document.Nodes; ports and names fill them before the checks that read them.
 type validator struct {
 	d        *flow.Document
 	kinds    *flow.Registry
@@ -44,6 +46,8 @@ type validator struct {
 	suggestions int
 }
 
+// add reports a problem. The pointer is a JSON Pointer into the document; node is the ID
+// of the node beside which the editor shows the problem, or "".
 func (v *validator) add(pointer, code, node, format string, args ...any) {
 	v.problems = append(v.problems, flow.Problem{Pointer: pointer, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
 }
@@ -70,6 +74,8 @@ func (v *validator) choices(known map[string]flow.Port) string {
 	return "; it has " + flow.InputNames(flow.SortedNames(known))
 }
 
+// limits checks the sizes first: the other checks take time that grows with the product of
+// nodes and edges.
 func (v *validator) limits() {
 	if len(v.d.Nodes) == 0 {
 		v.add("/nodes", "required", "", "a flow needs at least one node")
@@ -82,6 +88,8 @@ func (v *validator) limits() {
 	}
 }
 
+// ids indexes the nodes by ID. The first node with an ID keeps it, so that edges resolve and
+// only the second node is reported.
 func (v *validator) ids() {
 	for i := range v.d.Nodes {
 		id := v.d.Nodes[i].ID
@@ -124,6 +132,8 @@ func (v *validator) names() {
 	}
 }
 
+// edges resolves both ends of every edge and checks that they fit. It also records which
+// ports are fed, which the checks of required fields need.
 func (v *validator) edges() {
 	v.fed = map[string]map[string]bool{}
 	for i, e := range v.d.Edges {
@@ -209,6 +219,8 @@ func (v *validator) end(i int, side, ref string) (flow.Port, bool) {
 	return p, ok
 }
 
+// feed marks a port as fed. Only list ports take several edges; elsewhere the order of
+// edges would decide silently which value wins.
 func (v *validator) feed(i int, e flow.Edge, to flow.Port) {
 	id, port := e.Target()
 	if v.fed[id] == nil {
@@ -223,6 +235,9 @@ func (v *validator) feed(i int, e flow.Edge, to flow.Port) {
 // Fits reports whether an edge between ports of these types can ever work.
 func Fits(from, to flow.Type) bool { return convertible(from, to) }
 
+// convertible reports whether the engine converts values of one type to the other: text
+// and numbers or booleans in both directions, and the URL in a text to a file. Values of any and json
+// are known only when the flow runs, so their edges are accepted.
 func convertible(from, to flow.Type) bool {
 	loose := func(t flow.Type) bool { return t == flow.TypeAny || t == flow.TypeJSON || t == "" }
 	if from.Overlaps(to) || loose(from) || loose(to) {
@@ -293,6 +308,8 @@ func (v *validator) oneReply() {
 	}
 }
 
+// chosenOutputs checks the field of a kind, such as webhook, that selects outputs of the flow by
+// name. No selection means all outputs.
 func (v *validator) chosenOutputs(i int, outputs map[string]string) {
 	n, k := &v.d.Nodes[i], v.shaped[i]
 	if k == nil || k.OutputsField == "" || n.Disabled {
@@ -310,6 +327,8 @@ func (v *validator) chosenOutputs(i int, outputs map[string]string) {
 	}
 }
 
+// cycles reports each strongly connected component once, with the titles of its nodes
+// sorted by ID, so that the message stays the same while a document is edited.
 func (v *validator) cycles() {
 	for _, group := range cycles(dependents(v.d, v.kinds)) {
 		slices.SortFunc(group, func(a, b int) int { return strings.Compare(v.d.Nodes[a].ID, v.d.Nodes[b].ID) })
@@ -326,6 +345,8 @@ func (v *validator) cycles() {
 	}
 }
 
+// groups checks that group IDs are unique and that their members exist. Groups have no effect on
+// runs; an editor would fail to draw a group of unknown nodes.
 func (v *validator) groups() {
 	seen := map[string]bool{}
 	for i, g := range v.d.Groups {

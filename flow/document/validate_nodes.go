@@ -7,6 +7,7 @@ import (
 	"sluice/flow/contract"
 )
 
+// node checks one node against the declaration of its kind.
 func (v *validator) node(i int) {
 	n, k := &v.d.Nodes[i], v.shaped[i]
 	if k == nil {
@@ -42,6 +43,8 @@ func (v *validator) below(at, node string, list []flow.Problem) {
 	v.problems = flow.MergeProblems(v.problems, list)
 }
 
+// fields checks that the kind declares every config field, and that the values have its type
+// and bounds.
 func (v *validator) fields(n *flow.Node, k *flow.Kind, at string) {
 	known := map[string]bool{}
 	for i := range k.Fields {
@@ -60,6 +63,8 @@ func (v *validator) fields(n *flow.Node, k *flow.Kind, at string) {
 	}
 }
 
+// templates checks the syntax of templates, the credentials in them, and the names in {{…}}:
+// each name becomes a port, so it may not be that of a port that the kind itself declares.
 func (v *validator) templates(n *flow.Node, k *flow.Kind, at string) {
 	own := map[string]bool{}
 	for _, p := range k.Inputs {
@@ -92,6 +97,8 @@ func (v *validator) templates(n *flow.Node, k *flow.Kind, at string) {
 	}
 }
 
+// onError checks that the values to continue with after an error are for ports that the
+// kind has.
 func (v *validator) onError(n *flow.Node, k *flow.Kind, at string) {
 	if n.OnError == nil {
 		return

@@ -56,7 +56,7 @@ func (e *Endpoint) P95() time.Duration {
 	return took[(len(took)*95+99)/100-1]
 }
 
-// Trouble is what an endpoint needs somebody to look at.
+// Trouble is a problem of an endpoint that a person has to look at.
 type Trouble string
 
 // The troubles.
@@ -64,7 +64,7 @@ const (
 	TroubleNone     Trouble = ""
 	TroubleRedirect Trouble = "redirect" // it redirects
 	TroubleGone     Trouble = "gone"     // its owner disabled it
-	TroubleTLS      Trouble = "tls"      // no secure connection comes about
+	TroubleTLS      Trouble = "tls"      // no secure connection can be made
 	TroubleTimeout  Trouble = "timeout"  // it answers too late
 	TroubleRefuses  Trouble = "refuses"  // 401, 403 or 404: a wrong secret or address
 	TroubleOwn      Trouble = "own"      // the message could not be made

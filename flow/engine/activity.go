@@ -31,6 +31,7 @@ func (a *activity) set(working bool) {
 	}
 }
 
+// end marks the step as idle for good. A reader that is still open may report data later.
 func (a *activity) end() {
 	a.set(false)
 	a.mu.Lock()

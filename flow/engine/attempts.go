@@ -14,16 +14,37 @@ func beginAttempt(s *flow.Step, now time.Time) {
 	}
 	if last := s.Attempts[len(s.Attempts)-1]; last.Paused && now.Sub(last.EndedAt) <= flow.HeldBackoff {
 		s.Attempts = s.Attempts[:len(s.Attempts)-1]
-		appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: last.StartedAt})
+		last.Number, last.Model, last.EndedAt, last.Paused = s.Attempt, s.Model(), time.Time{}, false
+		appendAttempt(s, last)
 		return
 	}
-	appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: now})
+	appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: now, Model: s.Model(), Next: s.Alternative()})
+}
+
+// chargeAttempt adds what the present attempt has used. That of a first attempt, which is
+// not kept yet, is the usage of the step.
+func chargeAttempt(s *flow.Step, used flow.Usage) {
+	n := len(s.Attempts)
+	if n == 0 || used == (flow.Usage{}) {
+		return
+	}
+	last := s.Attempts[n-1]
+	s.Attempts = s.Attempts[:n-1]
+	last.Charge(used)
+	appendAttempt(s, last)
+}
+
+// firstAttempt returns the attempt of a step that has kept none.
+func firstAttempt(s *flow.Step) flow.Attempt {
+	a := flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt, Model: s.Model()}
+	a.Charge(s.Usage)
+	return a
 }
 
 // endAttempt closes the present attempt of a step that another follows.
 func endAttempt(s *flow.Step, now time.Time, err *flow.Error, paused bool) {
 	if len(s.Attempts) == 0 {
-		appendAttempt(s, flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt})
+		appendAttempt(s, firstAttempt(s))
 	}
 	last := s.Attempts[len(s.Attempts)-1]
 	s.Attempts = s.Attempts[:len(s.Attempts)-1]
@@ -46,7 +67,7 @@ func logAttempt(s *flow.Step, log string) {
 	if log == "" {
 		return
 	}
-	last := flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt}
+	last := firstAttempt(s)
 	if n := len(s.Attempts); n > 0 {
 		last, s.Attempts = s.Attempts[n-1], s.Attempts[:n-1]
 	}

@@ -18,6 +18,16 @@ type Journal interface {
 	WriteRun(ctx context.Context, w flow.RunWrite) error
 }
 
+// CallLimiter lets calls with credentials that have limits wait for their turn, on all
+// instances together.
+type CallLimiter interface {
+	// TakeCall begins a call of a step, or returns how long the step waits before it asks
+	// again. Calls of one credential are served in the order in which they first asked.
+	// After lease the call counts as lost.
+	TakeCall(ctx context.Context, ws flow.WorkspaceID, credential, runID, path string, lease time.Duration) (id string, wait time.Duration, err error)
+	EndCall(ctx context.Context, id string) error
+}
+
 // Outcome is why the engine let go of a run.
 type Outcome int
 
@@ -34,6 +44,7 @@ type Engine struct {
 	Files   flow.FileStore
 	Prices  flow.PriceStore
 	Budgets flow.BudgetStore // nil if there are no budgets
+	Limiter CallLimiter      // nil if no credential has limits
 	// RunSecrets opens the secret inputs of a run, by name.
 	RunSecrets func(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)
 	Fetcher    flow.Fetcher // nil if files cannot be given by URL
@@ -89,6 +100,7 @@ type saving struct {
 	done  chan<- error
 }
 
+// result is what the goroutine of a started step sends when the step is over.
 type result struct {
 	node int
 	out  flow.Out
@@ -166,9 +178,14 @@ func (c *execution) poll() {
 	}
 }
 
+// cancel and hold pass a signal to the plan once: a nil channel never becomes ready in a
+// select, so a closed channel does not make the loop spin.
 func (c *execution) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
 func (c *execution) hold()   { c.sig.Hold = nil; c.plan.Hold() }
 
+// wait blocks until something happens that the plan may have to react to: a step ends or
+// saves, a timer or a wake-up, a signal, or the end of the context. It handles exactly one event,
+// and the loop then asks the plan again.
 func (c *execution) wait(ctx context.Context, until time.Time) {
 	var timer <-chan time.Time
 	if !until.IsZero() {
@@ -193,12 +210,15 @@ func (c *execution) wait(ctx context.Context, until time.Time) {
 	}
 }
 
+// finish tells the plan the outcome of a started step and releases its context.
 func (c *execution) finish(r result) {
 	c.aborts[r.node]()
 	delete(c.aborts, r.node)
 	c.plan.Finish(r.node, r.out, r.err, c.Now())
 }
 
+// start runs a step on a goroutine of its own. The result channel has room for as many
+// results as steps may run, so that no goroutine blocks after the loop has ended.
 func (c *execution) start(ctx context.Context, a Action) {
 	if c.results == nil {
 		c.results, c.aborts = make(chan result, flow.StepParallel), map[int]context.CancelFunc{}
@@ -211,6 +231,7 @@ func (c *execution) start(ctx context.Context, a Action) {
 	}()
 }
 
+// abort cancels the contexts of started steps. Their results still arrive.
 func (c *execution) abort(nodes []int) {
 	for _, i := range nodes {
 		c.aborts[i]()
@@ -266,11 +287,15 @@ func (c *execution) run(ctx context.Context, a Action) (out flow.Out, err error)
 	ctx, done := c.track(flow.OutlastOutages(ctx), a.Node)
 	defer done()
 	secrets, spoken := c.bindCapabilities(ctx, a)
+	defer c.limitCalls(ctx, a)()
 	if err = c.checkBudget(ctx, n, a.In); err == nil {
 		err = c.fetchArrived(ctx, n, a.In)
 	}
 	if err == nil {
 		out, err = n.kind.Run(ctx, a.In)
+	}
+	if delay, ok := errors.AsType[*flow.DelayError](err); ok && ctx.Err() == nil {
+		out, err = flow.Out{Suspend: &flow.Suspension{Until: c.Now().Add(delay.Wait)}}, nil
 	}
 	if err == nil {
 		err = outputValues(&out)
@@ -307,6 +332,8 @@ func (c *execution) track(ctx context.Context, node int) (_ context.Context, don
 	return c.Calls(ctx, c.mayCall, a.set), a.end
 }
 
+// mayCall is asked before each request that leaves the process: a worker that may have lost
+// the run must not call a paid service a second time.
 func (c *execution) mayCall(ctx context.Context) error {
 	if c.MayCall == nil {
 		return nil

@@ -100,6 +100,39 @@ func (c *execution) bindCapabilities(ctx context.Context, a Action) (secrets *re
 	return secrets, v.end
 }
 
+// endCallTimeout is how long the end of a call with a limited credential may take to be
+// recorded; after that, the call counts until its lease ends.
+const endCallTimeout = 5 * time.Second
+
+// limitCalls binds the calls with credentials that have limits. The function that it
+// returns ends those of the attempt.
+func (c *execution) limitCalls(ctx context.Context, a Action) (end func()) {
+	var calls []string
+	a.In.TakeCall = func(ctx context.Context, access flow.Access) error {
+		if access.Limits == (flow.CallLimits{}) || c.Limiter == nil {
+			return nil
+		}
+		id, wait, err := c.Limiter.TakeCall(ctx, a.In.WorkspaceID, access.Name, a.In.RunID, a.In.Path, c.plan.TimeLimit(a.Node)+endCallTimeout)
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for the turn of %s: %w", a.In.Key, err)
+		case wait > 0:
+			return &flow.DelayError{Wait: wait}
+		}
+		calls = append(calls, id)
+		return nil
+	}
+	return func() {
+		for _, id := range calls {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endCallTimeout)
+			if err := c.Limiter.EndCall(ctx, id); err != nil {
+				c.Report(fmt.Errorf("end a call of %s: %w", a.In.Key, err))
+			}
+			cancel()
+		}
+	}
+}
+
 // secretInput opens a secret input of the run for a node. A reference that came from
 // anywhere but the input node itself is data: it must not choose which secret goes
 // out, and where.
@@ -296,6 +329,8 @@ func (c *execution) failPendingSaves() {
 	c.resolvePendingSaves(err)
 }
 
+// resolvePendingSaves unblocks the steps that wait in Save: nil means that their state
+// is on disk, an error that it never will be.
 func (c *execution) resolvePendingSaves(err error) {
 	for _, done := range c.unsaved {
 		done <- err
@@ -319,6 +354,8 @@ func (c *execution) cleanup(ctx context.Context, a Action) {
 	all.Wait()
 }
 
+// cleanupStep lets a kind tell an external service that its step is over, such as to cancel a
+// prediction that is billed by the second. A panic is an error of this step only.
 func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -343,6 +380,8 @@ func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
 	return o
 }
 
+// redactError removes the secrets that the step was given from an error: providers repeat
+// parts of a request in their messages.
 func redactError(err error, secrets *redaction.Redactor) error {
 	if err == nil || secrets.Empty() {
 		return err

@@ -37,6 +37,7 @@ type graphNode struct {
 // the edge among those that arrive there.
 type edgeEnd struct{ node, edge int }
 
+// graphEdge is an edge as the node that it arrives at sees it, with nodes as indexes.
 type graphEdge struct {
 	from     int
 	fromPort string
@@ -83,6 +84,8 @@ func compile(d *flow.Document, kinds *flow.Registry) *Graph {
 	return g
 }
 
+// connect adds an edge at both ends. A node lists each dependent once in out, however many
+// edges lead to it.
 func (g *Graph) connect(from, to int, e graphEdge) {
 	g.edges++
 	e.from = from

@@ -73,6 +73,8 @@ type Plan struct {
 	suspend time.Time // set when the write under way lets the run wait
 }
 
+// planNode is the state of one node: its step as it will be recorded, and what the planner
+// needs to decide when it may run.
 type planNode struct {
 	step    flow.Step
 	in      *flow.In // what it was started with, while it is to be started
@@ -86,6 +88,8 @@ type planNode struct {
 	counted flow.Usage // what its row, or the write under way, says that it used
 }
 
+// edgeState is what is known of one edge. A decided edge is live if its source produced
+// a value on the port, otherwise dead: the source was skipped, failed or took another branch.
 type edgeState struct {
 	decided, live bool
 	value         any
@@ -265,6 +269,8 @@ func (p *Plan) pause(now time.Time) (until time.Time, long bool) {
 	return until, long
 }
 
+// nextInline returns the next inline step. Inline steps run on the goroutine of the run, so a
+// chain of them costs no goroutine and no write of its own.
 func (p *Plan) nextInline(now time.Time) (Action, bool) {
 	for p.stop == nil && len(p.inline) > 0 {
 		i := p.inline[0]
@@ -309,6 +315,8 @@ func (p *Plan) begin(i int, now time.Time) {
 	}
 }
 
+// startRun moves the run to running. The deadline counts from the first start, and is
+// postponed by the time that the run waited without a worker.
 func (p *Plan) startRun(now time.Time) {
 	if p.run.StartedAt.IsZero() {
 		p.run.StartedAt = now
@@ -321,11 +329,14 @@ func (p *Plan) startRun(now time.Time) {
 	p.setState(flow.RunRunning)
 }
 
+// setState changes the state of the run, to be recorded with the next write.
 func (p *Plan) setState(s flow.RunState) {
 	p.run.State = s
 	p.stateDirty = true
 }
 
+// nextStart returns the next step whose start is on disk. Only such steps start, so that
+// after a crash it is known which external calls may have been made.
 func (p *Plan) nextStart() Action {
 	i := p.start[0]
 	p.start = p.start[1:]
@@ -369,6 +380,8 @@ func (p *Plan) Hold() { p.held = true }
 // says wait as well, everything is recorded and the run can be handed back.
 func (p *Plan) Held() bool { return p.held && p.running == len(p.start) && p.write == nil }
 
+// checkDeadline fails a run that has used up its time. A run that waits has no worker and
+// no deadline; a run whose steps are all over ends normally, even if late.
 func (p *Plan) checkDeadline(now time.Time) {
 	if p.open == 0 || p.run.DeadlineAt.IsZero() || p.run.State != flow.RunRunning || now.Before(p.run.DeadlineAt) {
 		return
@@ -379,6 +392,7 @@ func (p *Plan) checkDeadline(now time.Time) {
 	p.Fail(&flow.Error{Code: flow.CodeRunTimeout, Retryable: true, Message: "The run took longer than its time limit of " + p.run.Timeout.String() + "."})
 }
 
+// activeNodes lists the started steps that have not finished.
 func (p *Plan) activeNodes() []int {
 	var list []int
 	for i := range p.nodes {
@@ -424,6 +438,7 @@ func (p *Plan) nextTimer() time.Time {
 	return next
 }
 
+// enqueue makes a step ready to run.
 func (p *Plan) enqueue(i int) {
 	if p.nodes[i].class == flow.Inline {
 		p.inline = append(p.inline, i)
@@ -432,6 +447,7 @@ func (p *Plan) enqueue(i int) {
 	}
 }
 
+// mark notes that the row of a step has changed, so that the next write has it.
 func (p *Plan) mark(i int) {
 	if !p.nodes[i].dirty {
 		p.nodes[i].dirty = true

@@ -20,7 +20,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 		if p.run.State != flow.RunRunning {
 			p.startRun(now)
 		}
-		p.failed(i, err, now)
+		p.failed(i, err, now, false)
 		return nil, false
 	}
 	step.Input = n.shown(in)
@@ -28,6 +28,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 	if p.takeOver(i, now) {
 		return nil, false
 	}
+	n.takeAlternative(in, step)
 	in.Attempt, in.State, in.Failures = step.Attempt+1, step.Saved, step.Failures
 	if p.reuse != nil && !p.reuse.Forced[n.ID] {
 		in.ReuseFrom = p.run.ParentRunID
@@ -66,6 +67,7 @@ func NewReuse(g *Graph, steps []flow.Step, from string) *Reuse {
 	return r
 }
 
+// force makes a node run again in a rerun, with everything that depends on it.
 func (r *Reuse) force(g *Graph, i int) {
 	if r.Forced[g.nodes[i].ID] {
 		return
@@ -76,6 +78,8 @@ func (r *Reuse) force(g *Graph, i int) {
 	}
 }
 
+// resolve builds the input of a node: values that arrived by live edges, else those typed
+// in its config. An error is a problem of the values, such as a type that does not convert.
 func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
 	n := &p.g.nodes[i]
 	in := &flow.In{

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"sluice/flow"
@@ -19,6 +20,7 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 		out.Usage.UnpricedSteps = 0 // an attempt before has counted the step
 	}
 	n.step.Usage = n.step.Usage.Add(out.Usage)
+	chargeAttempt(&n.step, out.Usage)
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	logAttempt(&n.step, out.Log)
 	switch {
@@ -27,14 +29,24 @@ func (p *Plan) Finish(i int, out flow.Out, err error, now time.Time) {
 		// crash in between does not leave it canceled in a run that continues.
 		p.mark(i)
 	case err != nil:
-		p.failed(i, flow.AsError(err), now)
+		p.failed(i, flow.AsError(err), now, out.Usage != flow.Usage{})
 	case out.Suspend != nil:
 		p.send(i, out.Deliveries)
 		p.suspended(i, out.Suspend, now)
 	default:
 		p.send(i, out.Deliveries)
 		p.end(i, flow.StepSucceeded, out.Outputs, now)
+		p.answered(i)
 	}
+}
+
+// answered adds the model of a step to those of the run.
+func (p *Plan) answered(i int) {
+	model := p.nodes[i].step.Model()
+	if model == "" || p.g.nodes[i].kind.Charge == nil || slices.Contains(p.run.Models, model) || len(p.run.Models) == flow.MaxRunModels {
+		return
+	}
+	p.run.Models = append(slices.Clip(p.run.Models), model) // rows that are being written share the list
 }
 
 // send adds the deliveries of a step to the next write.
@@ -48,6 +60,8 @@ func (p *Plan) send(i int, deliveries []flow.NewDelivery) {
 	}
 }
 
+// suspended handles a step that waits for a time or an event. A short wait keeps the worker;
+// a longer one lets the run release it.
 func (p *Plan) suspended(i int, s *flow.Suspension, now time.Time) {
 	step, until := &p.nodes[i].step, s.Until
 	if until.Before(now) {
@@ -113,7 +127,10 @@ func (p *Plan) wait(i int, state flow.StepState, until time.Time) {
 	p.mark(i)
 }
 
-func (p *Plan) failed(i int, e *flow.Error, now time.Time) {
+// failed handles an error of a step: a retry with back-off if the node allows one and the error
+// is transient, else the node's error handling, else the end of the run. paid reports that the
+// attempt used something of a provider all the same.
+func (p *Plan) failed(i int, e *flow.Error, now time.Time, paid bool) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	e = &flow.Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
 	step.Error = e
@@ -127,6 +144,13 @@ func (p *Plan) failed(i int, e *flow.Error, now time.Time) {
 		p.wait(i, state, now.Add(pause))
 		return
 	}
+	if p.stop == nil && !paid && isOutage(e) && p.hasAlternative(i) {
+		endAttempt(step, now, e, false)
+		step.Attempts[len(step.Attempts)-1].Next++
+		step.Failures = 0 // the alternative has retries of its own
+		p.wait(i, flow.StepRetrying, now)
+		return
+	}
 	p.abandon(i)
 	switch {
 	case n.OnError == nil:
@@ -136,6 +160,35 @@ func (p *Plan) failed(i int, e *flow.Error, now time.Time) {
 		p.end(i, flow.StepFailed, map[string]any{flow.ErrorPort: map[string]any{"code": string(e.Code), "message": e.Message, "node": e.Node}}, now)
 	default:
 		p.end(i, flow.StepFailed, n.OnError.Continue, now)
+	}
+}
+
+// isOutage reports whether an error says that what was called is not available now, and
+// nothing about what was asked. An answer that broke off is not retryable, because it may
+// have cost money.
+func isOutage(e *flow.Error) bool {
+	return e.Retryable && (e.Code == flow.CodeProviderRateLimited || e.Code == flow.CodeProviderUnavailable || e.Code == flow.CodeStepTimeout)
+}
+
+// hasAlternative reports whether the step can go on with another config.
+func (p *Plan) hasAlternative(i int) bool {
+	n := &p.g.nodes[i]
+	if n.kind.Alternative == nil {
+		return false
+	}
+	_, ok := n.kind.Alternative(n.Config, p.nodes[i].step.Alternative()+1)
+	return ok
+}
+
+// takeAlternative replaces the config of a step that continues with an alternative.
+func (n *graphNode) takeAlternative(in *flow.In, step *flow.Step) {
+	alternative := step.Alternative()
+	if alternative == 0 || n.kind.Alternative == nil {
+		return
+	}
+	if config, ok := n.kind.Alternative(in.Config, alternative); ok {
+		in.Config = config
+		step.Input = n.shown(in)
 	}
 }
 
@@ -203,6 +256,7 @@ func (p *Plan) decide(i int) {
 	}
 }
 
+// skip ends a step that no branch needs. Its edges become dead.
 func (p *Plan) skip(i int) {
 	step := &p.nodes[i].step
 	step.State = flow.StepSkipped

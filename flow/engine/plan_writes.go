@@ -65,6 +65,8 @@ func (p *Plan) Fence() *flow.RunWrite {
 	return &flow.RunWrite{Run: &run}
 }
 
+// row returns a step as it is written now, under the next sequence numbers of the run. Spent is
+// what the step used since its last row, so that usage is never counted twice.
 func (p *Plan) row(i int) flow.Step {
 	n := &p.nodes[i]
 	n.dirty, n.saved = false, true
@@ -111,6 +113,7 @@ func (p *Plan) buildEnd(now time.Time) {
 	p.write.End, p.write.Durable = true, true
 }
 
+// cancelOpen ends the steps that were begun but did not finish when the run ends.
 func (p *Plan) cancelOpen(now time.Time) {
 	for i := range p.nodes {
 		n := &p.nodes[i]

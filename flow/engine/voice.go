@@ -15,6 +15,8 @@ type voice struct {
 	kept    string
 }
 
+// write passes text on, except for an end that may be the beginning of a secret: it is kept until
+// more text shows whether it is one.
 func (v *voice) write(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -29,6 +31,7 @@ func (v *voice) end() {
 	v.pass(len(v.kept))
 }
 
+// pass passes on the first bytes of what is kept.
 func (v *voice) pass(bytes int) {
 	text := v.kept[:bytes]
 	if v.kept = v.kept[bytes:]; text != "" {

@@ -32,7 +32,7 @@ func CheckConcurrency(k *flow.Key, open int64) error {
 	if k.Concurrency <= 0 || open < k.Concurrency {
 		return nil
 	}
-	e := flow.Errorf(flow.CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", k.Concurrency)
+	e := flow.Errorf(flow.CodeConcurrencyLimited, "The key %q may have %d runs at once, and they have not ended yet.", k.Name, k.Concurrency)
 	e.Retryable, e.After = true, concurrencyRetryAfter
 	return e
 }

@@ -1,6 +1,11 @@
 package fairness
 
-import "sluice/flow"
+import (
+	"maps"
+	"slices"
+
+	"sluice/flow"
+)
 
 // A run is suspected of crashing the process after this many consecutive
 // crashes with nothing recorded in between: crashes while it was busy, or any
@@ -35,4 +40,23 @@ func (c Crash) Guilt() int64 {
 // crash before the worker started on the run does not count.
 func (c Crash) MakesSuspect(busyCrashes, crashes int64) bool {
 	return c.Started && (busyCrashes >= suspectAfterBusy || crashes >= suspectAfterAny)
+}
+
+// TrialGroups divides the suspects into groups to be tried one after the other.
+// Suspects whose trial ended in a crash come first, in groups of half the size:
+// a binary search for the run that causes the crashes.
+func TrialGroups(suspects []flow.Suspect) (groups [][]flow.Suspect) {
+	bySize := map[int][]flow.Suspect{}
+	for _, s := range suspects {
+		bySize[s.TrialSize] = append(bySize[s.TrialSize], s)
+	}
+	for _, size := range slices.Sorted(maps.Keys(bySize)) {
+		if size > 0 {
+			groups = slices.AppendSeq(groups, slices.Chunk(bySize[size], (size+1)/2))
+		}
+	}
+	if fresh := bySize[0]; len(fresh) > 0 {
+		groups = append(groups, fresh)
+	}
+	return groups
 }

@@ -95,7 +95,7 @@ func (s *Seals) Pass(f *Form, expires time.Time) string {
 	return at + "." + s.sign("pass", f.FlowID, f.PasswordHash, at)
 }
 
-// Passes reports whether a pass lets in.
+// Passes reports whether a pass is valid for the form's current password.
 func (s *Seals) Passes(f *Form, pass string, now time.Time) bool {
 	at, signature, _ := strings.Cut(pass, ".")
 	expires, ok := sealTime(at)

@@ -206,6 +206,8 @@ func (l *Library) planPrune(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	return list, nil
 }
 
+// refuseBreaking returns one error with the reviews of all flows whose callers would break,
+// unless the request allows that. All are listed, so that one look at the diffs is enough.
 func refuseBreaking(plans []*plan, r *ApplyRequest) error {
 	var list []Review
 	for _, p := range plans {

@@ -193,8 +193,8 @@ func fedType(d *flow.Document, kinds *flow.Registry, output string) flow.Type {
 // maxCallDepth bounds the search for flows that call themselves.
 const maxCallDepth = flow.MaxChildDepth + 1
 
-// callProblems finds nodes by which a flow would run itself, through other flows too.
-func (l *Library) callProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
+// CallProblems finds nodes by which a flow would run itself, through other flows too.
+func (l *Library) CallProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
 	var problems []flow.Problem
 	for i := range d.Nodes {
 		cycle, err := l.findCycle(ctx, &d.Nodes[i], []*flow.Flow{f})
@@ -359,6 +359,7 @@ func (l *Library) followersOf(nodes []following, f *flow.Flow, now *flow.Documen
 	return list
 }
 
+// hasPort reports whether a port of that name is in the list.
 func hasPort(ports []flow.Port, name string) bool {
 	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

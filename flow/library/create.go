@@ -1,7 +1,9 @@
 package library
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -54,4 +56,62 @@ func copyName(name string) string {
 		name = string([]rune(name)[:document.MaxNameLength-len(suffix)])
 	}
 	return name + suffix
+}
+
+// CreateFromTemplate makes a new flow of a template. brought are the flows that its nodes
+// run, by slug: they are made and published too, unless the workspace has them already
+// and runs them unchanged. It returns the new flow, then those that were made with it.
+func (l *Library) CreateFromTemplate(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, brought []*flow.Document, by string) ([]*flow.Flow, error) {
+	ids, missing := map[string]string{}, []ImportSource{}
+	var slugs []string // of the missing ones
+	for _, b := range brought {
+		id, err := l.findUnchanged(ctx, ws, b)
+		if err != nil {
+			return nil, err
+		}
+		if ids[b.Slug] = id; id == "" {
+			missing, slugs = append(missing, ImportSource{Data: b.Canonical()}), append(slugs, b.Slug)
+		}
+	}
+	made, err := l.ImportAll(ctx, ws, missing, by)
+	if err != nil {
+		return nil, err
+	}
+	flows := make([]*flow.Flow, 1, 1+len(made))
+	for i := range made {
+		ids[slugs[i]], flows = made[i].Flow.ID, append(flows, made[i].Flow)
+	}
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; l.runsFlow(n) && ids[calledRef(n)] != "" {
+			n.Config["flow"] = ids[calledRef(n)]
+		}
+	}
+	flows[0], err = l.CreateDraft(ctx, ws, d, nil)
+	return flows, err
+}
+
+// findUnchanged returns the ID of the flow with the slug of a document whose live version
+// is this document; "" if no flow is like that.
+func (l *Library) findUnchanged(ctx context.Context, ws flow.WorkspaceID, d *flow.Document) (string, error) {
+	id, err := l.Store.FindFlowID(ctx, ws, d.Slug)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	f, err := l.Store.FindFlow(ctx, ws, id)
+	if err != nil {
+		return "", err
+	}
+	same := *d
+	same.Slug = "" // stored with the flow
+	if f.LiveHash == "" || !f.ArchivedAt.IsZero() {
+		return "", nil
+	}
+	live, err := l.Store.FindDocument(ctx, ws, f.LiveHash)
+	if err != nil || !bytes.Equal(live, same.Canonical()) {
+		return "", err
+	}
+	return id, nil
 }

@@ -27,7 +27,7 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 			return nil, err
 		}
 		problems = flow.MergeProblems(problems, more)
-		if more, err = l.callProblems(ctx, f, d); err != nil {
+		if more, err = l.CallProblems(ctx, f, d); err != nil {
 			return nil, err
 		}
 		problems = flow.MergeProblems(problems, more)
@@ -55,6 +55,7 @@ func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 	return l.Store.SetLiveVersion(ctx, ws, flowID, n, by)
 }
 
+// documentInvalid returns the error for the problems of a document; without problems it is nil.
 func documentInvalid(problems []flow.Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -109,6 +110,8 @@ func (l *Library) credential(ctx context.Context, ws flow.WorkspaceID, name stri
 	return &c, nil
 }
 
+// credentialProblem checks that a credential may be sent where a node sends it. It returns nil
+// if it may.
 func (l *Library) credentialProblem(d *flow.Document, n *flow.Node, to *flow.Destination, c *flow.Credential) *flow.Problem {
 	hosts, open := document.FindDestination(d, n, to)
 	switch {

@@ -68,12 +68,15 @@ type destinations struct {
 	open  map[string]bool     // a node leaves the host to its runs
 }
 
+// findDestinations reads all documents of a workspace and collects where they send each
+// credential.
 func findDestinations(ctx context.Context, store DocumentStore, ws flow.WorkspaceID, kinds *flow.Registry) (*destinations, error) {
 	d := &destinations{hosts: map[string][]string{}, open: map[string]bool{}}
 	err := eachDocument(ctx, store, ws, func(_ *flow.Flow, doc *flow.Document, _ bool) { d.add(doc, kinds) })
 	return d, err
 }
 
+// add collects the destinations of the credentials in one document.
 func (d *destinations) add(doc *flow.Document, kinds *flow.Registry) {
 	for i := range doc.Nodes {
 		n := &doc.Nodes[i]
@@ -87,6 +90,7 @@ func (d *destinations) add(doc *flow.Document, kinds *flow.Registry) {
 	}
 }
 
+// addField collects the destinations of the credentials in one field of a node.
 func (d *destinations) addField(doc *flow.Document, n *flow.Node, k *flow.Kind, f *flow.Field) {
 	names := flow.CredentialsIn(n.Config[f.Name])
 	if len(names) == 0 {

@@ -43,6 +43,8 @@ func CredentialUses(ctx context.Context, store DocumentStore, ws flow.WorkspaceI
 	return u.uses, err
 }
 
+// credentialUses collects which nodes use which credentials, also those that a node uses only
+// because its provider has one.
 type credentialUses struct {
 	store    DocumentStore
 	list     []flow.Credential
@@ -50,6 +52,7 @@ type credentialUses struct {
 	uses     map[string][]CredentialUse
 }
 
+// ofDocument adds the uses in a draft or a live version.
 func (u *credentialUses) ofDocument(f *flow.Flow, d *flow.Document, live bool) {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]

@@ -57,6 +57,8 @@ func (l *Library) editFlow(ctx context.Context, ws flow.WorkspaceID, flowID, use
 	return l.saveEdit(ctx, f, user, &r, out)
 }
 
+// inverseOf returns the edits that undo a transaction. Old transactions are deleted, see
+// flow.EditLife.
 func (l *Library) inverseOf(ctx context.Context, f *flow.Flow, txID string) ([]document.Edit, error) {
 	tx, err := l.Store.FindEdit(ctx, f.WorkspaceID, f.ID, txID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -89,6 +91,8 @@ func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Ed
 	return out, names.keep(ctx, extracted)
 }
 
+// saveEdit stores the result of a transaction, unless the draft stays as it is. Limits are
+// checked on the canonical document, which is what is stored.
 func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *document.EditRequest, out *document.Edited) (*document.EditResult, error) {
 	d := out.Document
 	result := &document.EditResult{Rev: f.Rev, Ops: []document.Edit{}, Inverse: []document.Edit{}, Skipped: out.Skipped, Problems: []flow.Problem{}, Document: d}
@@ -108,10 +112,16 @@ func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *do
 		}
 		result.Rev, result.Ops, result.Inverse = f.Rev+1, out.Ops, out.Inverse
 	}
-	result.Problems = append(result.Problems, document.Validate(d, l.Kinds)...)
+	calls, err := l.CallProblems(ctx, f, d)
+	if err != nil {
+		return nil, err
+	}
+	result.Problems = append(append(result.Problems, document.Validate(d, l.Kinds)...), calls...)
 	return result, nil
 }
 
+// overtakenNow reads the draft again, because another edit was saved since it was read, and
+// returns the edits that the caller has missed.
 func (l *Library) overtakenNow(ctx context.Context, f *flow.Flow, r *document.EditRequest) (*document.EditResult, error) {
 	f, err := l.Store.FindFlow(ctx, f.WorkspaceID, f.ID)
 	if err != nil {
@@ -140,6 +150,8 @@ func (l *Library) overtaken(ctx context.Context, f *flow.Flow, r *document.EditR
 	return nil, &document.EditsMissed{Since: since}
 }
 
+// repeated returns the result of a transaction that was saved before: its response was lost, and
+// the client sent it again under the same ID.
 func (l *Library) repeated(f *flow.Flow, tx *document.EditTx) *document.EditResult {
 	d, _ := document.ParseDocument(f.Draft)
 	result := &document.EditResult{Rev: tx.Rev, Ops: tx.Ops, Skipped: tx.Skipped, Inverse: tx.Inverse, Problems: []flow.Problem{}, Document: d}
@@ -182,6 +194,7 @@ func (l *Library) editsSince(ctx context.Context, f *flow.Flow, rev int64, limit
 	return list, nil
 }
 
+// editsGone is the error for a base so old that its later edits are deleted.
 func editsGone() error {
 	return flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
 }

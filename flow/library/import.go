@@ -90,6 +90,7 @@ func (s *stagedStore) write(ctx context.Context) error {
 	return nil
 }
 
+// later keeps a write until all documents have been checked.
 func (s *stagedStore) later(write func(ctx context.Context) error) {
 	s.writes = append(s.writes, write)
 }

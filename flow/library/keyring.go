@@ -10,29 +10,44 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/audittext"
+	"sluice/flow/document"
 )
 
 // KeyStore is what keys are kept in. What is missing is an Error of
 // CodeNotFound.
 type KeyStore interface {
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Flow, error)
+	// FindFlowID returns the ID of the flow with a slug, current or former.
+	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error)
+	// ListKeyTree returns the ID of a key and those of the keys that it made, directly
+	// or through others.
+	ListKeyTree(ctx context.Context, ws flow.WorkspaceID, id string) ([]string, error)
 	CreateKey(ctx context.Context, k *flow.Key) error // ErrKeyTaken if there is one of its ID
-	// UpdateKey writes name, flows, limits and expiry.
-	UpdateKey(ctx context.Context, k *flow.Key) error
-	// RollKey writes a new text, if the one before is still Previous.Prefix.
+	// UpdateKey writes name, flows, limits and expiry. It returns ErrKeyOutdated if the
+	// key is not as before any longer.
+	UpdateKey(ctx context.Context, before, k *flow.Key) error
+	// RollKey stores a new secret, if the old one still begins with Previous.Prefix.
 	RollKey(ctx context.Context, k *flow.Key) error
 	EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id string) error
 	RevokeKey(ctx context.Context, ws flow.WorkspaceID, id string) error
+	// RevokeMadeKeys revokes the keys that a revoked key has made, directly or through
+	// others, and returns them.
+	RevokeMadeKeys(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.Key, error)
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
+	// Together runs the writes that fn makes with its context in one transaction.
+	Together(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
-// Keyring makes, changes, rolls and revokes keys, and writes down who did it.
-// It is the one way to do so, for the dashboard and the command line alike.
+// Keyring creates, changes, rotates and revokes keys, and records who did it in the same
+// transaction. It is the only way to do so, for the dashboard, the command line and the API.
 type Keyring struct {
 	Store KeyStore
 	IDs   flow.IDs
 	Now   func() time.Time
+	// Caller is the key that acts over the API; nil for people. It may manage only keys
+	// within its own rights.
+	Caller *flow.Key
 }
 
 // Create makes a key of the settings in k: name, scopes, flows, limits, expiry.
@@ -41,42 +56,75 @@ func (r *Keyring) Create(ctx context.Context, by flow.Actor, k *flow.Key) (text 
 	if err := r.Check(ctx, k); err != nil {
 		return "", err
 	}
+	if err := r.mayCreate(k); err != nil {
+		return "", err
+	}
 	if k.ID == "" {
 		k.ID = r.IDs.New(flow.PrefixKey)
 	}
 	text = flow.NewKeyText()
 	k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy = text[:flow.KeyShown], flow.Hash([]byte(text)), r.Now(), by.ID
-	if err := r.Store.CreateKey(ctx, k); err != nil {
-		return "", fmt.Errorf("create the key %s: %w", k.ID, err)
-	}
-	return text, r.audit(ctx, by, "key.create", k, audittext.KeyTerms(k))
+	return text, r.Store.Together(ctx, func(ctx context.Context) error {
+		if err := r.Store.CreateKey(ctx, k); err != nil {
+			return fmt.Errorf("create the key %s: %w", k.ID, err)
+		}
+		return r.audit(ctx, by, "key.create", k, audittext.KeyTerms(k))
+	})
 }
 
-// Change gives a key the name, flows, limits and expiry of another. What a key
-// may do stays, since its holder was told what it may do.
-func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, wanted *flow.Key) (*flow.Key, error) {
+// Find returns a key that may be managed.
+func (r *Keyring) Find(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	k, err := r.Store.FindKey(ctx, ws, id)
+	if err == nil {
+		err = r.mayManage(k)
+	}
+	return k, err
+}
+
+// maxChanges bounds how often a change is tried when others change the key too.
+const maxChanges = 5
+
+// Change sets the name, flows, limits and expiry of a key; other fields that set changes
+// stay as they are. The scopes stay, since the holder was told what the key may do. set
+// gets the current key, and may be called more than once.
+func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, set func(k *flow.Key)) (k *flow.Key, err error) {
+	for range maxChanges {
+		if k, err = r.change(ctx, by, ws, id, set); !errors.Is(err, flow.ErrKeyOutdated) {
+			return k, err
+		}
+	}
+	return nil, err
+}
+
+func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, set func(k *flow.Key)) (*flow.Key, error) {
+	k, err := r.Find(ctx, ws, id)
 	if err != nil {
 		return nil, err
 	}
 	if !k.RevokedAt.IsZero() {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "This key was revoked, so nothing of it can be changed.")
 	}
-	before := *k
-	k.Name, k.Flows, k.ExpiresAt = wanted.Name, wanted.Flows, wanted.ExpiresAt
+	before, wanted := *k, *k
+	set(&wanted)
+	k.Name, k.Flows, k.ExpiresAt = wanted.Name, slices.Clone(wanted.Flows), wanted.ExpiresAt
 	k.RPM, k.Concurrency, k.RunsPerDay, k.USDPerDay = wanted.RPM, wanted.Concurrency, wanted.RunsPerDay, wanted.USDPerDay
 	k.AllowUnpriced = wanted.AllowUnpriced
 	if err := r.checkChange(ctx, &before, k); err != nil {
+		return nil, err
+	}
+	if err := r.mayChange(ctx, &before, k); err != nil {
 		return nil, err
 	}
 	what := audittext.KeyChanges(&before, k)
 	if len(what) == 0 {
 		return k, nil
 	}
-	if err := r.Store.UpdateKey(ctx, k); err != nil {
-		return nil, fmt.Errorf("change the key %s: %w", id, err)
-	}
-	return k, r.audit(ctx, by, "key.change", k, strings.Join(what, "; "))
+	return k, r.Store.Together(ctx, func(ctx context.Context) error {
+		if err := r.Store.UpdateKey(ctx, &before, k); err != nil {
+			return fmt.Errorf("change the key %s: %w", id, err)
+		}
+		return r.audit(ctx, by, "key.change", k, strings.Join(what, "; "))
+	})
 }
 
 // checkChange lets an expiry that is past stand, if it was so before.
@@ -88,11 +136,11 @@ func (r *Keyring) checkChange(ctx context.Context, before, k *flow.Key) error {
 	return r.check(ctx, k, now)
 }
 
-// Roll gives a key a new text, and returns it. The one with the prefix works on
-// for the overlap, though not beyond its own expiry. A key that expires gets as
-// much time again as its text had.
+// Roll rotates a key and returns its new secret. The old secret, which begins with the
+// prefix, keeps working for the overlap, but not beyond its own expiry. A key that expires
+// gets as much time again as its old secret had, but not more than the calling key has.
 func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id, prefix string, overlap time.Duration) (*flow.Key, string, error) {
-	k, err := r.Store.FindKey(ctx, ws, id)
+	k, err := r.Find(ctx, ws, id)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -103,44 +151,74 @@ func (r *Keyring) Roll(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, 
 	case overlap < 0 || overlap > flow.MaxOverlap:
 		return nil, "", flow.Errorf(flow.CodeInputInvalid, "The old key may work on for 30 days at most.")
 	}
+	if err := r.mayRotate(ctx, k); err != nil {
+		return nil, "", err
+	}
 	text, now := flow.NewKeyText(), r.Now()
 	k.Previous = flow.KeyText{Prefix: k.Prefix, Hash: k.Hash, Until: k.OverlapEnd(now, overlap)}
-	k.ExpiresAt = k.RenewedExpiry(now)
+	k.ExpiresAt = r.withinCaller(k.RenewedExpiry(now))
 	k.Prefix, k.Hash, k.RolledAt = text[:flow.KeyShown], flow.Hash([]byte(text)), now
-	if err := r.Store.RollKey(ctx, k); err != nil {
-		if flow.AsError(err).Code == flow.CodeNotFound {
-			return nil, "", errRolledMeanwhile
+	err = r.Store.Together(ctx, func(ctx context.Context) error {
+		if err := r.Store.RollKey(ctx, k); err != nil {
+			return err
 		}
+		return r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
+	})
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, "", errRolledMeanwhile
+	}
+	if err != nil {
 		return nil, "", fmt.Errorf("roll the key %s: %w", id, err)
 	}
-	return k, text, r.audit(ctx, by, "key.roll", k, audittext.KeyRotation(k, now))
+	return k, text, nil
 }
 
-var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "This key was rolled meanwhile, and has a newer text. Nothing was changed.")
+var errRolledMeanwhile = flow.Errorf(flow.CodeInputInvalid, "Someone rotated this key meanwhile, so it has a newer secret. Nothing was changed.")
 
-// EndPrevious stops the text that a key had before, at once.
+// EndPrevious revokes the previous secret of a key immediately.
 func (r *Keyring) EndPrevious(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string) (*flow.Key, error) {
-	k, err := r.Store.FindKey(ctx, ws, id)
+	k, err := r.Find(ctx, ws, id)
 	if err != nil || !k.Overlaps(r.Now()) {
 		return k, err
 	}
-	if err := r.Store.EndPreviousKeyText(ctx, ws, id); err != nil {
-		return nil, fmt.Errorf("end the previous text of %s: %w", id, err)
-	}
-	return k, r.audit(ctx, by, "key.change", k, k.Previous.Prefix+"… stopped before its time")
+	return k, r.Store.Together(ctx, func(ctx context.Context) error {
+		if err := r.Store.EndPreviousKeyText(ctx, ws, id); err != nil {
+			return fmt.Errorf("end the previous text of %s: %w", id, err)
+		}
+		return r.audit(ctx, by, "key.change", k, k.Previous.Prefix+"… stopped before its time")
+	})
 }
 
-// Revoke stops a key at once, the text before included. Revoking it again
-// changes nothing.
-func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string) (*flow.Key, error) {
-	k, err := r.Store.FindKey(ctx, ws, id)
-	if err != nil || !k.RevokedAt.IsZero() {
-		return k, err
+// Revoke stops a key at once, the text before included. With cascade it also stops the
+// keys that it made, directly or through others, and returns them. Revoking again changes
+// nothing.
+func (r *Keyring) Revoke(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, cascade bool) (k *flow.Key, made []flow.Key, err error) {
+	if k, err = r.Find(ctx, ws, id); err != nil {
+		return nil, nil, err
 	}
-	if err := r.Store.RevokeKey(ctx, ws, id); err != nil {
-		return nil, fmt.Errorf("revoke the key %s: %w", id, err)
-	}
-	return k, r.audit(ctx, by, "key.revoke", k, audittext.KeyLastUse(k))
+	err = r.Store.Together(ctx, func(ctx context.Context) error {
+		if k.RevokedAt.IsZero() {
+			if err := r.Store.RevokeKey(ctx, ws, id); err != nil {
+				return fmt.Errorf("revoke the key %s: %w", id, err)
+			}
+			if err := r.audit(ctx, by, "key.revoke", k, audittext.KeyLastUse(k)); err != nil {
+				return err
+			}
+		}
+		if !cascade {
+			return nil
+		}
+		if made, err = r.Store.RevokeMadeKeys(ctx, ws, id); err != nil {
+			return fmt.Errorf("revoke the keys that %s made: %w", id, err)
+		}
+		for i := range made {
+			if err := r.audit(ctx, by, "key.revoke", &made[i], audittext.KeyLastUse(&made[i])+"; with "+id+", which made it"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return k, made, err
 }
 
 // audit writes down what was done to a key, under its name and with its ID.
@@ -154,6 +232,7 @@ func (r *Keyring) audit(ctx context.Context, by flow.Actor, action string, k *fl
 // them, each under the name of its setting.
 func (r *Keyring) Check(ctx context.Context, k *flow.Key) error { return r.check(ctx, k, r.Now()) }
 
+// check validates the settings of a key and reports all problems at once.
 func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 	k.Name = strings.TrimSpace(k.Name)
 	var wrong []flow.Problem
@@ -188,21 +267,29 @@ func (r *Keyring) check(ctx context.Context, k *flow.Key, now time.Time) error {
 	return nil
 }
 
-// checkFlows wants flows of the key's own workspace, and each once.
+// checkFlows wants flows of the key's own workspace, and each once. It replaces slugs by
+// IDs.
 func (r *Keyring) checkFlows(ctx context.Context, k *flow.Key) (sentence string, err error) {
-	slices.Sort(k.Flows)
-	k.Flows = slices.Compact(k.Flows)
-	for _, id := range k.Flows {
-		if !flow.ValidID(flow.PrefixFlow, id) {
-			return fmt.Sprintf("There is no flow %.40q.", id), nil
+	k.Flows = slices.Clone(k.Flows)
+	for i, name := range k.Flows {
+		id := name
+		if !flow.ValidID(flow.PrefixFlow, name) {
+			if !document.ValidSlug(name) {
+				return fmt.Sprintf("There is no flow %.40q.", name), nil
+			}
+			id, err = r.Store.FindFlowID(ctx, k.WorkspaceID, name)
+		} else {
+			_, err = r.Store.FindFlow(ctx, k.WorkspaceID, id)
 		}
-		_, err := r.Store.FindFlow(ctx, k.WorkspaceID, id)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-			return "There is no flow " + id + ".", nil
+			return "There is no flow " + name + ".", nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("find %s for a key: %w", id, err)
+			return "", fmt.Errorf("find %s for a key: %w", name, err)
 		}
+		k.Flows[i] = id
 	}
+	slices.Sort(k.Flows)
+	k.Flows = slices.Compact(k.Flows)
 	return "", nil
 }

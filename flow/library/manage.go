@@ -40,6 +40,8 @@ func (e *BreakingError) Error() string { return e.Public.Message }
 // Unwrap exposes the error with its code.
 func (e *BreakingError) Unwrap() error { return e.Public }
 
+// breaking returns the error for changes that break callers, with the reviews that explain
+// them.
 func breaking(reviews ...Review) error {
 	return &BreakingError{Reviews: reviews, Public: flow.Errorf(flow.CodeBreakingChange,
 		"Publishing would break programs that call %s. The diffs say how. Change the document, or allow breaking changes.", flow.Count(len(reviews), "flow"))}
@@ -277,6 +279,7 @@ func (l *Library) Restore(ctx context.Context, f *flow.Flow, by flow.Actor) erro
 	})
 }
 
+// audit appends an entry about a flow to the workspace's audit log.
 func (l *Library) audit(ctx context.Context, f *flow.Flow, by flow.Actor, action, detail string) error {
 	return l.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: f.WorkspaceID, Actor: by.ID, IP: by.IP, Action: action, Target: f.ID, Detail: detail})
 }

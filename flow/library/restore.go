@@ -36,6 +36,8 @@ func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 	}
 }
 
+// restore makes the draft equal to another document by one undoable transaction of edits, so
+// that open editors show the change like any other.
 func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID string, to *flow.Document, user, txID string) (*Restored, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {

@@ -24,6 +24,8 @@ func (l *Library) MoveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, u
 	}
 }
 
+// moveSecret moves the suggested secret at an index of a field to a credential. The index
+// counts the suggestions for the field as it is stored now.
 func (l *Library) moveSecret(ctx context.Context, ws flow.WorkspaceID, flowID, user, node, field string, index int) (string, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {

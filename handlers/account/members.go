@@ -77,7 +77,7 @@ func (c *call) memberRows(members []flow.Member) (rows []accountview.MemberRow, 
 	return rows, nil
 }
 
-// addKeys fills in the keys that members created: for an owner those of all
+// addKeys fills in the keys that members created, also through other keys: for an owner those of all
 // members, otherwise those of the current user.
 func (c *call) addKeys(rows []accountview.MemberRow) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
@@ -89,8 +89,8 @@ func (c *call) addKeys(rows []accountview.MemberRow) error {
 		if !row.You && c.Member.Role != flow.MemberOwner {
 			continue
 		}
-		for _, k := range keys {
-			if k.CreatedBy == row.UserID && k.RevokedAt.IsZero() {
+		for _, k := range flow.KeysMadeBy(row.UserID, keys) {
+			if k.RevokedAt.IsZero() {
 				row.Keys = append(row.Keys, accountview.MemberKey{Name: k.Name, Prefix: k.Prefix, LastUsedAt: k.LastUsedAt})
 			}
 		}
@@ -115,7 +115,7 @@ func (c *call) mustAskAboutKeys(userID string, role flow.MemberRole) (bool, erro
 		return false, nil
 	}
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
-	return slices.ContainsFunc(keys, func(k flow.Key) bool { return k.CreatedBy == userID && k.RevokedAt.IsZero() }), err
+	return slices.ContainsFunc(flow.KeysMadeBy(userID, keys), func(k flow.Key) bool { return k.RevokedAt.IsZero() }), err
 }
 
 // mayReset reports whether the current user may create a password reset link

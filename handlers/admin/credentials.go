@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -12,7 +14,9 @@ import (
 
 // CredentialStore keeps credentials and the audit log.
 type CredentialStore interface {
+	ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error)
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
+	SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error
 	AddAudit(ctx context.Context, e flow.AuditEntry) error
@@ -33,6 +37,7 @@ type Providers interface {
 var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[credentialObject](): "Credential",
 	reflect.TypeFor[credentialTest]():   "CredentialTest",
+	reflect.TypeFor[credentialList]():   "CredentialList",
 }
 
 var credentialParams = map[string]map[string]any{
@@ -43,10 +48,12 @@ var credentialSchemas = map[string]map[string]any{
 	"SetCredential": {
 		"type": "object", "additionalProperties": false, "required": []string{"secret"},
 		"properties": map[string]any{
-			"secret":   map[string]any{"type": "string", "maxLength": flow.MaxSecretBytes, "description": "No response contains it."},
-			"provider": map[string]any{"type": []string{"string", "null"}, "description": "Model provider that the secret is for, such as openai. Default: none; then hosts are required."},
-			"base_url": map[string]any{"type": []string{"string", "null"}, "description": "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody."},
-			"hosts":    map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "Hosts that the secret may be sent to. A provider has its own."},
+			"secret":           map[string]any{"type": "string", "maxLength": flow.MaxSecretBytes, "description": "No response contains it."},
+			"provider":         map[string]any{"type": []string{"string", "null"}, "description": "Model provider that the secret is for, such as openai. Default: none; then hosts are required."},
+			"base_url":         map[string]any{"type": []string{"string", "null"}, "description": "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody."},
+			"hosts":            map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "Hosts that the secret may be sent to. A provider has its own."},
+			"max_calls":        map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it at once; further ones wait. Default: 0, no limit."},
+			"calls_per_minute": map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it in a minute; further ones wait. Default: 0, no limit."},
 		},
 		"examples": []any{map[string]any{"secret": "sk-EXAMPLE", "provider": "openai"}},
 	},
@@ -56,6 +63,10 @@ func (s *Server) credentialRoutes() []api.Route {
 	const path, tag = "/v1/credentials/:name", "Credentials"
 	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}
 	return []api.Route{{
+		Method: get, Path: "/v1/credentials", Scope: flow.ScopeAdmin, Handle: s.listCredentials,
+		ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
+		Status: http.StatusOK, Answer: "All credentials, by name.", JSON: credentialList{},
+	}, {
 		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.showCredential,
 		ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
 		Status: http.StatusOK, Answer: "The credential.", JSON: credentialObject{},
@@ -82,8 +93,15 @@ type credentialObject struct {
 	Provider  string   `json:"provider" doc:"Empty for a secret that is not for a model provider."`
 	BaseURL   string   `json:"base_url" doc:"Empty for the provider's own address."`
 	Hosts     []string `json:"hosts" doc:"Hosts that the secret may be sent to."`
+	MaxCalls  int64    `json:"max_calls" doc:"Calls of model nodes at once; 0 for no limit."`
+	PerMinute int64    `json:"calls_per_minute" doc:"Calls of model nodes in a minute; 0 for no limit."`
 	CreatedAt api.Time `json:"created_at"`
 	UpdatedAt api.Time `json:"updated_at"`
+}
+
+// credentialList is the JSON of all credentials.
+type credentialList struct {
+	Credentials []credentialObject `json:"credentials"`
 }
 
 // credentialTest is the JSON of the result of a test.
@@ -109,8 +127,24 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
-func writeCredential(c *api.Call, k *flow.Credential) error {
-	return c.WriteJSON(http.StatusOK, credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)})
+func newCredentialObject(k *flow.Credential) credentialObject {
+	return credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute, CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)}
+}
+
+// listCredentials is GET credentials.
+func (s *Server) listCredentials(c *api.Call) error {
+	if err := allowCredentials(c); err != nil {
+		return err
+	}
+	list, err := s.store.ListCredentials(c.Request().Context(), c.Key.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	all := credentialList{Credentials: []credentialObject{}}
+	for i := range list {
+		all.Credentials = append(all.Credentials, newCredentialObject(&list[i]))
+	}
+	return c.WriteJSON(http.StatusOK, all)
 }
 
 // showCredential is GET credentials/name.
@@ -119,7 +153,7 @@ func (s *Server) showCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	return writeCredential(c, &k)
+	return c.WriteJSON(http.StatusOK, newCredentialObject(&k))
 }
 
 // setCredential is PUT credentials/name. The base URL is never trusted: only an owner who
@@ -146,6 +180,9 @@ func (s *Server) setCredential(c *api.Call) error {
 		if err := s.store.SaveCredential(ctx, k, secret); err != nil {
 			return err
 		}
+		if err := s.store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, wanted.Limits); err != nil {
+			return err
+		}
 		return s.audit(ctx, c, "credential.save", &k)
 	})
 	if err != nil {
@@ -154,7 +191,7 @@ func (s *Server) setCredential(c *api.Call) error {
 	return s.showCredential(c)
 }
 
-// audit records who changed a credential: the acting key.
+// audit records who changed or tested a credential: the acting key.
 func (s *Server) audit(ctx context.Context, c *api.Call, action string, k *flow.Credential) error {
 	by := c.Actor()
 	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: k.WorkspaceID, Actor: by.ID, Action: action, Target: k.Name, Detail: k.Provider, IP: by.IP})
@@ -171,6 +208,15 @@ func readCredential(body map[string]any) (k flow.Credential, secret string, err 
 		}
 		return s
 	}
+	count := func(name string) int64 {
+		n, isNumber := flow.Float(body[name])
+		if body[name] != nil && (!isNumber || n != math.Trunc(n) || n < 0 || n > flow.MaxCallLimit) {
+			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number from 0 to %d", flow.MaxCallLimit)})
+			return 0
+		}
+		return int64(n)
+	}
+	k.Limits = flow.CallLimits{AtOnce: count("max_calls"), PerMinute: count("calls_per_minute")}
 	secret, k.Provider, k.BaseURL = text("secret"), text("provider"), text("base_url")
 	list, isList := body["hosts"].([]any)
 	for _, item := range list {
@@ -182,7 +228,7 @@ func readCredential(body map[string]any) (k flow.Credential, secret string, err 
 		wrong = append(wrong, flow.Problem{Pointer: "/hosts", Code: "wrong_type", Detail: "wanted a list of texts"})
 	}
 	for _, name := range flow.SortedNames(body) {
-		if !slices.Contains([]string{"secret", "provider", "base_url", "hosts"}, name) {
+		if !slices.Contains([]string{"secret", "provider", "base_url", "hosts", "max_calls", "calls_per_minute"}, name) {
 			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a credential"})
 		}
 	}
@@ -237,6 +283,9 @@ func (s *Server) testCredential(c *api.Call) error {
 	}
 	defer release()
 	told, err := s.providers.Test(c.Request().Context(), k.WorkspaceID, k.Name)
+	if err := s.audit(c.Request().Context(), c, "credential.test", &k); err != nil {
+		return err
+	}
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInternal {
 		return err
 	} else if err != nil {

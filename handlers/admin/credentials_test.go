@@ -10,7 +10,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-const hookCredential = `{"secret": "sk-hook-secret", "hosts": ["api.example.com"]}`
+const hookCredential = `{"secret": "sk-hook-secret", "hosts": ["api.example.com"], "max_calls": 4, "calls_per_minute": null}`
 
 func TestCredentials(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestCredentials(t *testing.T) {
 	e.send(admin, "GET", path, "").want(404, flow.CodeNotFound)
 	for range 2 { // the second replaces it
 		a := e.send(admin, "PUT", path, hookCredential).want(200, "")
-		if a.body["name"] != "hook" || fmt.Sprint(a.body["hosts"]) != "[api.example.com]" || strings.Contains(a.raw, "sk-hook") {
+		if a.body["name"] != "hook" || fmt.Sprint(a.body["max_calls"], a.body["calls_per_minute"]) != "4 0" || fmt.Sprint(a.body["hosts"]) != "[api.example.com]" || strings.Contains(a.raw, "sk-hook") {
 			t.Errorf("saved %s", a.raw)
 		}
 	}
@@ -48,7 +48,7 @@ func TestCredentials(t *testing.T) {
 			actions = append(actions, entry.Action+" "+entry.Target)
 		}
 	}
-	if len(actions) != 5 || actions[0] != "credential.remove hook" {
+	if len(actions) != 7 || actions[0] != "credential.remove hook" {
 		t.Errorf("the audit log has %q for the key", actions)
 	}
 }
@@ -58,7 +58,7 @@ func TestCredentialsAreChecked(t *testing.T) {
 	e := setup(t)
 	_, admin := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeAdmin}})
 	for _, body := range []string{
-		`{}`, `{"secret": 1}`, `{"secret": "x"}`, `{"secret": "x", "hosts": []}`, `{"secret": "x", "hosts": "a.com"}`, `{"secret": "x", "hosts": [1]}`,
+		`{}`, `{"secret": 1}`, `{"secret": "x", "hosts": ["a.com"], "max_calls": -1}`, `{"secret": "x", "hosts": ["a.com"], "calls_per_minute": "9"}`, `{"secret": "x"}`, `{"secret": "x", "hosts": []}`, `{"secret": "x", "hosts": "a.com"}`, `{"secret": "x", "hosts": [1]}`,
 		`{"hosts": ["a.com"]}`, `{"provider": "vllm", "base_url": "https://a.com"}`, `{"secret": "x", "base_url": "https://a.com", "hosts": ["a.com"]}`,
 		`{"secret": "x", "provider": "openai", "hosts": ["a.com"]}`, `{"secret": "x", "hosts": ["a.com"], "trusted": true}`,
 	} {
@@ -78,8 +78,11 @@ func TestCredentialsNeedAdmin(t *testing.T) {
 	e.send(admin, "PUT", "/v1/credentials/hook", hookCredential).want(200, "")
 	_, other := e.key(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage, flow.ScopeEdit, flow.ScopeApprove}})
 	_, narrow := e.key(flow.Key{Scopes: flow.Scopes, Flows: []string{e.Live(webtest.Greeting)}})
+	if a := e.send(admin, "GET", "/v1/credentials", "").want(200, ""); !strings.Contains(a.raw, `"name":"hook"`) || strings.Contains(a.raw, "sk-hook") {
+		t.Errorf("listed %s", a.raw)
+	}
 	for _, r := range [][3]string{
-		{"GET", "/v1/credentials/hook"}, {"PUT", "/v1/credentials/hook", hookCredential}, {"POST", "/v1/credentials/hook/test"}, {"DELETE", "/v1/credentials/hook"},
+		{"GET", "/v1/credentials"}, {"GET", "/v1/users"}, {"GET", "/v1/credentials/hook"}, {"PUT", "/v1/credentials/hook", hookCredential}, {"POST", "/v1/credentials/hook/test"}, {"DELETE", "/v1/credentials/hook"},
 	} {
 		e.send("", r[0], r[1], r[2]).want(401, flow.CodeKeyMissing)
 		e.send(other, r[0], r[1], r[2]).want(403, flow.CodeScopeMissing)

@@ -19,12 +19,15 @@ type Store interface {
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
 	ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error)
 	CredentialStore
+	KeyStore
+	UserStore
 }
 
 // Server serves the routes for an API server.
 type Server struct {
 	store  Store
 	now    func() time.Time
+	ids    flow.IDs
 	schema func() []byte // JSON Schema of documents
 
 	providers Providers
@@ -32,13 +35,18 @@ type Server struct {
 
 // New adds the routes to the API. schema returns the JSON Schema of flow documents; it is
 // called once, at the first request for it.
-func New(a *api.Server, store Store, providers Providers, schema func() any) *Server {
-	s := &Server{store: store, now: a.Now, providers: providers, schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(schema()) })}
-	e := api.Extension{Routes: slices.Concat(s.usageRoutes(), s.schemaRoutes(), s.credentialRoutes()), Schemas: credentialSchemas, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
-	maps.Copy(e.Params, usageParams)
-	maps.Copy(e.Params, credentialParams)
-	maps.Copy(e.Names, usageNames)
-	maps.Copy(e.Names, credentialNames)
+func New(a *api.Server, store Store, ids flow.IDs, providers Providers, schema func() any) *Server {
+	s := &Server{store: store, ids: ids, now: a.Now, providers: providers, schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(schema()) })}
+	e := api.Extension{Routes: slices.Concat(s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes()), Schemas: map[string]map[string]any{}, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
+	for _, schemas := range []map[string]map[string]any{credentialSchemas, keySchemas} {
+		maps.Copy(e.Schemas, schemas)
+	}
+	for _, params := range []map[string]map[string]any{usageParams, credentialParams, keyParams} {
+		maps.Copy(e.Params, params)
+	}
+	for _, names := range []map[reflect.Type]string{usageNames, credentialNames, keyNames, userNames} {
+		maps.Copy(e.Names, names)
+	}
 	a.Extend(e)
 	return s
 }

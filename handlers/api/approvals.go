@@ -26,6 +26,8 @@ type approvalObject struct {
 // approvalStatus is where a question stands: one of the outcomes, open or closed.
 type approvalStatus string
 
+// approvalValue is the JSON of one value that a question shows. An answer may change it
+// if it is editable.
 type approvalValue struct {
 	Name     string `json:"name"`
 	Value    any    `json:"value"`
@@ -47,6 +49,8 @@ type approvalList struct {
 	Approvals []approvalObject `json:"approvals"`
 }
 
+// newApprovalObject returns the JSON of a question. Its status is open until it is answered,
+// or until the run ends without an answer.
 func newApprovalObject(a *flow.Approval) approvalObject {
 	o := approvalObject{
 		Path: a.Path, Node: a.Node, Title: a.Question.Title, Message: a.Question.Message, Values: []approvalValue{}, Audience: a.Question.Audience,

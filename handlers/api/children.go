@@ -98,6 +98,8 @@ func (s *Server) listChildren(c *Call) error {
 	return c.WriteJSON(http.StatusOK, list)
 }
 
+// newChildStep returns the JSON of the children of one step: how many items there are in each
+// state, and what they cost together.
 func newChildStep(c *flow.Children) childStep {
 	return childStep{
 		Path: c.Caller.Path, FlowID: c.FlowID, Version: c.Version, Total: c.Total, Pending: c.Pending, Running: c.Running,
@@ -105,6 +107,7 @@ func newChildStep(c *flow.Children) childStep {
 	}
 }
 
+// newChildObject returns the JSON of one item. An item has no run before it starts.
 func (s *Server) newChildObject(run *flow.Run, c *flow.Children, r *flow.ChildResult) childObject {
 	return childObject{
 		Path: c.Caller.Path, Item: r.Item, RunID: orNull(r.RunID), FlowID: c.FlowID, Status: r.State,

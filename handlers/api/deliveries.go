@@ -72,6 +72,9 @@ func (s *Server) redeliver(c *Call) error {
 		return err
 	}
 	d, err := s.Store.Redeliver(ctx, ws, c.deliveryID())
+	if err == nil {
+		err = c.audit("delivery.redeliver", d.ID, flow.ShownURL(d.URL))
+	}
 	if err != nil {
 		return err
 	}
@@ -91,6 +94,8 @@ func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	return o
 }
 
+// newAttemptObject returns the JSON of one attempt. A status of null means that there was no
+// response.
 func newAttemptObject(a *flow.DeliveryAttempt) attemptObject {
 	return attemptObject{
 		Number: a.Number, StartedAt: stamp(a.StartedAt), LatencyMS: a.Latency.Milliseconds(),

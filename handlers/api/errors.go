@@ -122,6 +122,7 @@ func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 	return flow.Errorf(code, "%s.", problemKinds[code].title)
 }
 
+// requestID returns the ID that the middleware gave the request; problems and the log have it.
 func requestID(c echo.Context) string { return c.Response().Header().Get("X-Request-Id") }
 
 // RetryAfter returns how long a client should wait before it sends a refused

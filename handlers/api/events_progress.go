@@ -27,6 +27,8 @@ type stepProgress struct {
 	armed bool
 }
 
+// newStepProgress returns the progress of a stream that has sent nothing. Its timer is stopped
+// until there is something to send.
 func newStepProgress() stepProgress {
 	due := time.NewTimer(time.Hour)
 	due.Stop()
@@ -41,6 +43,7 @@ func (p *stepProgress) watch(steps []flow.Step) {
 	}
 }
 
+// again arms the timer for the next report.
 func (p *stepProgress) again() {
 	p.armed = true
 	p.due.Reset(progressPause)

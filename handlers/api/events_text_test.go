@@ -177,7 +177,7 @@ func TestDeltasStopWithTheKey(t *testing.T) {
 	for name, end := range map[string]func(*flow.Key, time.Time){
 		"revoked": func(k *flow.Key, now time.Time) { k.RevokedAt = now },
 		"expired": func(k *flow.Key, now time.Time) { k.ExpiresAt = now },
-		"rolled away": func(k *flow.Key, now time.Time) {
+		"rotated": func(k *flow.Key, now time.Time) {
 			k.Previous = flow.KeyText{Prefix: "slu_before", Hash: k.Hash, Until: now}
 			k.Hash = "another"
 		},

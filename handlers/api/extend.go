@@ -36,6 +36,22 @@ type Route struct {
 // scopeAccess are the classes of the scopes that a Route can have.
 var scopeAccess = map[flow.Scope]access{"": accessOpen, flow.ScopeRead: accessRead, flow.ScopeAdmin: accessAdmin}
 
+// RouteAccess is a route and the scopes that open it: a key needs one of them. A route
+// without scopes needs no key.
+type RouteAccess struct {
+	Method, Path string
+	Scopes       []flow.Scope
+}
+
+// RouteTable returns all routes, those of extensions too.
+func (s *Server) RouteTable() (list []RouteAccess) {
+	for i := range s.routes {
+		r := &s.routes[i]
+		list = append(list, RouteAccess{r.method, r.path, accessScopes[r.access]})
+	}
+	return list
+}
+
 // Extend adds routes. It is for the time before the server serves.
 func (s *Server) Extend(e Extension) {
 	s.extensions = append(s.extensions, e)
@@ -66,6 +82,14 @@ func (c *Call) QueryTexts(names ...string) (map[string]string, error) {
 		texts[name], _ = q.one(name)
 	}
 	return texts, q.err()
+}
+
+// QueryPage returns the query parameters limit and cursor of a list whose elements have IDs
+// with a prefix.
+func (c *Call) QueryPage(prefix string) (beforeID string, limit int, err error) {
+	q := newQuery(c.Request().URL)
+	beforeID, limit = q.cursor(prefix), q.limit()
+	return beforeID, limit, q.err()
 }
 
 // Time is written in RFC 3339, UTC, with milliseconds; its zero value is null.

@@ -49,6 +49,7 @@ func (s *Server) createFile(c *Call) error {
 	})
 }
 
+// filePath returns the path of a file in the API.
 func filePath(id string) string { return "/v1/files/" + id }
 
 // findFile returns the file of the path if the key may use it: one that it uploaded or
@@ -87,6 +88,9 @@ func (s *Server) eraseFile(c *Call) error {
 		return ErrMissingScope(flow.ScopeManage)
 	}
 	if err := s.Files.EraseFile(c.Request().Context(), f.WorkspaceID, f.ID); err != nil {
+		return err
+	}
+	if err := c.audit("file.erase", f.ID, f.Name); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

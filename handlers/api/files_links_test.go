@@ -100,7 +100,7 @@ func checkLinkTimes(t *testing.T, w *env, now *time.Time, run string) {
 }
 
 // TestLinksToFilesOfOthers: a run that names a file of another workspace leads
-// nowhere, and metadata that looks like a file is given back as it came.
+// nowhere, and metadata that looks like a file is returned as it came.
 func TestLinksToFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

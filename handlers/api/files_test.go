@@ -15,7 +15,7 @@ import (
 	"sluice/flow/filelinks"
 )
 
-// The smallest contents that are recognised.
+// The smallest contents that are recognized.
 var (
 	pngBytes  = append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), make([]byte, 1000)...)
 	htmlBytes = []byte("<!DOCTYPE html><script>alert(1)</script>")

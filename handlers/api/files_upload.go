@@ -134,6 +134,7 @@ func (u *upload) problem(err error) error {
 	return invalidFile("incomplete", "the form ends too early or is not written as multipart/form-data; send it again")
 }
 
+// tooLarge is the error for a file beyond the limit of the server.
 func (u *upload) tooLarge() error {
 	return flow.Errorf(flow.CodeBodyTooLarge, "A file may have at most %s.", flow.Size(u.c.s.MaxFile))
 }

@@ -36,6 +36,12 @@ func (c *Call) Actor() flow.Actor {
 	return flow.Actor{ID: id, IP: web.RemoteIP(c.Request())}
 }
 
+// audit records what the key has done.
+func (c *Call) audit(action, target, detail string) error {
+	by := c.Actor()
+	return c.s.Library.Store.AddAudit(c.Request().Context(), flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
+}
+
 // allowAll returns an error for a key with a list of flows.
 func (c *Call) allowAll() error {
 	if len(c.Key.Flows) > 0 {
@@ -58,6 +64,7 @@ func (c *Call) writeDraft(status int, id string) error {
 	return c.WriteJSON(status, o)
 }
 
+// flowURLs returns the addresses of a flow. They have its ID, because a slug may be changed.
 func (s *Server) flowURLs(f *flow.Flow) flowURLs {
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	return flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID}

@@ -57,6 +57,8 @@ type noticingKey struct {
 	Calls int64  `json:"calls_30d"`
 }
 
+// newDiffObject returns the JSON of the differences between two versions. Lists are never
+// null, so that clients can iterate without a check.
 func newDiffObject(from, to string, r *library.Review) diffObject {
 	o := diffObject{Slug: r.Slug, From: from, To: to, Changes: r.Diff.Sentences(), Contract: []contractChange{}, Breaking: []contractChange{},
 		Nodes: convert(r.Diff.Nodes, func(n *document.NodeChange) nodeChange {
@@ -244,6 +246,7 @@ func (s *Server) apply(c *Call) error {
 	return c.WriteJSON(http.StatusOK, appliedList{r.DryRun, convert(list, newAppliedObject)})
 }
 
+// newAppliedObject returns the JSON of what apply did to one flow. Archived flows have no diff.
 func newAppliedObject(a *library.Applied) appliedObject {
 	o := appliedObject{Slug: a.Slug, FlowID: a.FlowID, Change: a.Change, Version: orNull(a.Version)}
 	if a.Change != library.AppliedArchived {
@@ -300,6 +303,7 @@ type options struct {
 	problems problems
 }
 
+// newOptions begins to read the options in the body of a request.
 func newOptions(object map[string]any) *options {
 	return &options{object: object, known: map[string]bool{}}
 }

@@ -23,6 +23,7 @@ func (s *Server) HandleForeign(method, path string, alsoRead bool, format ErrorF
 	if alsoRead {
 		r.access = accessSee
 	}
+	s.routes = append(s.routes, *r)
 	s.echo.Add(method, path, s.serve(r))
 }
 

@@ -33,6 +33,7 @@ func (g *gate) enter() bool {
 	return true
 }
 
+// leave ends a busy request.
 func (g *gate) leave() { g.busy.Add(-1) }
 
 // hold counts a busy request as held until release is called, which must happen before
@@ -117,18 +118,39 @@ func (c *Call) takeRate(of *rates, key *flow.Key) *fairness.Rate {
 	return all
 }
 
-// limitRate counts a request against the rate limit of its key and reports what is left
-// in the headers of draft-ietf-httpapi-ratelimit-headers.
+// limitRate counts a request against the rate limit of its key, and of the keys that this
+// was made by. It reports what is left in the headers of draft-ietf-httpapi-ratelimit-headers:
+// of the limit that refuses the request, else of the first.
 func (c *Call) limitRate() error {
-	if c.Key.RPM <= 0 {
+	var shown *flow.Key
+	var left *fairness.Rate
+	for i := -1; i < len(c.Key.Makers); i++ {
+		k := c.Key
+		if i >= 0 {
+			k = &c.Key.Makers[i]
+		}
+		if k.RPM <= 0 {
+			continue
+		}
+		if r := c.takeRate(c.s.rates, k); left == nil || !r.OK {
+			shown, left = k, r
+		}
+		if !left.OK {
+			break
+		}
+	}
+	if left == nil {
 		return nil
 	}
-	r := c.takeRate(c.s.rates, c.Key)
-	addLimit(c.Response().Header(), fmt.Sprintf(`"requests";q=%d;w=60`, c.Key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, r.Left, int(math.Ceil(r.Full.Seconds()))))
-	if r.OK {
+	addLimit(c.Response().Header(), fmt.Sprintf(`"requests";q=%d;w=60`, shown.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, left.Left, int(math.Ceil(left.Full.Seconds()))))
+	if left.OK {
 		return nil
 	}
-	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.Key.RPM), Retryable: true, After: r.Wait}
+	who := "This key"
+	if shown != c.Key {
+		who = fmt.Sprintf("The key %q, with the keys that it made,", shown.Name)
+	}
+	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("%s may make %d requests a minute.", who, shown.RPM), Retryable: true, After: left.Wait}
 }
 
 // invalidKeysPerMinute is how many requests with an invalid key an address may
@@ -172,7 +194,7 @@ func (c *Call) LimitRuns(err error) error {
 	h := c.Response().Header()
 	switch e.Code {
 	case flow.CodeConcurrencyLimited:
-		addLimit(h, fmt.Sprintf(`"runs";q=%d;qu="concurrent-requests"`, c.Key.Concurrency), `"runs";r=0;t=`+web.Seconds(after))
+		addLimit(h, fmt.Sprintf(`"runs";q=%d;qu="concurrent-requests"`, c.concurrency()), `"runs";r=0;t=`+web.Seconds(after))
 	case flow.CodeQueueFull:
 		addLimit(h, `"queue";q=0;qu="concurrent-requests"`, `"queue";r=0;t=`+web.Seconds(after))
 	case flow.CodeBudgetExceeded:
@@ -181,6 +203,18 @@ func (c *Call) LimitRuns(err error) error {
 		}
 	}
 	return err
+}
+
+// concurrency is how many runs the key may have at once, by its own limit and those of its
+// makers.
+func (c *Call) concurrency() int64 {
+	least := c.Key.Concurrency
+	for i := range c.Key.Makers {
+		if n := c.Key.Makers[i].Concurrency; n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
 }
 
 // limitDay is LimitRuns for a daily budget. Quotas are integers, so money is in millionths

@@ -32,6 +32,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeQuotaExceeded:         {402, "Quota exceeded", 0},
 	flow.CodeScopeMissing:          {403, "Scope missing", 0},
 	flow.CodeFlowNotAllowed:        {403, "Flow not allowed", 0},
+	flow.CodeExceedsKey:            {403, "Exceeds the key", 0},
 	flow.CodeOriginNotAllowed:      {403, "Origin not allowed", 0},
 	flow.CodeNotFound:              {404, "Not found", 0},
 	flow.CodeMethodNotAllowed:      {405, "Method not allowed", 0},
@@ -150,6 +151,7 @@ type problemField struct {
 // problems collects everything that is wrong with a request.
 type problems []flow.Problem
 
+// add adds a problem at a JSON Pointer into the body, or at the name of a parameter.
 func (p *problems) add(pointer, code, detail string) {
 	*p = append(*p, flow.Problem{Pointer: pointer, Code: code, Detail: detail})
 }

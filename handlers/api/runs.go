@@ -182,7 +182,9 @@ func ErrNotSucceeded(run *flow.Run) error {
 func (s *Server) cancelRun(c *Call) error {
 	run, err := c.findRun()
 	if err == nil && !run.State.Ended() {
-		run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)
+		if run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID); err == nil {
+			err = c.audit("run.cancel", run.ID, "")
+		}
 	}
 	if err != nil {
 		return err
@@ -212,6 +214,9 @@ func (s *Server) eraseRun(c *Call) error {
 	}
 	if run.Erased == "" {
 		if err := s.Store.EraseRun(ctx, ws, run.FlowID, run.ID, flow.CodeResultNotSaved); err != nil {
+			return err
+		}
+		if err := c.audit("run.erase", run.ID, ""); err != nil {
 			return err
 		}
 	}

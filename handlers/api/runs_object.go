@@ -43,6 +43,7 @@ type runObject struct {
 	Usage       flow.Usage      `json:"usage"`
 	Cost        costObject      `json:"cost" doc:"Child runs included; in lists, events and webhooks, own_cost."`
 	OwnCost     costObject      `json:"own_cost" doc:"Without child runs."`
+	Models      []string        `json:"models" doc:"The models that answered in the run, as provider/model; without those of child runs."`
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
 	ParentRunID *string         `json:"parent_run_id" doc:"The run that this run repeats."`
@@ -96,7 +97,7 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
 		CreatedAt: stamp(r.CreatedAt), StartedAt: stampOrNull(r.StartedAt), EndedAt: stampOrNull(r.EndedAt), ExpiresAt: stampOrNull(r.ExpiresAt),
 		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costOf(r.Usage), OwnCost: costOf(r.Usage),
-		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
+		Models: append([]string{}, r.Models...), Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
 	}
 	if r.Caller != nil {
 		o.Caller = &callerObject{r.Caller.RunID, r.Caller.Path, r.Caller.Item}
@@ -115,6 +116,7 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 	return o
 }
 
+// newRunURLs returns the addresses of a run: its parts in the API, and its page for people.
 func newRunURLs(publicURL string, r *flow.Run) runURLs {
 	self := publicURL + runPath(r)
 	return runURLs{

@@ -22,8 +22,20 @@ type stepObject struct {
 	Output    map[string]any `json:"output" doc:"Values by output port."`
 	Usage     flow.Usage     `json:"usage"`
 	Cost      costObject     `json:"cost"`
+	Model     *string        `json:"model" doc:"The model that the step called last, as provider/model."`
+	Tries     []tryObject    `json:"tries" doc:"The attempts, the newest 20 of them."`
 	Log       string         `json:"log" doc:"What code wrote to its console in the last attempt."`
 	Error     *errorObject   `json:"error"`
+}
+
+// tryObject is the JSON of an attempt.
+type tryObject struct {
+	Number    int          `json:"number"`
+	StartedAt stampOrNull  `json:"started_at"`
+	EndedAt   stampOrNull  `json:"ended_at"`
+	Model     *string      `json:"model"`
+	Cost      costObject   `json:"cost"`
+	Error     *errorObject `json:"error"`
 }
 
 // stepList is all steps of a run, on one page.
@@ -92,6 +104,19 @@ func newStepObject(s *flow.Step) stepObject {
 	return stepObject{
 		Path: s.Path, Node: s.Node, Kind: s.Kind, State: s.State, Attempts: s.Attempt,
 		StartedAt: stampOrNull(s.StartedAt), EndedAt: stampOrNull(s.EndedAt), WaitUntil: stampOrNull(s.WaitUntil),
-		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costOf(s.Usage), Log: s.Log(), Error: newErrorObject(s.Error),
+		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costOf(s.Usage), Model: orNull(s.Model()), Tries: newTryObjects(s), Log: s.Log(), Error: newErrorObject(s.Error),
 	}
+}
+
+func newTryObjects(s *flow.Step) []tryObject {
+	list := []tryObject{}
+	for _, a := range s.Tries() {
+		t := tryObject{Number: a.Number, StartedAt: stampOrNull(a.StartedAt), EndedAt: stampOrNull(a.EndedAt), Model: orNull(a.Model), Error: newErrorObject(a.Error)}
+		t.Cost.USD = a.CostNanoUSD.Exact()
+		if a.Unpriced {
+			t.Cost.UnpricedSteps = 1
+		}
+		list = append(list, t)
+	}
+	return list
 }

@@ -58,7 +58,7 @@ func (s *Server) showAudit(c *call) error {
 // here are shown by name.
 var auditText = map[string]string{
 	"session.begin": "signed in", "session.end": "signed out", "session.refuse": "failed to sign in as",
-	"password.change": "changed their password", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
+	"password.change": "changed their password", "password.set": "set the password of", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
 	"member.add": "added the member", "member.invite": "invited", "member.revoke": "revoked the invitation", "member.join": "joined as",
 	"member.role": "changed the role of", "member.remove": "removed the member", "member.leave": "left the workspace",
 	"workspace.setup": "set up the workspace", "workspace.create": "created the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed the quotas of",
@@ -69,7 +69,7 @@ var auditText = map[string]string{
 	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "resent", "delivery.redeliver_failed": "resent failed messages of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
 	"form.on": "opened the form of", "form.off": "closed the form of", "form.change": "changed the form of",
-	"run.erase": "erased the run", "run.cancel": "canceled the run",
+	"run.erase": "erased the run", "run.cancel": "canceled the run", "file.erase": "erased the file", "approval.answer": "answered a question of the run",
 }
 
 // auditRow converts a log entry. For keys, the name comes first and then the
@@ -92,6 +92,8 @@ func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 // sign-ins.
 func auditActor(e *flow.AuditEntry) string {
 	switch {
+	case strings.HasPrefix(e.Actor, flow.PrefixKey) && e.Person != "":
+		return "API key “" + e.Person + "”"
 	case e.Person != "":
 		return e.Person
 	case e.Actor == "cli":

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,6 +23,7 @@ func (s *Server) credentialRoutes() []route {
 		{http.MethodPost, "/credentials", web.Editor, onCredential(web.Posted((*credentialCall).createCredential))},
 		{http.MethodGet, "/credentials/:name", web.Editor, onCredential(web.With((*credentialCall).findCredential, (*credentialCall).showCredential))},
 		{http.MethodPost, "/credentials/:name/test", web.Editor, onCredential(web.With((*credentialCall).findCredential, (*credentialCall).testCredential))},
+		{http.MethodPost, "/credentials/:name/limits", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).setCredentialLimits)))},
 		{http.MethodPost, "/credentials/:name/hosts", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).setCredentialHosts)))},
 		{http.MethodPost, "/credentials/:name/secret", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).replaceSecret)))},
 		{http.MethodPost, "/credentials/:name/remove", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).removeCredential)))},
@@ -270,7 +272,11 @@ func (c *credentialCall) credentialPage(status int, k *flow.Credential, errors c
 	if err != nil {
 		return err
 	}
-	page := consoleview.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound()}
+	page := consoleview.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound(),
+		AtOnce: countText(k.Limits.AtOnce), PerMinute: countText(k.Limits.PerMinute)}
+	if errors["max_calls"]+errors["calls_per_minute"] != "" {
+		page.AtOnce, page.PerMinute = c.Trimmed("max_calls"), c.Trimmed("calls_per_minute")
+	}
 	page.Credential.Sealed = c.isSealed(k.Name)
 	switch {
 	case errors["hosts"] != "":
@@ -316,6 +322,31 @@ func (c *credentialCall) setCredentialHosts(k flow.Credential) error {
 		return err
 	}
 	c.Toast(components.ToneOK, "Hosts saved.")
+	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
+}
+
+// setCredentialLimits is POST /credentials/{name}/limits.
+func (c *credentialCall) setCredentialLimits(k flow.Credential) error {
+	errors := components.Errors{}
+	count := func(name string) int64 {
+		text := c.Trimmed(name)
+		n, ok := flow.ParseCount(text)
+		if text != "" && (!ok || n > flow.MaxCallLimit) {
+			errors[name] = fmt.Sprintf("Enter a number up to %d, or leave it empty.", flow.MaxCallLimit)
+		}
+		return n
+	}
+	l := flow.CallLimits{AtOnce: count("max_calls"), PerMinute: count("calls_per_minute")}
+	if len(errors) > 0 {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, errors)
+	}
+	if err := c.s.Store.SetCredentialLimits(c.Ctx(), c.WorkspaceID(), k.Name, l); err != nil {
+		return err
+	}
+	if err := c.Audit("credential.limits", k.Name, l.String()); err != nil {
+		return err
+	}
+	c.Toast(components.ToneOK, "Limits saved.")
 	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
 }
 

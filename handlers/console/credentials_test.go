@@ -43,6 +43,11 @@ func TestCredentials(t *testing.T) {
 	t.Run("does not replace by adding", func(t *testing.T) {
 		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {"x"}}).Is(http.StatusUnprocessableEntity).Has("A credential with this name exists.")
 	})
+	t.Run("saves limits", func(t *testing.T) {
+		b.Post("/credentials/good/limits", url.Values{"max_calls": {"many"}}).Is(http.StatusUnprocessableEntity).Has("Enter a number up to", `value="many"`)
+		b.Post("/credentials/good/limits", url.Values{"max_calls": {"4"}, "calls_per_minute": {"1,000"}}).RedirectsTo("/credentials/good")
+		b.Get("/credentials/good").Has("Limits saved.", `value="4"`, `value="1000"`)
+	})
 	t.Run("replaces the secret alone", func(t *testing.T) {
 		b.Post("/credentials/bad/secret", url.Values{"secret": {""}}).Is(http.StatusUnprocessableEntity).Has("Paste the secret here.")
 		b.Post("/credentials/bad/secret", url.Values{"secret": {"sk-right"}}).RedirectsTo("/credentials/bad")

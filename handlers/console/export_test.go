@@ -11,7 +11,6 @@ const (
 type Exported = exportedRun
 
 var (
-	Advice    = advice
 	ExportCut = truncationNote
 )
 

@@ -32,38 +32,43 @@ func (c *call) showTemplates() error {
 // createFlow is POST /flows: an empty flow, a template, or a flow around a
 // model or node kind.
 func (c *call) createFlow() error {
-	d, err := c.newDocument()
+	d, brought, err := c.newDocument()
 	if err != nil {
 		return err
 	}
-	f, err := c.s.Library.CreateDraft(c.Ctx(), c.WorkspaceID(), d, nil)
+	made, err := c.s.Library.CreateFromTemplate(c.Ctx(), c.WorkspaceID(), d, brought, c.Member.UserID)
 	if err != nil {
 		return fmt.Errorf("make a flow: %w", err)
 	}
-	if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
-		return err
+	for _, f := range made {
+		if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
+			return err
+		}
 	}
-	return c.Redirect("/flows/" + f.ID)
+	return c.Redirect("/flows/" + made[0].ID)
 }
 
-// newDocument returns the document that the form asks for.
-func (c *call) newDocument() (*flow.Document, error) {
+// newDocument returns the document that the form asks for, and the flows that it runs if
+// it is a template that brings some.
+func (c *call) newDocument() (d *flow.Document, brought []*flow.Document, err error) {
 	if kind := c.FormValue("kind"); kind != "" {
-		return c.documentForKind(kind, strings.TrimSpace(c.FormValue("model")))
+		d, err = c.documentForKind(kind, strings.TrimSpace(c.FormValue("model")))
+		return d, nil, err
 	}
 	if model := c.FormValue("model"); model != "" {
-		return c.documentForModel(model)
+		d, err = c.documentForModel(model)
+		return d, nil, err
 	}
 	id := c.FormValue("template")
 	if id == "" {
-		return blankDocument(), nil
+		return blankDocument(), nil, nil
 	}
 	st := c.s.findStarter(id)
 	if st == nil {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "This template no longer exists. Reload the page and choose another.")
+		return nil, nil, flow.Errorf(flow.CodeInputInvalid, "This template no longer exists. Reload the page and choose another.")
 	}
-	d, _ := document.ParseDocument(st.Document.Canonical()) // a copy, as the starter is shared
-	return d, nil
+	d, _ = document.ParseDocument(st.Document.Canonical()) // a copy, as the starter is shared
+	return d, st.Brought, nil
 }
 
 // blankDocument returns the smallest flow that runs: its output is its input.

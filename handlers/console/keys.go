@@ -37,13 +37,24 @@ func (c *keyCall) keyring() *library.Keyring {
 // keyNames has the names that rows of keys show for IDs.
 type keyNames struct {
 	heads  []flow.Flow
+	keys   []flow.Key // of the workspace
 	makers map[string]flow.KeyMaker
 	flows  map[string]string
 	now    time.Time
 }
 
+// readKeyNames reads the keys of the workspace and what keyNames has of them.
+func (c *keyCall) readKeyNames() (n keyNames, err error) {
+	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return n, err
+	}
+	return c.keyNames(keys)
+}
+
 // keyNames reads the creators of keys and the flows of the workspace.
-func (c *keyCall) keyNames() (n keyNames, err error) {
+func (c *keyCall) keyNames(keys []flow.Key) (n keyNames, err error) {
+	n.keys = keys
 	if n.makers, err = c.s.Store.ListKeyMakers(c.Ctx(), c.WorkspaceID()); err != nil {
 		return n, err
 	}
@@ -71,10 +82,31 @@ func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
 		row.MadeBy, row.Former = maker.Name, !maker.Member
 	case k.CreatedBy == "cli":
 		row.MadeBy = "the command line"
+	case k.Maker() != "":
+		row.MadeBy, row.MakerKey = "a key", k.Maker()
 	default:
 		row.MadeBy = "someone"
 	}
+	for i := range n.keys {
+		if n.keys[i].ID == row.MakerKey {
+			row.MadeBy = n.keys[i].Name
+		}
+	}
+	if k.MayMakeKeys() {
+		row.Made = madeKeys(k.ID, n.keys)
+	}
 	return row
+}
+
+// madeKeys returns the keys that a key has made, directly or through others, and that are
+// not revoked.
+func madeKeys(id string, keys []flow.Key) (list []consoleview.KeyFlow) {
+	for _, k := range flow.KeysMadeBy(id, keys) {
+		if k.RevokedAt.IsZero() {
+			list = append(list, consoleview.KeyFlow{ID: k.ID, Name: k.Name})
+		}
+	}
+	return list
 }
 
 // listKeys is GET /keys: the active keys or, with ?show=all, all of them.
@@ -88,11 +120,12 @@ func (c *keyCall) keysPage(status int, page consoleview.KeysPage) error {
 	if err != nil {
 		return err
 	}
-	names, err := c.keyNames()
+	names, err := c.keyNames(keys)
 	if err != nil {
 		return err
 	}
 	page.MayEdit, page.Now = c.MayEdit(), names.now
+	keys = slices.Clone(keys)
 	slices.Reverse(keys) // the newest first
 	for i := range keys {
 		k := &keys[i]
@@ -148,7 +181,7 @@ func (c *keyCall) createKey() error {
 // createdKey returns what the one page with the secret of a key shows. done is
 // where its button leads.
 func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
-	names, err := c.keyNames()
+	names, err := c.readKeyNames()
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +204,7 @@ func (c *keyCall) showKey(k *flow.Key) error {
 
 // keyPage fills in and renders the page of a key. A form with errors is kept.
 func (c *keyCall) keyPage(status int, k *flow.Key, page consoleview.KeyPage) error {
-	names, err := c.keyNames()
+	names, err := c.readKeyNames()
 	if err != nil {
 		return err
 	}
@@ -192,7 +225,7 @@ func (c *keyCall) changeKey(k *flow.Key) error {
 	c.readKeyFields(&form)
 	wanted := c.parseKey(&form)
 	if len(form.Errors) == 0 {
-		_, err = c.keyring().Change(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, wanted)
+		_, err = c.keyring().Change(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, func(k *flow.Key) { *k = *wanted })
 		if err = assignKeyErrors(&form, err); err != nil && !errors.Is(err, errKeyInvalid) {
 			return err
 		}
@@ -255,12 +288,28 @@ func (c *keyCall) endPreviousKey() error {
 
 // revokeKey is POST /keys/{key}/revoke.
 func (c *keyCall) revokeKey() error {
-	k, err := c.keyring().Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
+	said, err := c.revoke()
 	if err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, "“"+k.Name+"” was revoked.")
+	c.Toast(components.ToneOK, said)
 	return c.Redirect("/keys")
+}
+
+// revoke revokes the key of the path and, if the form says so, the keys that it made. It
+// returns what happened.
+func (c *keyCall) revoke() (string, error) {
+	if err := c.ParseForm(); err != nil {
+		return "", err
+	}
+	k, made, err := c.keyring().Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"), c.FormValue("cascade") != "")
+	if err != nil {
+		return "", err
+	}
+	if len(made) == 0 {
+		return "“" + k.Name + "” was revoked.", nil
+	}
+	return "“" + k.Name + "” and " + components.Quantity(len(made), "key") + " that it made were revoked.", nil
 }
 
 // keyWarnings returns the keys in use that expire soon, soonest first. Only

@@ -35,7 +35,7 @@ func (c *keyCall) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, erro
 // fillFlowKeys fills in the active keys that may call the flow, and a form for
 // a new key unless the panel has one.
 func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
-	names, err := c.keyNames()
+	names, err := c.keyNames(keys)
 	if err != nil {
 		return err
 	}
@@ -174,11 +174,11 @@ func (c *keyCall) revokeFlowKey() error {
 	if err != nil {
 		return err
 	}
-	k, err := c.keyring().Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
+	said, err := c.revoke()
 	if err != nil {
 		return err
 	}
-	return c.afterFlowKey(f, "“"+k.Name+"” was revoked.")
+	return c.afterFlowKey(f, said)
 }
 
 // afterFlowKey renders the keys after a change, with a message about it.

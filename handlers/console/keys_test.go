@@ -58,7 +58,7 @@ func TestKeys(t *testing.T) {
 	b.Get(page).Has("was saved")
 
 	second := b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusOK).Has("works until").NewKey()
-	b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusUnprocessableEntity).Has("rolled meanwhile").Lacks("data-new-key")
+	b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusUnprocessableEntity).Has("rotated this key meanwhile").Lacks("data-new-key")
 	b.Get(page).Has("was replaced by", "Not used since").Lacks(second)
 	b.Post(page+"/end", nil).RedirectsTo(page)
 	b.Get(page).Lacks("was replaced by")
@@ -151,7 +151,7 @@ func TestFlowKeys_without_script(t *testing.T) {
 	k := onlyKey(h)
 	b.Get(at).Has(`value="Key 2"`, k.Prefix).Lacks(text)
 	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusOK).Has("works until").NewKey()
-	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusUnprocessableEntity).Has("rolled meanwhile")
+	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusUnprocessableEntity).Has("rotated this key meanwhile")
 	b.Post(at+"/"+k.ID+"/end", nil).RedirectsTo(at)
 	b.Post(at+"/"+k.ID+"/revoke", nil).RedirectsTo(at)
 	b.Get(at).Has("was revoked", "No key may call this flow yet")
@@ -188,7 +188,7 @@ func TestKeys_text_is_nowhere(t *testing.T) {
 	for where, said := range places {
 		for _, text := range texts {
 			if strings.Contains(said, text) {
-				t.Errorf("%s has the text of a key", where)
+				t.Errorf("%s has the secret of a key", where)
 			}
 		}
 	}

@@ -40,9 +40,11 @@ func (s *Server) runRoutes() []route {
 type runView struct {
 	run   *flow.Run
 	flow  *flow.Flow
-	doc   *flow.Document // as it was when the run started; nil if it cannot be read
-	order []string       // its nodes in topological order
-	steps []flow.Step    // in that order, including those that have not started
+	doc   *flow.Document            // as it was when the run started; nil if it cannot be read
+	order []string                  // its nodes in topological order
+	steps []flow.Step               // in that order, including those that have not started
+	below map[string]*flow.Children // the last child runs of a step, by its path
+	used  flow.Usage                // by all child runs
 }
 
 // findRun finds the run of the path, in any flow of the workspace.
@@ -60,6 +62,14 @@ func (c *call) viewRun(run *flow.Run) (*runView, error) {
 	var err error
 	if v.flow, err = c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), run.FlowID); err != nil {
 		return nil, err
+	}
+	below, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
+	if err != nil {
+		return nil, err
+	}
+	v.below, v.used = map[string]*flow.Children{}, flow.ChildUsage(below)
+	for i := range below { // later rounds replace earlier ones
+		v.below[below[i].Caller.Path] = &below[i]
 	}
 	if run.Erased != "" {
 		return v, nil
@@ -177,11 +187,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		ID: run.ID, FlowID: run.FlowID, FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
 		Parent: run.ParentRunID, MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
-	steps, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
-	if err != nil {
-		return r, err
-	}
-	if r.Facts, err = c.runFacts(run, flow.ChildUsage(steps)); err != nil {
+	if r.Facts, err = c.runFacts(run, v.used); err != nil {
 		return r, err
 	}
 	if r.Caller, err = c.callerOf(run); err != nil {
@@ -195,12 +201,18 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	if r.Asks, err = c.questions(run); err != nil {
 		return r, err
 	}
-	if r.Children, err = c.runChildren(v, steps); err != nil {
+	r.From, r.Awaits = v.label(run.RerunFrom), v.awaits()
+	r.Link = c.linkOf(run)
+	if r.Link.Step, err = c.selectedStep(v, r.Link.Step); err != nil {
 		return r, err
 	}
-	r.From = v.label(run.RerunFrom)
-	r.Selected = v.selected(c.QueryParam("step"))
-	r.Picture, r.Fall, r.Step = c.s.runPicture(v, r.Selected), v.waterfall(r.Selected, r.Now), v.stepView(r.Selected, c.s.Kinds)
+	if r.Children, err = c.runChildren(v, r.Link); err != nil {
+		return r, err
+	}
+	if r.Fall, r.Step, err = c.waterfall(v, r.Link); err != nil {
+		return r, err
+	}
+	r.Picture = c.s.runPicture(v, r.Link)
 	r.Inputs, r.Outputs, r.Metadata = valueViews(run.Inputs), valueViews(run.Outputs), valueViews(run.Metadata)
 	if r.CURL, err = c.s.curl(run); err != nil {
 		return r, err
@@ -239,18 +251,6 @@ func (v *runView) label(node string) string {
 	return web.NodeLabel(v.doc, node)
 }
 
-// selected returns the step whose details are shown: the requested one or, if
-// the run failed, the one that caused the failure.
-func (v *runView) selected(asked string) string {
-	if slices.ContainsFunc(v.steps, func(s flow.Step) bool { return s.Path == asked }) {
-		return asked
-	}
-	if v.run.State == flow.RunFailed && v.run.Error != nil {
-		return v.run.Error.Node
-	}
-	return ""
-}
-
 // valueViews converts named values, by name.
 func valueViews(m map[string]any) (list []components.ValueView) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -275,19 +275,23 @@ func (c *call) runFacts(run *flow.Run, below flow.Usage) ([]consoleview.Fact, er
 	if run.Draft {
 		version.Text = "Draft"
 	}
-	took := "–"
+	title, took, soFar := "Took", "–", ""
 	if !run.StartedAt.IsZero() {
 		end := run.EndedAt
 		if end.IsZero() {
-			end = c.s.Now()
+			end, title, soFar = c.s.Now(), "Time so far", " so far"
 		}
 		took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
 	}
-	return []consoleview.Fact{
-		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: "Took", Text: took},
+	facts := []consoleview.Fact{
+		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: title, Text: took},
 		{Title: "Tokens", Text: tokensText(run.Usage)},
-		{Title: "Cost", Text: costText(run.Usage.Add(below))},
-	}, nil
+		{Title: "Cost" + soFar, Text: costText(run.Usage.Add(below))},
+	}
+	if len(run.Models) > 0 {
+		facts = append(facts, consoleview.Fact{Title: map[bool]string{true: "Model", false: "Models"}[len(run.Models) == 1], Text: strings.Join(run.Models, ", ")})
+	}
+	return facts, nil
 }
 
 // costText returns a cost. It says so if the price of a model is unknown.

@@ -1,65 +1,237 @@
 package console
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
 	"sluice/flow/document"
+	"sluice/flow/items"
+	"sluice/handlers/console/advice"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
 
-// Of the items of a step, the page shows the failed ones first, then those at work, and
-// looks for them among the first itemsRead.
 const (
-	itemsShown = 20
-	itemsRead  = 1000
-	childPoll  = time.Second
+	maxFailures  = 1000 // failed items that are counted by code
+	maxShown     = 1000 // items of a list
+	childPoll    = time.Second
+	maxChildPoll = 5 * time.Second
+	// Each item delays the next look at the items a little, because looking takes
+	// longer with many.
+	pollPerItem = 50 * time.Microsecond
+	// leftAfter is how many items must have ended before the rest is estimated.
+	leftAfter = 10
 )
 
-// runChildren returns the child runs of a run's steps.
-func (c *call) runChildren(v *runView, steps []flow.Children) (list []consoleview.ChildStep, err error) {
-	for i := range steps {
-		s := &steps[i]
-		out := consoleview.ChildStep{
-			Name: v.label(s.Caller.Path), Total: max(s.Total, 0), Succeeded: s.Succeeded, Failed: s.Failed, Running: s.Running, Reused: s.Reused, Cost: costText(s.Usage),
+// linkOf reads from the address what of a run is shown.
+func (c *call) linkOf(run *flow.Run) consoleview.RunLink {
+	show, _ := strconv.Atoi(c.QueryParam("show"))
+	l := consoleview.RunLink{RunID: run.ID, Step: c.QueryParam("step"), Of: c.QueryParam("of"), Code: c.QueryParam("code"), Text: strings.TrimSpace(c.QueryParam("q")), Show: min(max(show, 0), maxShown)}
+	if state := items.State(c.QueryParam("items")); slices.Contains([]items.State{items.Done, items.Running, items.Failed, items.Waiting}, state) {
+		l.State = string(state)
+	}
+	return l
+}
+
+// maps reports whether a step runs a flow for each item of a list, and not just once.
+func (v *runView) maps(path string, s *flow.Children) bool {
+	if v.doc != nil {
+		if n := v.doc.Node(path); n != nil {
+			return n.Config["over"] != nil
 		}
-		if f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), s.FlowID); err == nil {
-			out.Flow, out.FlowPath = f.Name, "/flows/"+f.ID
+	}
+	return s.Total != 1
+}
+
+// awaits returns what a waiting run waits for if that is its own child runs, which work.
+func (v *runView) awaits() string {
+	if v.run.State != flow.RunWaiting {
+		return ""
+	}
+	for _, s := range v.below {
+		if !s.Ended() {
+			return "for " + components.Quantity(s.Pending+s.Running, "child run")
 		}
-		page, err := c.s.Store.ReadChildren(c.Ctx(), c.WorkspaceID(), s.Caller, 0, min(out.Total, itemsRead))
+	}
+	return ""
+}
+
+// runChildren returns the steps of a run that run a flow for each item of a list, in the
+// order of the flow.
+func (c *call) runChildren(v *runView, link consoleview.RunLink) (list []consoleview.ChildStep, err error) {
+	for _, path := range v.order {
+		s := v.below[path]
+		if s == nil || !v.maps(path, s) {
+			continue
+		}
+		step, err := c.childStep(v, s, link)
 		if err != nil {
 			return nil, err
 		}
-		for _, pick := range []func(flow.RunState) bool{
-			func(s flow.RunState) bool { return s == flow.RunFailed || s == flow.RunCanceled },
-			func(s flow.RunState) bool { return !s.Ended() },
-			func(s flow.RunState) bool { return s == flow.RunSucceeded },
-		} {
-			for k := range page {
-				if pick(page[k].State) && len(out.Items) < itemsShown {
-					out.Items = append(out.Items, childItem(&page[k]))
-				}
-			}
-		}
-		list = append(list, out)
+		list = append(list, step)
 	}
 	return list, nil
 }
 
-func childItem(r *flow.ChildResult) consoleview.ChildItem {
-	item := consoleview.ChildItem{Number: r.Item, State: string(r.State), Text: contract.Summary(r.Inputs)}
-	if r.RunID != "" {
-		item.Path = components.RunPath(r.RunID)
+// childStep reads the items of a step. The filter of the page applies to one step only.
+func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink) (consoleview.ChildStep, error) {
+	path := s.Caller.Path
+	if link.Of != path {
+		link = consoleview.RunLink{RunID: link.RunID, Step: link.Step, Of: path}
 	}
-	if r.Error != nil {
-		item.Text, item.Code = r.Error.Message, string(r.Error.Code)
+	total := max(s.Total, 0)
+	out := consoleview.ChildStep{
+		Path: path, Name: v.label(path), Icon: "list-tree", Group: "control", Total: total, Done: s.Succeeded, Running: s.Running, Failed: s.Failed,
+		Waiting: max(0, total-s.Succeeded-s.Failed-s.Running), Reused: s.Reused, Cost: costText(s.Usage), Link: link, Left: v.timeLeft(s, c.s.Now()),
+		MayRetry: c.MayEdit() && v.run.State.Ended() && s.Failed > 0,
+	}
+	n := v.doc.Node(path)
+	about := []string{"", components.Count(s.Concurrency) + " at a time", "stops when an item fails"}
+	if k := c.s.Kinds.For(n); k != nil {
+		out.Icon, out.Group, about[0] = k.Icon, components.GroupWord(k.Group), k.Title
+	}
+	if s.KeepErrors {
+		about[2] = "keeps going when an item fails"
+	}
+	out.About = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), " · ")
+	if f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), s.FlowID); err == nil {
+		out.Flow, out.FlowPath = f.Name, "/flows/"+f.ID
+	}
+	if err := c.fillStrip(&out, s, link); err != nil {
+		return out, err
+	}
+	failures, err := c.s.Store.ListFailures(c.Ctx(), s.Caller, maxFailures)
+	if err != nil {
+		return out, err
+	}
+	out.Some = len(failures) == maxFailures
+	for _, g := range items.GroupByCode(failures) {
+		to := link
+		to.State, to.Code, to.Text, to.Show = string(items.Failed), string(g.Code), "", 0
+		out.Groups = append(out.Groups, consoleview.ItemErrors{Count: g.Count, Code: string(g.Code), Message: g.First.Error.Message, Advice: advice.Of[g.Code], Link: to})
+	}
+	return out, c.fillItems(&out, s, link)
+}
+
+// fillStrip adds the cells that stand for all items.
+func (c *call) fillStrip(out *consoleview.ChildStep, s *flow.Children, link consoleview.RunLink) error {
+	out.Size = items.CellSize(out.Total)
+	cells, err := c.s.Store.Strip(c.Ctx(), s.Caller, out.Size)
+	if err != nil {
+		return err
+	}
+	selected, chosen := itemOf(link.Step, out.Path)
+	for at := 0; at*out.Size < out.Total; at++ {
+		cell := consoleview.StripCell{State: string(items.Waiting), Item: at * out.Size, Current: chosen && selected/out.Size == at}
+		if at < len(cells) {
+			state := cells[at].State()
+			cell.State = string(state)
+			switch state {
+			case items.Failed:
+				cell.Item = cells[at].Failed
+			case items.Running:
+				cell.Item = cells[at].Running
+			}
+		}
+		out.Cells = append(out.Cells, cell)
+	}
+	return nil
+}
+
+// fillItems adds the items that the filter chooses.
+func (c *call) fillItems(out *consoleview.ChildStep, s *flow.Children, link consoleview.RunLink) error {
+	f := items.Filter{State: items.State(link.State), Code: flow.Code(link.Code), Text: link.Text, Limit: max(link.Show, consoleview.ItemsShown)}
+	list, err := c.s.Store.ListItems(c.Ctx(), s.Caller, f)
+	if err != nil {
+		return err
+	}
+	selected, chosen := itemOf(link.Step, out.Path)
+	for i := range list {
+		item := childItem(&list[i], c.s.Now())
+		item.Link, item.Current = link.WithStep(consoleview.ItemPath(out.Path, item.Number)), chosen && item.Number == selected
+		out.Items = append(out.Items, item)
+	}
+	return nil
+}
+
+// childItem converts an item.
+func childItem(i *items.Item, now time.Time) consoleview.ChildItem {
+	item := consoleview.ChildItem{Number: i.Number, State: string(flow.StepPending), Input: contract.Summary(i.Inputs), Tries: i.Tries, Took: "–", Cost: "–"}
+	if i.Error != nil {
+		item.State, item.Code = string(flow.StepFailed), string(i.Error.Code)
+	}
+	run := i.Run
+	if run == nil {
+		return item
+	}
+	item.State, item.Path, item.Output = string(run.State), components.RunPath(run.ID), contract.Summary(run.Outputs)
+	if i.Reused {
+		item.State = string(flow.StepReused)
+		return item
+	}
+	if !run.StartedAt.IsZero() {
+		end := run.EndedAt
+		if end.IsZero() {
+			end = now
+		}
+		item.Took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
+	}
+	if run.State.Ended() {
+		item.Cost = costText(run.Usage)
 	}
 	return item
+}
+
+// timeLeft estimates how long the rest of the items takes, from those that have ended.
+func (v *runView) timeLeft(s *flow.Children, now time.Time) string {
+	step := v.step(s.Caller.Path)
+	ended := s.Succeeded + s.Failed - s.Reused
+	rest := s.Total - s.Succeeded - s.Failed
+	if step == nil || s.Ended() || ended < leftAfter || rest <= 0 || s.Stopped {
+		return ""
+	}
+	left := now.Sub(step.StartedAt) * time.Duration(rest) / time.Duration(ended)
+	return "about " + components.Took(max(left.Round(time.Second), time.Second)) + " left"
+}
+
+// itemOf returns the item of a step that a path selects, such as 3 of each[3]/call.
+func itemOf(path, step string) (item int, ok bool) {
+	rest, ok := strings.CutPrefix(path, step+"[")
+	if !ok {
+		return 0, false
+	}
+	number, _, ok := strings.Cut(rest, "]")
+	item, err := strconv.Atoi(number)
+	return item, ok && err == nil && item >= 0 && item < flow.MaxChildItems
+}
+
+// selectedStep returns the path of what is shown in full: what the address names, or else
+// the step that made the run fail, and the item that made that step fail.
+func (c *call) selectedStep(v *runView, asked string) (string, error) {
+	if asked != "" {
+		if v.step(topNode(asked)) == nil {
+			return "", nil
+		}
+		return asked, nil
+	}
+	if v.run.State != flow.RunFailed || v.run.Error == nil {
+		return "", nil
+	}
+	path := v.run.Error.Node
+	if s := v.below[path]; s != nil {
+		failures, err := c.s.Store.ListFailures(c.Ctx(), s.Caller, maxFailures)
+		if err != nil || len(failures) == 0 {
+			return path, err
+		}
+		path = consoleview.ItemPath(path, items.Cause(failures).Item)
+	}
+	return path, nil
 }
 
 // callerOf returns the run that started a child run, and which item it is for.
@@ -75,7 +247,8 @@ func (c *call) callerOf(run *flow.Run) (caller *consoleview.CallerView, err erro
 	if err != nil {
 		return nil, err
 	}
-	caller = &consoleview.CallerView{Flow: f.Name, Path: components.RunPath(above.ID), Step: run.Caller.Path, Item: strconv.Itoa(run.Caller.Item)}
+	item := strconv.Itoa(run.Caller.Item)
+	caller = &consoleview.CallerView{Flow: f.Name, Path: consoleview.StepPath(above.ID, consoleview.ItemPath(run.Caller.Path, run.Caller.Item)), Step: run.Caller.Path, Item: item}
 	if data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), above.DocumentHash); err == nil {
 		if d, _ := document.ParseDocument(data); d != nil {
 			caller.Step = web.NodeLabel(d, run.Caller.Path)
@@ -88,8 +261,14 @@ func (c *call) callerOf(run *flow.Run) (caller *consoleview.CallerView, err erro
 // do not change their caller, so while some are open, the page looks again soon.
 func (c *call) pollOf(run *flow.Run) time.Duration {
 	list, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
-	if err == nil && slices.ContainsFunc(list, func(s flow.Children) bool { return !s.Ended() }) {
-		return childPoll
+	if err != nil {
+		return maxPoll
 	}
-	return maxPoll
+	pause := time.Duration(0)
+	for i := range list {
+		if !list[i].Ended() {
+			pause = max(pause, min(childPoll+time.Duration(max(list[i].Total, 0))*pollPerItem, maxChildPoll))
+		}
+	}
+	return cmp.Or(pause, maxPoll)
 }

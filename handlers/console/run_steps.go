@@ -2,42 +2,59 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/a-h/templ"
 
 	"sluice/flow"
+	"sluice/handlers/console/timeline"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
 )
 
-// waterfall returns the steps over time.
-func (v *runView) waterfall(selected string, now time.Time) consoleview.Waterfall {
-	w := consoleview.Waterfall{Done: v.run.Progress.Done, Total: v.run.Progress.Total}
-	begin := v.run.StartedAt
-	if begin.IsZero() {
+// span returns when the run began, and its end or now.
+func (v *runView) span(now time.Time) (begin, end time.Time) {
+	if begin = v.run.StartedAt; begin.IsZero() {
 		begin = v.run.CreatedAt
 	}
-	end := v.run.EndedAt
-	if end.IsZero() {
+	if end = v.run.EndedAt; end.IsZero() {
 		end = now
 	}
-	w.Span = max(end.Sub(begin), time.Millisecond)
-	for i := range v.steps {
-		s := &v.steps[i]
-		row := consoleview.FallRow{
-			Path: s.Path, Label: v.stepLabel(s), State: string(s.State), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: tries(s),
-			Href: consoleview.StepPath(v.run.ID, s.Path), Attrs: consoleview.StepAttrs(v.run.ID, s.Path), Current: s.Path == selected,
-		}
-		if s.Attempt > 0 {
-			row.Began, row.Took = true, stepDuration(s, end)
-			row.Bars = bars(s, begin, end)
-		}
-		w.Rows = append(w.Rows, row)
+	return begin, end
+}
+
+// fallRow returns a step on the time axis from begin to end.
+func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.FallRow {
+	row := consoleview.FallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: timeline.Tries(s)}
+	if s.Attempt == 0 {
+		return row
 	}
-	return w
+	row.Began, row.Took = true, timeline.Duration(s, end)
+	if v.below[s.Path] == nil {
+		row.Bars = timeline.Bars(s, begin, end)
+		return row
+	}
+	// Waiting for children is work.
+	last := s.EndedAt
+	if last.IsZero() {
+		last = end
+	}
+	b := timeline.Span(begin, s.Tries()[0].StartedAt, last, row.State)
+	b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
+	row.Bars = []consoleview.FallBar{b}
+	return row
+}
+
+// shownState returns the state of a step. A step that waits for children which run is
+// shown as running.
+func (v *runView) shownState(s *flow.Step) flow.StepState {
+	if c := v.below[s.Path]; c != nil && s.State == flow.StepWaiting && !c.Ended() {
+		return flow.StepRunning
+	}
+	return s.State
 }
 
 // stepLabel returns the label of the node, or the path of a step inside another
@@ -47,78 +64,6 @@ func (v *runView) stepLabel(s *flow.Step) string {
 		return v.label(s.Node)
 	}
 	return s.Path
-}
-
-// tries counts attempts. Resuming after a wait does not count as another
-// attempt.
-func tries(s *flow.Step) int {
-	switch {
-	case s.Attempt == 0:
-		return 0
-	case s.State == flow.StepFailed, s.State == flow.StepRetrying:
-		return max(s.Failures, 1)
-	}
-	return s.Failures + 1
-}
-
-// stepDuration returns how long a step has taken until it ended, or until now.
-func stepDuration(s *flow.Step, now time.Time) time.Duration {
-	if s.EndedAt.IsZero() {
-		return max(0, now.Sub(s.StartedAt))
-	}
-	return max(0, s.EndedAt.Sub(s.StartedAt))
-}
-
-// bars returns the attempts of a step and the pauses between them.
-func bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
-	tries := s.Tries()
-	for i, a := range tries {
-		end, cut := a.EndedAt, false
-		if end.IsZero() {
-			end, cut = now, i < len(tries)-1
-		}
-		if cut {
-			end = tries[i+1].StartedAt
-		}
-		if i > 0 && !tries[i-1].EndedAt.IsZero() {
-			wait := bar(begin, tries[i-1].EndedAt, a.StartedAt, "pause")
-			wait.Title = "waited " + consoleview.Precisely(wait.To-wait.From)
-			list = append(list, wait)
-		}
-		b := bar(begin, a.StartedAt, end, attemptState(s, a, i == len(tries)-1))
-		b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
-		if len(tries) > 1 {
-			b.Title = fmt.Sprintf("attempt %d: %s", a.Number, b.Title)
-		}
-		list = append(list, b)
-	}
-	if n := len(tries); n > 0 && !s.State.Ended() && !tries[n-1].EndedAt.IsZero() {
-		last := bar(begin, tries[n-1].EndedAt, now, "pause")
-		last.Title = "waiting"
-		list = append(list, last)
-	}
-	return list
-}
-
-// bar returns the bar between two times. Clocks of instances may differ, so it
-// neither starts nor ends before the run.
-func bar(begin, from, to time.Time, state string) consoleview.FallBar {
-	b := consoleview.FallBar{From: max(0, from.Sub(begin)), State: state}
-	b.To = max(b.From, to.Sub(begin))
-	return b
-}
-
-// attemptState returns the state that an attempt ended with.
-func attemptState(s *flow.Step, a flow.Attempt, last bool) string {
-	switch {
-	case last && (s.State.Ended() || a.EndedAt.IsZero()):
-		return string(s.State)
-	case a.Error != nil:
-		return string(flow.StepRetrying)
-	case a.Paused:
-		return string(flow.StepWaiting)
-	}
-	return string(flow.StepCanceled)
 }
 
 // emptyReason returns why a step has no inputs and outputs.
@@ -181,7 +126,7 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 		return nil
 	}
 	out := &consoleview.StepView{
-		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(s.State), About: v.stepSummary(s, kinds),
+		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(v.shownState(s)), About: v.stepSummary(s, kinds),
 		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error), Log: s.Log(),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
 	}
@@ -200,10 +145,16 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepV
 
 // tryLine converts an attempt.
 func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.TryLine {
-	state := attemptState(s, a, last)
+	state := timeline.State(s, a, last)
 	t := consoleview.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: components.ToneNone}
 	if !a.EndedAt.IsZero() {
 		t.Took = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
+	}
+	if v.asksModels(s) {
+		t.Model = a.Model
+	}
+	if a.CostNanoUSD > 0 {
+		t.Cost = components.Money(a.CostNanoUSD.Micros())
 	}
 	switch {
 	case a.Error != nil:
@@ -216,6 +167,11 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 		t.Tone = components.ToneOK
 	}
 	return t
+}
+
+// asksModels reports whether the attempts of a step are told apart by model.
+func (v *runView) asksModels(s *flow.Step) bool {
+	return slices.ContainsFunc(s.Attempts, func(a flow.Attempt) bool { return a.Next > 0 })
 }
 
 // stepSummary returns the kind of a step, its model, and the tokens and cost it
@@ -253,7 +209,7 @@ func (v *runView) stepSummary(s *flow.Step, kinds *flow.Registry) string {
 
 // runPicture returns the flow as it was when the run started, with the state of
 // each step.
-func (s *Server) runPicture(v *runView, selected string) components.Picture {
+func (s *Server) runPicture(v *runView, link consoleview.RunLink) components.Picture {
 	if v.doc == nil {
 		return components.Picture{}
 	}
@@ -264,10 +220,11 @@ func (s *Server) runPicture(v *runView, selected string) components.Picture {
 		if step == nil { // a note
 			continue
 		}
-		box := d.Node(n, string(step.State))
-		box.Href, box.Attrs, box.Current = templ.SafeURL(consoleview.StepPath(v.run.ID, n.ID)), consoleview.StepAttrs(v.run.ID, n.ID), n.ID == selected
+		box := d.Node(n, string(v.shownState(step)))
+		to := link.WithStep(n.ID)
+		box.Href, box.Attrs, box.Current = templ.SafeURL(to.Path()), to.Attrs(), n.ID == topNode(link.Step)
 		if step.Attempt > 0 && step.State.Ended() {
-			box.Detail = consoleview.Precisely(stepDuration(step, v.run.EndedAt))
+			box.Detail = consoleview.Precisely(timeline.Duration(step, v.run.EndedAt))
 		}
 	}
 	for _, e := range v.doc.Edges {

@@ -154,16 +154,3 @@ func TestCURL(t *testing.T) {
 		t.Error("a command that no shell takes")
 	}
 }
-
-func TestAdvice(t *testing.T) {
-	t.Parallel()
-	for _, code := range []flow.Code{
-		flow.CodeProviderAuth, flow.CodeProviderRateLimited, flow.CodeProviderRejected, flow.CodeProviderUnavailable, flow.CodeModelNotFound,
-		flow.CodeModelIncompatible, flow.CodeOutputInvalid, flow.CodeStepTimeout, flow.CodeRunTimeout, flow.CodeInputInvalid, flow.CodeExpressionFailed,
-		flow.CodeCodeFailed, flow.CodeDestinationBlocked, flow.CodeHTTPFailed, flow.CodeBudgetExceeded, flow.CodePoisoned, flow.CodeInternal,
-	} {
-		if console.Advice[code] == "" {
-			t.Errorf("nobody is told what to do about %s", code)
-		}
-	}
-}

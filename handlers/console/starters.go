@@ -15,6 +15,9 @@ type Starter struct {
 	// First marks starters that are offered while there is no flow yet.
 	First    bool
 	Document *flow.Document
+	// Brought are the flows that nodes of Document run, by slug; Brings are their IDs.
+	Brings  []string
+	Brought []*flow.Document
 }
 
 // starters returns the flows to start with; first selects those for new users.

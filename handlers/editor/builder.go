@@ -37,7 +37,7 @@ type draft struct {
 }
 
 // findDraft reads and validates the draft of the flow in the path. Missing
-// credentials count as problems.
+// credentials count as problems, and so do nodes by which the flow would run itself.
 func (c *call) findDraft() (*draft, error) {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -52,7 +52,11 @@ func (c *call) findDraft() (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &draft{Document: d, flow: f, problems: append(problems, more...)}, nil
+	calls, err := c.s.Library.CallProblems(c.Ctx(), f, d)
+	if err != nil {
+		return nil, err
+	}
+	return &draft{Document: d, flow: f, problems: append(append(problems, more...), calls...)}, nil
 }
 
 // findShown finds the document that the page shows: that of ?run= or ?version=,

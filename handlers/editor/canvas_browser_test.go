@@ -1,6 +1,7 @@
 package editor_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -24,7 +25,8 @@ func TestCanvas_menuStays(t *testing.T) {
 	webtest.Send(p, input.DispatchMouseEvent, right)
 	webtest.Value[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 	p.Want(open, `true`)
-	p.Want(`document.activeElement.closest(".float-menu") !== null`, `true`)
+	p.Want(`document.activeElement.closest("main .float-menu") !== null`, `true`)
+	p.Want(`(() => { const r = document.querySelector(".float-menu").getBoundingClientRect(); return Math.abs(r.left - `+fmt.Sprint(at.X)+`) < 12 && Math.abs(r.top - `+fmt.Sprint(at.Y)+`) < 12; })()`, `true`)
 	p.Press("Escape")
 	p.Want(open, `false`)
 

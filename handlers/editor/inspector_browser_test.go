@@ -80,6 +80,13 @@ func TestInspectorInBrowser(t *testing.T) {
 			t.Errorf("the edges are %v", w.Draft(w.ID).Edges)
 		}
 	})
+	t.Run("Enter in a list goes to the next row", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("team")
+		w.Click(webtest.Field("labels") + " [data-row]:last-child input:not([type=hidden])")
+		w.Keys("returns\raccount\r")
+		w.UntilConfig("team", "labels", `["billing","delivery","returns","account"]`)
+	})
 	t.Run("a model is chosen from a list", func(t *testing.T) {
 		w := webtest.OpenBench(t, b)
 		w.Choose("write")

@@ -391,6 +391,7 @@ func TestInteractions_select(t *testing.T) {
 	chosen("team")
 	p.Press("Ctrl+K")
 	p.Until(`document.querySelector("dialog[open] [role=combobox]") === document.activeElement`)
+	p.Until(`[...document.querySelectorAll("#chooser [role=option] b")].slice(0, 2).map((b) => b.textContent).join() === "Run draft,Publish"`)
 	p.Press("Escape")
 	p.do(`canvas.keys.focus("team")`)
 	p.Press("?")

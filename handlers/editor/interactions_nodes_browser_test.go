@@ -145,7 +145,7 @@ func TestInteractions_replay(t *testing.T) {
 	p.Press("Delete")
 	p.Want(`canvas.draft.nodes.has("hello")`, `true`)
 	// The banner hides neither the tabs of the flow nor the bar of the run.
-	p.Want(`(() => { const b = document.querySelector(".replay").getBoundingClientRect(), c = canvas.getBoundingClientRect(), r = document.querySelector(".run-bar").getBoundingClientRect(); return b.top >= c.top && b.left >= c.left && b.right <= c.right && r.top >= b.bottom; })()`, `true`)
+	p.Want(`(() => { const b = document.querySelector(".replay").getBoundingClientRect(), c = canvas.getBoundingClientRect(), r = document.querySelector(".run-bar").getBoundingClientRect(); return b.top >= document.querySelector(".flow-tabs").getBoundingClientRect().bottom && b.bottom <= c.top && b.right <= c.right && r.top >= b.bottom; })()`, `true`)
 	p.Click(`#run-bar [data-command="follow"]`)
 	p.Until(`document.querySelector('#run-bar [data-command="follow"]').ariaPressed === "true"`)
 	p.Click(".replay .btn")

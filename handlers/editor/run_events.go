@@ -24,6 +24,7 @@ type runStream struct {
 	over    map[string]int // attempts whose end is being sent
 	checked time.Time
 	missed  bool // the last refresh failed and must be repeated
+	items   stepItems
 }
 
 // runEvents is GET /flows/{id}/runs/{run}/events: the state of the run, and
@@ -41,7 +42,8 @@ func (c *call) runEvents(f *flow.Flow) error {
 	}
 	watch := c.s.Runner.WatchText(run.ID) // before the first read, so that no change is missed
 	defer watch.Stop()
-	s := &runStream{call: c, run: run, graph: doc, watch: watch, known: map[string]int{}, over: map[string]int{}, checked: c.s.Now()}
+	s := &runStream{call: c, run: run, graph: doc, watch: watch, known: map[string]int{}, over: map[string]int{}, checked: c.s.Now(), items: newStepItems(doc, c.s.Kinds)}
+	defer s.items.due.Stop()
 	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // anything else means from the start
 	s.out = web.StartStream(c.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
@@ -93,6 +95,8 @@ func (s *runStream) next(heartbeat <-chan time.Time) error {
 		return s.refresh()
 	case <-s.watch.Texts:
 		return s.sendTexts()
+	case <-s.items.due.C:
+		return s.refresh()
 	case <-heartbeat:
 		return s.heartbeat()
 	case <-s.s.Drained:
@@ -150,6 +154,9 @@ func (s *runStream) sendNew() error {
 		if err := s.writeRun(run); err != nil {
 			return err
 		}
+	}
+	if err := s.writeItems(run); err != nil {
+		return err
 	}
 	if run.State.Ended() {
 		s.out.Add("", "over", nil)

@@ -58,6 +58,27 @@ func (c *call) flowName(a *flow.Approval) string {
 	return cmp.Or(f.Name, "Untitled flow")
 }
 
+// asker returns the name of the member who started the run; "" if a program did.
+func (a *approvalCall) asker() string {
+	run, err := a.s.Store.FindRun(a.Ctx(), a.asked.WorkspaceID, "", a.asked.RunID)
+	if err != nil || run.UserID == "" {
+		return ""
+	}
+	m, err := a.s.Store.FindMember(a.Ctx(), a.asked.WorkspaceID, run.UserID)
+	if err != nil {
+		return ""
+	}
+	return m.Name
+}
+
+func (a *approvalCall) workspaceName() string {
+	w, err := a.s.Store.FindWorkspace(a.Ctx(), a.asked.WorkspaceID)
+	if err != nil {
+		return ""
+	}
+	return w.Name
+}
+
 // approvalCall is a request about one question.
 type approvalCall struct {
 	*call
@@ -159,6 +180,7 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 		Title: q.Title, Message: q.Message, Flow: a.flowName(a.asked), Expires: a.asked.ExpiresAt, Now: a.s.Now(),
 		Path: a.path, AskName: a.by.Kind == flow.ByLink, Name: a.FormValue("name"), Comment: a.FormValue("comment"),
 	}
+	p.Asker, p.Workspace = a.asker(), a.workspaceName()
 	if p.Done = a.done(problem); p.Done != nil {
 		return p
 	}
@@ -186,11 +208,19 @@ func (a *approvalCall) done(problem *flow.Error) *formsview.ApprovalDone {
 			by = d.By.Label()
 		}
 		done := &formsview.ApprovalDone{State: string(d.Outcome), By: by, At: d.At, Comment: d.Comment}
+		for _, v := range a.asked.Question.Values {
+			if value, edited := d.Values[v.Name]; edited {
+				done.Values = append(done.Values, components.ValueView{Name: formsview.NameWords(v.Name), Value: value})
+			}
+		}
 		if problem != nil && problem.Code == flow.CodeAlreadyDecided {
-			done.Late = problem.Sentence() + " Your answer was not needed."
+			done.Late = strings.TrimSuffix(problem.Sentence(), ".") + " on " + formsview.Moment(d.At) + ". Your answer was not needed."
 		}
 		return done
 	case a.asked.Closed:
+		if run, err := a.s.Store.FindRun(a.Ctx(), a.asked.WorkspaceID, "", a.asked.RunID); err == nil && run.State == flow.RunCanceled {
+			return &formsview.ApprovalDone{State: "canceled", At: run.EndedAt}
+		}
 		return &formsview.ApprovalDone{State: "closed"}
 	case !a.s.Now().Before(a.asked.ExpiresAt):
 		return &formsview.ApprovalDone{State: string(flow.OutcomeExpired), At: a.asked.ExpiresAt}

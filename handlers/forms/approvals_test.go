@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -66,8 +67,8 @@ func TestApprovalPages(t *testing.T) {
 	editor.Post(page, url.Values{"decision": {"approved"}, "value.lines": {"{"}}).Is(http.StatusUnprocessableEntity).Has("Lines: this is not valid JSON.")
 	editor.Post(page, url.Values{"decision": {"approved"}, "value.supplier_name": {"Other"}, "value.amount": {"4300.50"}, "value.urgent": {"true"}}).
 		Is(http.StatusSeeOther).RedirectsTo(page)
-	editor.Get(page).Is(http.StatusOK).Has("Approved", "The run continues now.")
-	h.Anonymous().Post(link, url.Values{"decision": {"rejected"}}).Is(http.StatusConflict).Has("has already approved this.")
+	editor.Get(page).Is(http.StatusOK).Has("Approved", "The run continues now.", "4300.50")
+	h.Anonymous().Post(link, url.Values{"decision": {"rejected"}}).Is(http.StatusConflict).Has("has already approved this on ", "Your answer was not needed.")
 	end := h.Ended(run.ID)
 	got := string(flow.EncodeJSON(end.Outputs["paid"].(map[string]any)["values"]))
 	if want := `{"amount":4300.50,"lines":[{"item":"Paper","n":20}],"supplier_name":"Northwind Paper","urgent":true}`; got != want {
@@ -77,6 +78,22 @@ func TestApprovalPages(t *testing.T) {
 	viewer.Get("/flows").Lacks("Waiting for you:")
 	h.Anonymous().Get(flow.ApprovalLink("unknown")).Is(http.StatusNotFound)
 	h.Anonymous().Get(page).RedirectsTo("/sign-in?next=" + url.QueryEscape(page))
+}
+
+// A link that cannot decide any more says why.
+func TestApprovalOver(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	run, link := asked(h, invoice)
+	if _, err := h.Runner.CancelRun(context.Background(), flow.DefaultWorkspace, run.FlowID, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	h.Ended(run.ID)
+	h.Anonymous().Get(link).Is(http.StatusOK).Has("Canceled", "The run was canceled", "no longer works").Lacks(`value="approved"`)
+	h.Anonymous().Post(link, url.Values{"decision": {"approved"}}).Is(http.StatusConflict).Has("The run was canceled")
+	run, link = asked(h, strings.Replace(invoice, `"title"`, `"expires_after":"1s","title"`, 1))
+	h.Ended(run.ID)
+	h.Anonymous().Get(link).Is(http.StatusOK).Has("Expired", "There was no answer in time.").Lacks(`value="approved"`)
 }
 
 // A phone without scripts answers by the link.

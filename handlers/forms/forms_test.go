@@ -213,7 +213,7 @@ func TestFormEmbedding(t *testing.T) {
 	}
 }
 
-// A page of another site sends nothing here, but for what nobody else knows.
+// A page of another site sends nothing here, except what nobody else knows.
 func TestFormFromElsewhere(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

@@ -13,18 +13,18 @@ func TestProxies(t *testing.T) {
 		says                  []string
 		want                  string
 	}{
-		"nobody is trusted":               {"", "X-Forwarded-For", "10.0.0.1:5", []string{"198.51.100.7"}, "10.0.0.1:5"},
-		"a stranger's word counts nought": {"10.0.0.0/8", "X-Forwarded-For", "203.0.113.9:5", []string{"198.51.100.7"}, "203.0.113.9:5"},
-		"a proxy's word counts":           {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"198.51.100.7"}, "198.51.100.7:0"},
-		"the nearest that is no proxy":    {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"1.2.3.4, 198.51.100.7, 10.2.2.2"}, "198.51.100.7:0"},
-		"over several headers":            {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"1.2.3.4", "198.51.100.7"}, "198.51.100.7:0"},
-		"all are proxies":                 {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"10.9.9.9"}, "10.9.9.9:0"},
-		"no word":                         {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", nil, "10.0.0.1:5"},
-		"nonsense":                        {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"unknown"}, "10.0.0.1:5"},
-		"nonsense before a word":          {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"unknown, 10.3.3.3"}, "10.3.3.3:0"},
-		"another header":                  {"fdaa::/16", "fly-client-ip", "[fdaa::3]:5", []string{"2001:db8::7"}, "[2001:db8::7]:0"},
-		"with a port":                     {"127.0.0.1", "X-Forwarded-For", "127.0.0.1:5", []string{"198.51.100.7:4711"}, "198.51.100.7:0"},
-		"IPv4 in IPv6":                    {"127.0.0.1", "X-Forwarded-For", "[::ffff:127.0.0.1]:5", []string{"::ffff:198.51.100.7"}, "198.51.100.7:0"},
+		"nobody is trusted":              {"", "X-Forwarded-For", "10.0.0.1:5", []string{"198.51.100.7"}, "10.0.0.1:5"},
+		"a stranger's header is ignored": {"10.0.0.0/8", "X-Forwarded-For", "203.0.113.9:5", []string{"198.51.100.7"}, "203.0.113.9:5"},
+		"a proxy's word counts":          {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"198.51.100.7"}, "198.51.100.7:0"},
+		"the nearest that is no proxy":   {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"1.2.3.4, 198.51.100.7, 10.2.2.2"}, "198.51.100.7:0"},
+		"over several headers":           {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"1.2.3.4", "198.51.100.7"}, "198.51.100.7:0"},
+		"all are proxies":                {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"10.9.9.9"}, "10.9.9.9:0"},
+		"no word":                        {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", nil, "10.0.0.1:5"},
+		"nonsense":                       {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"unknown"}, "10.0.0.1:5"},
+		"nonsense before a word":         {"10.0.0.0/8", "X-Forwarded-For", "10.0.0.1:5", []string{"unknown, 10.3.3.3"}, "10.3.3.3:0"},
+		"another header":                 {"fdaa::/16", "fly-client-ip", "[fdaa::3]:5", []string{"2001:db8::7"}, "[2001:db8::7]:0"},
+		"with a port":                    {"127.0.0.1", "X-Forwarded-For", "127.0.0.1:5", []string{"198.51.100.7:4711"}, "198.51.100.7:0"},
+		"IPv4 in IPv6":                   {"127.0.0.1", "X-Forwarded-For", "[::ffff:127.0.0.1]:5", []string{"::ffff:198.51.100.7"}, "198.51.100.7:0"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

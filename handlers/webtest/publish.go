@@ -2,7 +2,6 @@ package webtest
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	"sluice/flow"
@@ -39,13 +38,4 @@ func (h *Env) Call(id string, k *flow.Key, inputs map[string]any) (*flow.Run, er
 	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Key: k, Trigger: flow.TriggerAPI, Given: inputs, Wait: 10 * time.Second}
 	out, err := h.Runner.StartRun(context.Background(), s)
 	return out.Run, err
-}
-
-func (a *Answer) Field(name string) string {
-	a.T.Helper()
-	found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(a.Body)
-	if found == nil {
-		a.T.Fatalf("there is no field %s in: %s", name, a.Body)
-	}
-	return found[1]
 }

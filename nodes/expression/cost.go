@@ -123,7 +123,7 @@ func matchCost(text, pattern ref.Val) int {
 	}
 	compiled := compilePattern(string(p))
 	if compiled.err != nil {
-		return compiled.size // all() and exists() carry on after an error
+		return compiled.size // all() and exists() continue after an error
 	}
 	return compiled.size + compiled.size*textLength(text)/25
 }

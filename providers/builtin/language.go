@@ -54,7 +54,7 @@ func (m *Model) DetectLanguage(ctx context.Context, text string) ([]Language, er
 	return ranked, nil
 }
 
-// blank is what JavaScript takes for white space, which is more than Go does.
+// blank is what JavaScript treats as white space, which is more than Go does.
 const blank = "[\\t\\n\\v\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}]"
 
 var (

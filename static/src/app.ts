@@ -11,6 +11,7 @@ import "./keys.ts";
 import "./menus.ts";
 import "./runs.ts";
 import "./search.ts";
+import "./strip.ts";
 import "./tabs.ts";
 import "./theme.ts";
 import "./times.ts";

@@ -78,6 +78,7 @@ type CredentialPage struct {
 	// hosts come from flows that use the credential and are not saved yet.
 	Hosts             string
 	AnyHost, Proposed bool
+	AtOnce, PerMinute string // limits of calls, as typed
 }
 
 func (c CredentialRow) to(what string) templ.SafeURL {

@@ -293,14 +293,14 @@ func (e EndpointView) answered() string {
 	return DeliveryRow{Status: e.Status, Failure: e.Failure, Tried: e.Attempts > 0}.answered()
 }
 
-// headers are as they were sent, but for the value of the custom one.
+// headers are as they were sent, except for the value of the custom one.
 func (a AttemptView) headers(custom string) string {
 	var b strings.Builder
 	for _, h := range a.Headers {
 		fmt.Fprintf(&b, "%s: %s\n", h[0], h[1])
 	}
 	if custom != "" {
-		fmt.Fprintf(&b, "%s: (kept secret)\n", custom)
+		fmt.Fprintf(&b, "%s: (hidden)\n", custom)
 	}
 	return b.String()
 }

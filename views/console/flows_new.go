@@ -43,7 +43,7 @@ type ImportForm struct {
 // ImportProblem is one sentence and where in the document it applies.
 type ImportProblem struct{ Place, Text string }
 
-// ImportReport says what became of a file of AI-Flow.
+// ImportReport is the outcome of importing a file of AI-Flow.
 type ImportReport struct {
 	FlowID, Name string
 	Graph        components.Graph

@@ -177,7 +177,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "At least 10 characters, and not a common password. Leave it empty to let in anyone with the link.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "At least 10 characters, and not a common password. Leave it empty to admit anyone with the link.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

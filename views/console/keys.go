@@ -55,7 +55,11 @@ type KeyRow struct {
 	// longer a member.
 	MadeBy string
 	Former bool
-	Now    time.Time
+	// MakerKey is the ID of the key that made it, if MadeBy is the name of a key.
+	MakerKey string
+	// Made are the keys that it made, directly or through others, and that are not revoked.
+	Made []KeyFlow
+	Now  time.Time
 }
 
 // MadeKey is a key whose text is on the screen, for this once.
@@ -102,7 +106,7 @@ type FlowKeysPanel struct {
 	MayEdit      bool
 }
 
-// KeyFlow is a flow that a key may call.
+// KeyFlow is a flow that a key may call, or a key that it made.
 type KeyFlow struct{ ID, Name string }
 
 // KeyForm is what people say of a key. Numbers are as they were typed.
@@ -193,6 +197,19 @@ func (k KeyRow) maker() string {
 		return k.MadeBy + ", no longer a member"
 	}
 	return k.MadeBy
+}
+
+// made names the keys that it made: the first few.
+func (k KeyRow) made() string {
+	var names []string
+	for i, m := range k.Made {
+		if i == 3 && len(k.Made) > 4 {
+			names = append(names, components.Count(len(k.Made)-i)+" more")
+			break
+		}
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // terms are the limits and the expiry in one line.

@@ -18,7 +18,7 @@ var scopeWords = []struct {
 	{"manage", "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
 	{"edit", "Edit", "Create, change, publish and archive flows."},
 	{"approve", "Approve", "Answer the questions that runs ask people."},
-	{"admin", "Admin", "Set, test and remove credentials. It never reads a secret."},
+	{"admin", "Admin", "Manage keys within its own rights, and credentials. It never reads a secret."},
 }
 
 // Choices of an expiry besides a number of days.

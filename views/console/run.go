@@ -17,6 +17,7 @@ type RunQuestion struct{ Title, Path string }
 type RunPage struct {
 	ID, FlowID, FlowName string
 	State                string
+	Awaits               string // what a waiting run waits for, if its page knows
 	Version              int64
 	Draft                bool
 	// Parent is the run that this one is a rerun of; From the node it was asked
@@ -33,8 +34,8 @@ type RunPage struct {
 	Fall    Waterfall
 	// Step is the selected one, if any.
 	Step *StepView
-	// Selected is its path, to be kept while the page renews itself.
-	Selected                  string
+	// Link is the page as it is shown, to be kept while it renews itself.
+	Link                      RunLink
 	Inputs, Outputs, Metadata []components.ValueView
 	Deliveries                []DeliveryLine
 	// CURL starts a run with the same inputs; empty where there is nothing to copy.
@@ -78,6 +79,8 @@ type StepView struct {
 	Note string
 	// MayRerun is set if the run can be run again from here.
 	MayRerun bool
+	// RunPath is the page of the child run that the step belongs to, if it does.
+	RunPath string
 }
 
 // TryLine is one attempt of a step.
@@ -86,6 +89,8 @@ type TryLine struct {
 	At         time.Time
 	Took, Text string
 	Tone       components.Tone
+	Model      string // that it called, if attempts called several
+	Cost       string // "" if it cost nothing
 }
 
 // DeliveryLine is one webhook message of a run.
@@ -100,30 +105,8 @@ func (r RunPage) path(rest string) templ.SafeURL {
 
 func (r RunPage) flow() templ.SafeURL { return templ.SafeURL("/flows/" + url.PathEscape(r.FlowID)) }
 
-// events is where the page asks for what is new.
-func (r RunPage) events() string {
-	q := url.Values{"seen": {strconv.FormatInt(r.Seen, 10)}}
-	if r.Selected != "" {
-		q.Set("step", r.Selected)
-	}
-	return components.RunPath(r.ID) + "/events?" + q.Encode()
-}
-
 // liveID is another one each time, so that each answer asks for the next.
 func (r RunPage) liveID() string { return "run-live-" + strconv.FormatInt(r.Now.UnixMicro(), 36) }
-
-// StepPath is the page of a run with a step selected.
-func StepPath(runID, path string) string {
-	return components.RunPath(runID) + "?" + url.Values{"step": {path}}.Encode()
-}
-
-// StepAttrs let a link select a step without reloading the page.
-func StepAttrs(runID, path string) templ.Attributes {
-	return templ.Attributes{
-		"data-hx-get": StepPath(runID, path), "data-hx-target": "#run", "data-hx-select": "#run",
-		"data-hx-swap": "outerMorph", "data-hx-replace-url": "true",
-	}
-}
 
 // reuse says what a rerun from the failed node costs.
 func (e RunError) reuse() string {

@@ -34,7 +34,7 @@ func keysSamples(theme layout.Theme) map[string]templ.Component {
 		"key-errors":       NewKey(in, wrong),
 		"key":              Key(in, KeyPage{Key: rows[0], Form: existing, MayEdit: true}),
 		"key-rolled":       Key(in, KeyPage{Key: rows[1], Form: existing, Made: rolled, MayEdit: true}),
-		"key-refused":      Key(in, KeyPage{Key: rows[2], Form: existing, Error: "This key was rolled meanwhile, and has a newer text. Nothing was changed.", MayEdit: true}),
+		"key-refused":      Key(in, KeyPage{Key: rows[2], Form: existing, Error: "Someone rotated this key meanwhile, so it has a newer secret. Nothing was changed.", MayEdit: true}),
 		"key-revoked":      Key(in, KeyPage{Key: rows[3], MayEdit: true}),
 		"key-viewer":       Key(in, KeyPage{Key: rows[0]}),
 		"flow-keys":        FlowKeys(FlowKeysPanel{FlowID: "flow_1", Flow: "Route a support ticket", Keys: rows[:3], Form: mine, Made: made, MayEdit: true}),

@@ -18,6 +18,8 @@ type Waterfall struct {
 	// Span is the time that the axis covers.
 	Span time.Duration
 	Rows []FallRow
+	// Shared is set if steps of child runs are among the rows.
+	Shared bool
 }
 
 // FallRow is one step.
@@ -34,6 +36,20 @@ type FallRow struct {
 	Href    string
 	Attrs   templ.Attributes
 	Current bool
+	// Failures are when items of the step failed.
+	Failures []time.Duration
+	// Fold shows or hides the item below the step; empty if it has none.
+	Fold *FallFold
+	// Open is the page of the run of an item.
+	Open string
+	// Item is set for the row of a child run, Inside for its steps.
+	Item, Inside bool
+}
+
+// FallFold is the link that shows or hides the steps of an item.
+type FallFold struct {
+	Open bool
+	Link RunLink
 }
 
 // FallBar is one attempt, or the wait before the next, from and to the
@@ -142,7 +158,38 @@ func (r FallRow) words() string {
 	return text
 }
 
-func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 3)) }
+func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 6)) }
+
+// classes of the row.
+func (r FallRow) classes() templ.CSSClasses {
+	return templ.Classes(r.State, templ.KV("current", r.Current), templ.KV("item", r.Item), templ.KV("inside", r.Inside))
+}
+
+// failures are where red ticks stand: at most one for each half percent of the axis.
+func (w Waterfall) failures(r FallRow) (list []string) {
+	last := -1
+	for _, at := range r.Failures {
+		if x := int(2 * w.percent(at)); x > last {
+			last = x
+			list = append(list, percent(min(w.percent(at), 100-thinnest)))
+		}
+	}
+	return list
+}
+
+// end is the right end of a bar.
+func (w Waterfall) end(b FallBar) string { return percent(w.percent(b.To)) }
+
+// roomy is the share of the axis, in percent, from which a wait has its duration beside it.
+const roomy = 16
+
+// caption is where the words of a wait stand; empty if there is no space for them.
+func (w Waterfall) caption(b FallBar) string {
+	if w.percent(b.To)-w.percent(b.From) < roomy {
+		return ""
+	}
+	return percent((w.percent(b.From) + w.percent(b.To)) / 2)
+}
 
 // says reports whether the head of the page already has the error of a step, with what to do.
 func (r RunPage) says(s StepView) bool {

@@ -1,8 +1,11 @@
 package forms
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/views/components"
@@ -14,8 +17,10 @@ import (
 type ApprovalPage struct {
 	Title, Message string // Message is Markdown
 	Flow           string
-	Expires, Now   time.Time
-	Values         []ApprovalField
+	// Asker is the person who started the run, Workspace whose it is; empty if unknown.
+	Asker, Workspace string
+	Expires, Now     time.Time
+	Values           []ApprovalField
 	// Path is where the answer is sent.
 	Path string
 	// AskName is set on the page of a link, which needs no sign-in.
@@ -37,10 +42,11 @@ type ApprovalField struct {
 
 // ApprovalDone is how a question ended.
 type ApprovalDone struct {
-	State   string // approved, rejected, expired or closed
+	State   string // approved, rejected, expired, canceled or closed
 	By      string
 	At      time.Time
 	Comment string
+	Values  []components.ValueView // as they were decided on
 	// Late says who decided, to somebody whose own answer came after that.
 	Late string
 }
@@ -79,6 +85,8 @@ func (d ApprovalDone) heading() string {
 		return "Rejected"
 	case "expired":
 		return "Expired"
+	case "canceled":
+		return "Canceled"
 	}
 	return "No longer needed"
 }
@@ -92,6 +100,8 @@ func (d ApprovalDone) words() string {
 		return "The run continues now."
 	case d.State == "expired":
 		return "There was no answer in time. The run continued without one."
+	case d.State == "canceled":
+		return "The run was canceled, so nothing needs to be decided."
 	}
 	return "The run has ended, so nothing needs to be decided."
 }
@@ -103,7 +113,40 @@ func (d ApprovalDone) icon() string {
 	if d.State == "rejected" {
 		return "x"
 	}
+	if d.State == "canceled" {
+		return "ban"
+	}
 	return "clock"
 }
 
+// Moment writes when something happened. These pages have no script that could write it
+// in the reader's time zone.
+func Moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
+
+// short returns a value that fits beside its name, as text.
+func (f ApprovalField) short() (string, bool) {
+	switch v := f.View.Value.(type) {
+	case string:
+		return v, v != "" && len(v) <= 60 && !strings.Contains(v, "\n")
+	case bool:
+		if v {
+			return "Yes", true
+		}
+		return "No", true
+	case map[string]any, []any, nil:
+		return "", false
+	default:
+		return fmt.Sprint(v), true
+	}
+}
+
 func (a ApprovalPage) action() templ.SafeURL { return templ.SafeURL(a.Path) }
+
+// approvalText writes a value that was decided on.
+func approvalText(v any) string {
+	if text, ok := (ApprovalField{View: components.ValueView{Value: v}}).short(); ok {
+		return text
+	}
+	text, _ := json.Marshal(v)
+	return string(text)
+}

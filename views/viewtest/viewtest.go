@@ -6,10 +6,8 @@ package viewtest
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"maps"
 	"net/http"
@@ -61,13 +59,6 @@ func Page(title string, section layout.Section, theme layout.Theme) layout.Page 
 		Title: title, Section: section, Theme: theme, Workspace: "Acme support",
 		Person: &layout.Person{Name: "Ada Kowalski", Email: "ada@example.com", Role: "owner"},
 	}
-}
-
-// Within renders children inside a component that takes some.
-func Within(outer templ.Component, children ...templ.Component) templ.Component {
-	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		return outer.Render(templ.WithChildren(ctx, templ.Join(children...)), w)
-	})
 }
 
 // Main runs the tests of a package, or serves its samples with -preview.

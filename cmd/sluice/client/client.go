@@ -208,7 +208,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 }
 
 // problem returns the error that a response describes: an RFC 9457 problem document,
-// or else its status. A proxy in between may send anything, hence the limit on its size.
+// or else its status. The size is limited, because a proxy in between may send anything.
 func problem(resp *http.Response) error {
 	var p struct {
 		Detail string         `json:"detail"`

@@ -162,10 +162,16 @@ Flags:
       --max-bytes=MAX-BYTES
       --as-json
 
-Settings:
+'test --help' lists the settings that every command takes.
+`
+
+const settingsHelp = `Settings:
   --dir="here"    Where ($COMMAND_TEST_DIR).
   --workers=N     How many.
   --log="text"    Log style.
+
+Run 'test <command> --help' for more information on a
+command.
 `
 
 func TestHelp(t *testing.T) {
@@ -173,7 +179,7 @@ func TestHelp(t *testing.T) {
 	for line, want := range map[string]string{
 		"key create --help": createHelp, "--help key create": createHelp,
 		"key -h":  "Usage: test key <command> [flags]\n\nKeys.\n\nCommands:\n  key create    Create a key.\n  key rotate    Rotate a key.\n",
-		"--help":  "Run 'test <command> --help' for more information on a\ncommand.\n",
+		"--help":  settingsHelp,
 		"find -h": "Arguments:\n  [<words> ...]\n",
 	} {
 		var p program

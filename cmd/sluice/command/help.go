@@ -14,9 +14,9 @@ const (
 	minLeftWidth = 30 // longer entries of the left column have a line of their own
 )
 
-// WriteHelp describes the command, or the commands of a group, in lines of at
-// most width characters: its own flags first, and the settings under a title
-// of their own after that.
+// WriteHelp describes the command, or the commands of a group, with its own flags, in lines
+// of at most width characters. Only the help of the program lists the settings, under a
+// title of their own.
 func (c *Command) WriteHelp(w io.Writer, settingsTitle string, width int) error {
 	h := &helpText{width: width}
 	h.line("Usage: " + c.usage())
@@ -39,8 +39,12 @@ func (c *Command) WriteHelp(w io.Writer, settingsTitle string, width int) error 
 		h.table("Commands:", rows)
 	}
 	h.flags(c)
-	h.table(settingsTitle, settingRows(c.settings()))
+	if c.Parent != nil && len(c.settings()) > 0 {
+		h.line("")
+		h.wrap(fmt.Sprintf("'%s --help' lists the settings that every command takes.", c.program().Name))
+	}
 	if c.Parent == nil {
+		h.table(settingsTitle, settingRows(c.settings()))
 		h.line("")
 		h.wrap(fmt.Sprintf("Run '%s <command> --help' for more information on a command.", c.Name))
 	}

@@ -1,5 +1,5 @@
 // Package aiflow owns reading the files that AI-Flow exports: it turns one into
-// a flow document and says what became of every node, edge and setting in it.
+// a flow document and reports the outcome for every node, edge and setting in it.
 // It knows documents and the declared kinds, and nothing of stores or requests.
 package aiflow
 

@@ -62,6 +62,12 @@ func (s *Schemas) object(t reflect.Type) Schema {
 	properties, required := Schema{}, []string{}
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if f.Anonymous { // its fields are part of the same object in JSON
+			inner := s.object(f.Type)
+			maps.Copy(properties, inner["properties"].(Schema))
+			required = append(required, inner["required"].([]string)...)
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" {
 			continue

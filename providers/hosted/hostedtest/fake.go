@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Secret is the one token the fake lets in.
+// Secret is the only token that the fake accepts.
 const Secret = "r8_hostedtest_0123456789abcdefghijklmnopq"
 
 // maxRequests bounds what the fake remembers.

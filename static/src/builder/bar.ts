@@ -24,7 +24,7 @@ function put(): void {
   bar.hidden = false;
   bar.querySelector<HTMLElement>("[data-several]")!.hidden = nodes.size < 2;
   const x = Math.max(gap, Math.min((left + right - bar.offsetWidth) / 2, w - bar.offsetWidth - gap));
-  const fits = top - bar.offsetHeight - above >= gap;
+  const run = document.getElementById("run-bar")!, fits = top - bar.offsetHeight - above >= gap + (run.offsetHeight && run.offsetTop + run.offsetHeight); // below the bar of a run
   const y = fits ? top - bar.offsetHeight - above : Math.min(bottom + above, h - bar.offsetHeight - gap);
   bar.style.transform = `translate(${Math.round(x)}px,${Math.round(y)}px)`;
 }

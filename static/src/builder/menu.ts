@@ -16,7 +16,7 @@ const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
 const gap = 8; // pixels kept free at the edges of the window
 
 const sheet = el("div", { class: "float-menu", role: "menu", popover: "manual", "aria-label": "Actions" });
-document.body.append(sheet);
+document.getElementById("main")!.append(sheet); // in a landmark; the top layer places it
 let back: Element | null = null; // what had the focus before
 let edge: Edge | undefined;
 let at: Point | undefined;

@@ -18,8 +18,11 @@ function nodes(words: string): { n: number; c: Choice }[] {
 /** texts returns the texts of a config, so that a node can be found by its prompt. */
 function texts(config: Record<string, unknown>): string { return Object.values(config).filter((v) => typeof v === "string").join(" ").slice(0, 2000); }
 
+const first = ["run", "publish", "palette", "find", "tidy"]; // what people want most stands first, the rest as it was registered
+const rank = (name: string): number => (first.indexOf(name) + 1) || first.length + 1;
+
 function acts(words: string): { n: number; c: Choice }[] {
-  return commands().filter((c) => !["commands", "menu"].includes(c.name))
+  return commands().filter((c) => !["commands", "menu"].includes(c.name)).sort((a, b) => rank(a.name) - rank(b.name))
     .map((c) => ({ n: score(words, c.title, c.hint ?? "", c.name), c: { title: c.title, note: c.hint, heading: "Commands", icon: c.icon ?? "chevron-right", keys: keysOfCommand(c), run: () => c.run() } })).filter((x) => x.n);
 }
 

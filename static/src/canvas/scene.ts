@@ -177,7 +177,7 @@ export class Scene {
 }
 
 /** decorate adds the attributes that the library looks for to a port. A morph removes them again, see Watch. */
-export function decorate(el: HTMLElement, node: string): Port {
+function decorate(el: HTMLElement, node: string): Port {
   const side = (el.dataset.side === "out" ? "out" : "in") as Side;
   const type = side === "out" ? "source" : "target"; // the library's terms for output and input
   const name = el.dataset.port!;

@@ -27,6 +27,16 @@ function number(list: HTMLElement): void {
     for (const c of row.querySelectorAll("[aria-label]")) c.setAttribute("aria-label", c.getAttribute("aria-label")!.replace(/\d+(?=(, \w+)?$)/, String(i + 1)));
 }
 
+// Enter goes from a name to its value, and else to the next row.
+pane.addEventListener("keydown", (e) => {
+  const t = e.target as HTMLElement, row = t.closest<HTMLElement>("[data-row]");
+  if (e.key !== "Enter" || e.isComposing || !row || !t.matches("input")) return;
+  e.preventDefault();
+  send(fieldOf(row)!);
+  const inputs = [row, row.nextElementSibling].flatMap((r) => (r?.matches("[data-row]") ? [...r.querySelectorAll<HTMLElement>("input:not([type=hidden], [type=file])")] : []));
+  inputs[inputs.indexOf(t) + 1]?.focus();
+});
+
 onClick(pane, "[data-row-do]", (button) => {
   const row = button.closest<HTMLElement>("[data-row]");
   if (!row) return;

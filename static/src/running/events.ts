@@ -10,6 +10,9 @@ export type Preview = { kind: "text" | "scores" | "image" | "file"; text?: strin
 /** StepEvent is the state of a step. items has the number of items of each output port with a list; at is when it was recorded, in ms since 1970. */
 export type StepEvent = { node: string; state: string; ms: number; items?: Record<string, number>; tokens?: string; cost?: string; error?: RunError; preview?: Preview; at: number };
 
+/** ItemsEvent is how far the child runs of a step are. open is the page of one of them on its canvas, details where the run's page shows it. */
+export type ItemsEvent = { node: string; done: number; failed: number; total: number; item: number; open?: string; details: string };
+
 /** RunEvent is the state of the run; bar is the run bar as HTML. */
 export type RunEvent = { run: string; state: string; done: number; all: number; ms: number; cost: string; error?: RunError; bar: string; title?: string };
 

@@ -7,10 +7,10 @@ import { canvas, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
-import { formatDuration, stateLabel, subscribe, type StepEvent, type TextEvent } from "./events.ts";
+import { formatDuration, stateLabel, subscribe, type ItemsEvent, type StepEvent, type TextEvent } from "./events.ts";
 
 /** NodeOutput is what a node shows of its step. from is when it started (performance.now); slot is the element that it was written to. */
-type NodeOutput = { step?: StepEvent; from: number; text: string; slot?: Element | null };
+type NodeOutput = { step?: StepEvent; items?: ItemsEvent; from: number; text: string; slot?: Element | null };
 const nodes = new Map<string, NodeOutput>();
 const maxText = 4000; // characters of streamed text; a node shows the last lines
 const tick = 100; // ms
@@ -28,6 +28,13 @@ subscribe<StepEvent[]>("steps", (steps) => {
     output.from = performance.now() - s.ms;
     if (isOver(s.state)) output.text = "";
     write(s.node);
+  }
+});
+
+subscribe<ItemsEvent[]>("items", (items) => {
+  for (const i of items) {
+    at(i.node).items = i;
+    body(i.node);
   }
 });
 
@@ -82,6 +89,7 @@ function body(node: string): void {
   if (!slot) return;
   const parts: HTMLElement[] = [];
   if (output.text) parts.push(el("div", { class: "result-text going" }, output.text, el("span", { class: "caret", "aria-hidden": "true" })));
+  else if (output.items && (!n || !isOver(n.state) || output.items.failed > 0)) parts.push(...progress(output.items));
   else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "result-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
   else if (n?.state === "skipped") parts.push(el("div", { class: "result-text" }, "Not needed in this run."));
@@ -89,6 +97,14 @@ function body(node: string): void {
   slot.replaceChildren(...(parts.length ? [el("div", { class: `result${n?.error && !output.text && n.state !== "succeeded" ? " bad" : ""}` }, ...parts)] : []));
   const going = slot.querySelector(".going");
   if (going) going.scrollTop = going.scrollHeight;
+}
+
+/** progress returns how many items of a step have ended, and a link to one of their runs on its own canvas. */
+function progress(i: ItemsEvent): HTMLElement[] {
+  const label = `${i.done.toLocaleString("en")} of ${i.total.toLocaleString("en")}`;
+  const link = el("a", { href: i.open ?? i.details, title: i.open ? `Open item ${i.item} on its canvas` : `Show item ${i.item}` }, i.failed ? `${i.failed.toLocaleString("en")} failed` : `Item ${i.item}`);
+  const meter = el("meter", { min: "0", max: String(Math.max(1, i.total)), value: String(i.done), "aria-label": "Items that have ended" });
+  return [el("div", { class: `result-items${i.failed ? " some" : ""}` }, el("b", {}, label), link, meter)];
 }
 
 /** preview returns the elements of a result, by its kind. */

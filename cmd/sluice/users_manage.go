@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
+	"sluice/db"
+	"sluice/flow"
+)
+
+// People are removed and get passwords only on the machine of the server: a key that could
+// do so over HTTP could take over an account, and with it more than its own rights.
+
+// userListCmd lists the people of a workspace.
+type userListCmd struct {
+	JSON bool `help:"Print as JSON."`
+}
+
+// RunOn lists the people.
+func (c userListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
+	list, err := store.ListMembers(ctx, cfg.workspace())
+	if err != nil {
+		return err
+	}
+	object := func(m *flow.Member) map[string]any {
+		return map[string]any{"id": m.UserID, "name": m.Name, "email": m.Email, "role": m.Role, "joined_at": timeOrNil(m.JoinedAt)}
+	}
+	return printList(s.out, c.JSON, list, object, "ID\tEMAIL\tNAME\tROLE", func(m *flow.Member) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", m.UserID, m.Email, orDash(m.Name), m.Role)
+	})
+}
+
+// RunRemote lists the people over HTTP.
+func (c userListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	return remote.ListUsers(ctx, api, s, c.JSON)
+}
+
+// userRemoveCmd removes a person from a workspace. The account stays, for other workspaces.
+type userRemoveCmd struct {
+	Email  string `arg:"" help:"Email address of the person."`
+	KeysTo string `name:"keys-to" help:"Hand the keys that the person created over to this editor or owner, instead of revoking them." placeholder:"EMAIL"`
+}
+
+// RunOn removes the person.
+func (c userRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
+	m, err := findPerson(ctx, store, cfg.workspace(), c.Email)
+	if err != nil {
+		return err
+	}
+	fate := flow.KeyFate{By: flow.Actor{ID: "cli"}}
+	if c.KeysTo != "" {
+		heir, err := findPerson(ctx, store, cfg.workspace(), c.KeysTo)
+		if err != nil {
+			return err
+		}
+		fate.HeirID = heir.UserID
+	}
+	err = store.Together(ctx, func(ctx context.Context) error {
+		if err := store.RemoveMember(ctx, m.WorkspaceID, m.UserID, fate); err != nil {
+			return err
+		}
+		return store.Audit(ctx, m.WorkspaceID, "cli", "member.remove", m.Email, "")
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s is no longer a member.\n", m.Email)
+	return err
+}
+
+// userPasswordCmd sets a password, for a person who forgot it. The operator of the server
+// may do so for every account.
+type userPasswordCmd struct {
+	Email string `arg:"" help:"Email address of the person."`
+	newPassword
+}
+
+// RunOn sets the password.
+func (c userPasswordCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
+	m, err := findPerson(ctx, store, cfg.workspace(), c.Email)
+	if err != nil {
+		return err
+	}
+	hash, err := c.hash(s, m.Email)
+	if err != nil {
+		return err
+	}
+	err = store.Together(ctx, func(ctx context.Context) error {
+		if err := store.SetPassword(ctx, m.UserID, hash, ""); err != nil {
+			return err
+		}
+		return store.Audit(ctx, m.WorkspaceID, "cli", "password.set", m.Email, "")
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "The password of %s is set; their sessions have ended.\n", m.Email)
+	return err
+}
+
+// findPerson returns the member of a workspace with an email address.
+func findPerson(ctx context.Context, store *db.Store, ws flow.WorkspaceID, email string) (*flow.Member, error) {
+	u, err := store.FindUserByEmail(ctx, email)
+	if err == nil {
+		var m *flow.Member
+		if m, err = store.FindMember(ctx, ws, u.ID); err == nil {
+			return m, nil
+		}
+	}
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, fmt.Errorf("nobody with the email address %s is in this workspace; 'sluice user list' lists the people", email)
+	}
+	return nil, err
+}

@@ -1,0 +1,150 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// These rules keep a key that manages others from gaining anything by it. A key that it
+// makes has no right that it lacks itself, and counts against its limits too. What it
+// changes must be within its rights before and after.
+
+// mayCreate returns an error unless the new key is within the caller's rights.
+func (r *Keyring) mayCreate(k *flow.Key) error {
+	if r.Caller == nil {
+		return nil
+	}
+	if len(r.Caller.Makers) >= flow.MaxKeyMakers {
+		return flow.Errorf(flow.CodeExceedsKey, "This key was made by a key, and so on, %d times. It may not make further ones.", len(r.Caller.Makers))
+	}
+	return exceeds(r.Caller, k, "The new key would exceed the key in the request.")
+}
+
+// mayManage returns an error unless a key is within the caller's rights.
+func (r *Keyring) mayManage(k *flow.Key) error {
+	switch {
+	case r.Caller == nil || k.ID == r.Caller.ID:
+		return nil
+	case !flowsWithin(r.Caller, k):
+		return flow.Errorf(flow.CodeFlowNotAllowed, "The key %q is for flows that the key in the request may not call.", k.Name)
+	}
+	return exceeds(r.Caller, k, fmt.Sprintf("The key %q exceeds the key in the request, which may manage only keys within its own rights.", k.Name))
+}
+
+// mayChange returns an error if a key would exceed the caller. A caller with limits may
+// not loosen a key that does not count against them: a person who holds both would have
+// more than before.
+func (r *Keyring) mayChange(ctx context.Context, before, k *flow.Key) error {
+	if r.Caller == nil {
+		return nil
+	}
+	if err := exceeds(r.Caller, k, "The key would exceed the key in the request."); err != nil {
+		return err
+	}
+	if !limited(r.Caller) {
+		return nil
+	}
+	own, err := r.owns(ctx, k)
+	if err != nil || own {
+		return err
+	}
+	return exceeds(before, k, "The key in the request has limits and did not make this key, so it may not loosen it.")
+}
+
+// mayRotate returns an error if the caller would gain something by the new secret of a key:
+// a budget beside its own, or a look at runs that only that key may read.
+func (r *Keyring) mayRotate(ctx context.Context, k *flow.Key) error {
+	if r.Caller == nil {
+		return nil
+	}
+	own, err := r.owns(ctx, k)
+	switch {
+	case err != nil || own:
+		return err
+	case limited(r.Caller):
+		return flow.Errorf(flow.CodeExceedsKey, "The key in the request has limits, so it may rotate only itself and keys that it made: what others use does not count against its limits.")
+	case k.Has(flow.ScopeRun) && !r.Caller.Has(flow.ScopeRead):
+		return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not make this key and lacks the scope %q, so it may not rotate it: the new secret shows runs that this key started.", flow.ScopeRead)
+	}
+	return nil
+}
+
+// owns reports whether a key is the caller, or was made by it, directly or through others.
+func (r *Keyring) owns(ctx context.Context, k *flow.Key) (bool, error) {
+	tree, err := r.Store.ListKeyTree(ctx, k.WorkspaceID, r.Caller.ID)
+	return slices.Contains(tree, k.ID), err
+}
+
+// withinCaller returns an expiry, or that of the caller if it is earlier.
+func (r *Keyring) withinCaller(at time.Time) time.Time {
+	if r.Caller == nil || r.Caller.ExpiresAt.IsZero() || !at.IsZero() && at.Before(r.Caller.ExpiresAt) {
+		return at
+	}
+	return r.Caller.ExpiresAt
+}
+
+// limited reports whether a key has any limit.
+func limited(k *flow.Key) bool {
+	return k.RPM > 0 || k.Concurrency > 0 || k.RunsPerDay > 0 || k.USDPerDay > 0
+}
+
+// Sees reports whether a key with the scope admin may see another in lists: one that is
+// for its own flows only.
+func Sees(caller, k *flow.Key) bool {
+	return k.ID == caller.ID || flowsWithin(caller, k)
+}
+
+// flowsWithin reports whether a key may call only flows that another may call. An empty
+// list means all flows, later ones too.
+func flowsWithin(outer, k *flow.Key) bool {
+	if len(outer.Flows) == 0 {
+		return true
+	}
+	return len(k.Flows) > 0 && !slices.ContainsFunc(k.Flows, func(id string) bool { return !outer.Allows(id) })
+}
+
+// exceeds returns an error that lists every right of a key that another key lacks.
+func exceeds(outer, k *flow.Key, message string) error {
+	var wrong []flow.Problem
+	say := func(setting, sentence string) {
+		wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(setting), Code: string(flow.CodeExceedsKey), Detail: sentence})
+	}
+	var scopes []string
+	for _, s := range k.Scopes {
+		if !outer.Has(s) {
+			scopes = append(scopes, string(s))
+		}
+	}
+	if len(scopes) > 0 {
+		say("scopes", "the key in the request lacks "+strings.Join(scopes, ", "))
+	}
+	if !flowsWithin(outer, k) {
+		say("flows", "the key in the request is for a list of flows; use some of these")
+	}
+	if end := outer.ExpiresAt; !end.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(end)) {
+		say("expires", "the key in the request expires before, at "+end.UTC().Format(time.RFC3339))
+	}
+	for _, l := range []struct {
+		name     string
+		most, is int64
+	}{
+		{"rpm", outer.RPM, k.RPM}, {"concurrency", outer.Concurrency, k.Concurrency},
+		{"runs_per_day", outer.RunsPerDay, k.RunsPerDay}, {"usd_per_day", int64(outer.USDPerDay), int64(k.USDPerDay)},
+	} {
+		if l.most > 0 && (l.is <= 0 || l.is > l.most) {
+			say(l.name, "the key in the request has a lower limit")
+		}
+	}
+	if outer.USDPerDay > 0 && !outer.AllowUnpriced && k.AllowUnpriced {
+		say("allow_unpriced", "the key in the request does not allow models without a price")
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeExceedsKey, Message: message, Fields: wrong}
+}

@@ -1,0 +1,202 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"sluice/flow"
+)
+
+// Properties of the bodies of requests about keys.
+var (
+	changeableKey = map[string]any{
+		"name":           map[string]any{"type": "string", "minLength": 1, "maxLength": 100, "description": "What the key is for."},
+		"flows":          map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "IDs or slugs of the flows that it may call. Null or empty: all, including future ones."},
+		"expires_at":     map[string]any{"type": []string{"string", "null"}, "format": "date-time", "description": "Null: never."},
+		"rpm":            keyLimit("Requests per minute."),
+		"concurrency":    keyLimit("Runs at once."),
+		"runs_per_day":   keyLimit("Runs per day."),
+		"usd_per_day":    map[string]any{"type": []string{"number", "null"}, "exclusiveMinimum": 0, "maximum": flow.MaxUSD.Dollars(), "description": "Dollars per day; null for no limit."},
+		"allow_unpriced": map[string]any{"type": "boolean", "description": "With a limit in dollars: allow models whose price is unknown."},
+	}
+	keySchemas = map[string]map[string]any{
+		"CreateKey": {
+			"type": "object", "additionalProperties": false, "required": []string{"name"},
+			"properties": withScopes(changeableKey),
+			"examples":   []any{map[string]any{"name": "deploy", "scopes": []string{"run"}, "expires_at": "2027-01-31T00:00:00Z"}},
+		},
+		"ChangeKey": {
+			"type": "object", "additionalProperties": false, "properties": changeableKey,
+			"examples": []any{map[string]any{"rpm": 600}},
+		},
+		"RotateKey": {
+			"type": "object", "additionalProperties": false,
+			"properties": map[string]any{"overlap_s": map[string]any{"type": "integer", "minimum": 0, "maximum": int(flow.MaxOverlap.Seconds()), "default": int(defaultOverlap.Seconds()), "description": "Seconds for which the old secret keeps working."}},
+			"examples":   []any{map[string]any{"overlap_s": 3600}},
+		},
+	}
+)
+
+// defaultOverlap is how long the old secret works if the request does not say.
+const defaultOverlap = 24 * time.Hour
+
+func keyLimit(text string) map[string]any {
+	return map[string]any{"type": []string{"integer", "null"}, "minimum": 1, "maximum": 1_000_000_000, "description": text + " Null: no limit."}
+}
+
+func withScopes(properties map[string]any) map[string]any {
+	all := maps.Clone(properties)
+	all["scopes"] = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": flow.Scopes}, "default": []flow.Scope{flow.ScopeRun, flow.ScopeRead}}
+	return all
+}
+
+// keyReader reads the members of a body and collects what is wrong with them.
+type keyReader struct {
+	body  map[string]any
+	wrong []flow.Problem
+	set   []func(k *flow.Key)
+}
+
+// readKeySettings returns what a body sets of a key. Members that are missing set nothing;
+// null removes a limit, an expiry or a list of flows.
+func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error) {
+	r := &keyReader{body: body}
+	read(r, "name", "wanted text", asText, func(k *flow.Key, v string) { k.Name = v })
+	read(r, "flows", "wanted a list of texts", orZero(asTexts), func(k *flow.Key, v []string) { k.Flows = v })
+	read(r, "expires_at", "wanted a time such as 2027-01-31T12:00:00Z, or null", orZero(asTime), func(k *flow.Key, v time.Time) { k.ExpiresAt = v })
+	const count = "wanted a whole number from 1 to 1000000000, or null for no limit"
+	read(r, "rpm", count, orZero(asCount), func(k *flow.Key, v int64) { k.RPM = v })
+	read(r, "concurrency", count, orZero(asCount), func(k *flow.Key, v int64) { k.Concurrency = v })
+	read(r, "runs_per_day", count, orZero(asCount), func(k *flow.Key, v int64) { k.RunsPerDay = v })
+	read(r, "usd_per_day", "wanted an amount such as 0.5, up to a million, or null for no limit", orZero(asUSD), func(k *flow.Key, v flow.NanoUSD) { k.USDPerDay = v })
+	read(r, "allow_unpriced", "wanted true or false", asBool, func(k *flow.Key, v bool) { k.AllowUnpriced = v })
+	if create {
+		read(r, "scopes", "wanted a list of texts", asTexts, func(k *flow.Key, v []string) {
+			k.Scopes = nil
+			for _, s := range v {
+				k.Scopes = append(k.Scopes, flow.Scope(s))
+			}
+		})
+	}
+	for _, name := range flow.SortedNames(body) {
+		if _, known := changeableKey[name]; !known && (name != "scopes" || !create) {
+			r.wrong = append(r.wrong, unknownKeyField(name))
+		}
+	}
+	return func(k *flow.Key) {
+		for _, set := range r.set {
+			set(k)
+		}
+	}, invalidKey(r.wrong...)
+}
+
+func unknownKeyField(name string) flow.Problem {
+	detail := "this is not a setting of a key"
+	if name == "scopes" {
+		detail = "the scopes of a key never change; create another key"
+	}
+	return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: detail}
+}
+
+// read adds what sets the member with a name, if the body has it and as can read it.
+func read[T any](r *keyReader, name, wanted string, as func(v any) (T, bool), set func(k *flow.Key, v T)) {
+	given, present := r.body[name]
+	if !present {
+		return
+	}
+	v, ok := as(given)
+	if !ok {
+		r.wrong = append(r.wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "wrong_type", Detail: wanted})
+		return
+	}
+	r.set = append(r.set, func(k *flow.Key) { set(k, v) })
+}
+
+// orZero reads null as the zero value.
+func orZero[T any](as func(v any) (T, bool)) func(v any) (T, bool) {
+	return func(v any) (zero T, ok bool) {
+		if v == nil {
+			return zero, true
+		}
+		return as(v)
+	}
+}
+
+func asText(v any) (string, bool) { s, ok := v.(string); return s, ok }
+func asBool(v any) (bool, bool)   { b, ok := v.(bool); return b, ok }
+
+func asTexts(v any) (texts []string, ok bool) {
+	list, ok := v.([]any)
+	for _, item := range list {
+		s, isText := item.(string)
+		texts, ok = append(texts, s), ok && isText
+	}
+	return texts, ok
+}
+
+func asTime(v any) (time.Time, bool) {
+	s, _ := v.(string)
+	at, err := time.Parse(time.RFC3339, s)
+	return at.UTC().Truncate(time.Microsecond), err == nil && at.Year() >= 1970
+}
+
+func asCount(v any) (int64, bool) {
+	n, ok := flow.Float(v)
+	return int64(n), ok && n == math.Trunc(n) && n >= 1 && n <= 1e9
+}
+
+func asUSD(v any) (flow.NanoUSD, bool) {
+	n, ok := flow.Float(v)
+	if !ok || n <= 0 || n > flow.MaxUSD.Dollars() {
+		return 0, false
+	}
+	usd := flow.USDOf(n)
+	return usd, usd > 0
+}
+
+// readOverlap reads the body of a rotation.
+func readOverlap(body map[string]any) (time.Duration, error) {
+	overlap := defaultOverlap
+	var wrong []flow.Problem
+	for _, name := range flow.SortedNames(body) {
+		n, ok := flow.Float(body[name])
+		switch {
+		case name != "overlap_s":
+			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a rotation"})
+		case !ok || n != math.Trunc(n) || n < 0 || n > flow.MaxOverlap.Seconds():
+			wrong = append(wrong, flow.Problem{Pointer: "/overlap_s", Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number of seconds from 0 to %d", int(flow.MaxOverlap.Seconds()))})
+		default:
+			overlap = time.Duration(n) * time.Second
+		}
+	}
+	return overlap, invalidKey(wrong...)
+}
+
+// invalidKey returns the error for a request with problems, or nil without any.
+func invalidKey(wrong ...flow.Problem) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + wrong[0].Detail + ".", Fields: wrong}
+}
+
+// keyError returns an error with the names that the API has for settings of keys; forms
+// call the expiry differently.
+func keyError(err error) error {
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		return err
+	}
+	own := *e
+	own.Fields = slices.Clone(e.Fields)
+	for i := range own.Fields {
+		if own.Fields[i].Pointer == "/expires" {
+			own.Fields[i].Pointer = "/expires_at"
+		}
+	}
+	return &own
+}

@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"sluice/flow"
+	"sluice/handlers/api"
+)
+
+// UserStore knows the people of a workspace.
+type UserStore interface {
+	ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error)
+}
+
+var userNames = map[reflect.Type]string{
+	reflect.TypeFor[userObject](): "User",
+	reflect.TypeFor[userList]():   "UserList",
+}
+
+// userRoutes only read. A person is above every key: a key that could set a password, add
+// an owner or remove a person, and with them keys beyond its own rights, would gain rights.
+func (s *Server) userRoutes() []api.Route {
+	return []api.Route{{
+		Method: get, Path: "/v1/users", Scope: flow.ScopeAdmin, Handle: s.listUsers,
+		ID: "listUsers", Tag: "Users", Summary: "List the people of the workspace",
+		Text:     "Only for a key without a list of flows. People are changed in the dashboard or on the machine of the server.",
+		Problems: []flow.Code{flow.CodeFlowNotAllowed},
+		Status:   http.StatusOK, Answer: "All members.", JSON: userList{},
+	}}
+}
+
+// userObject is the JSON of a person in the workspace.
+type userObject struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Email    string          `json:"email"`
+	Role     flow.MemberRole `json:"role" doc:"owner, editor or viewer."`
+	JoinedAt api.Time        `json:"joined_at"`
+}
+
+// userList is the JSON of all people of the workspace.
+type userList struct {
+	Users []userObject `json:"users"`
+}
+
+// listUsers is GET users.
+func (s *Server) listUsers(c *api.Call) error {
+	if len(c.Key.Flows) > 0 {
+		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is for some flows only. Use a key without a list of flows.")
+	}
+	members, err := s.store.ListMembers(c.Request().Context(), c.Key.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	list := userList{Users: []userObject{}}
+	for _, m := range members {
+		list.Users = append(list.Users, userObject{m.UserID, m.Name, m.Email, m.Role, api.Time(m.JoinedAt)})
+	}
+	return c.WriteJSON(http.StatusOK, list)
+}

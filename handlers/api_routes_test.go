@@ -1,0 +1,329 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/flow/library"
+	"sluice/handlers/api"
+	"sluice/handlers/webtest"
+)
+
+// caller sends requests to the API with a key.
+type caller struct {
+	h    *webtest.Env
+	key  *flow.Key
+	text string
+}
+
+// newCaller makes a key, by another program's key or, for nil, by the command line.
+func newCaller(h *webtest.Env, maker *caller, k flow.Key) *caller {
+	h.T.Helper()
+	ring, by := library.Keyring{Store: h.Store, IDs: flow.NewIDs(), Now: h.Server.Site.Now}, flow.Actor{ID: "cli"}
+	if maker != nil {
+		ring.Caller, by.ID = maker.key, maker.key.ID
+	}
+	k.WorkspaceID, k.Name = flow.DefaultWorkspace, "program"
+	text, err := ring.Create(h.T.Context(), by, &k)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return &caller{h, &k, text}
+}
+
+// send returns the status of a response, its code if it is an error, and its body.
+func (p *caller) send(method, path, body string) (status int, code, raw string) {
+	p.h.T.Helper()
+	r, err := http.NewRequestWithContext(p.h.T.Context(), method, p.h.Http.URL+path, strings.NewReader(body))
+	if err != nil {
+		p.h.T.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+p.text)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.h.T.Fatal(err)
+	}
+	defer a.Body.Close()
+	data, _ := io.ReadAll(a.Body)
+	var problem struct {
+		Code  string
+		Error struct{ Code string } // of the routes of OpenAI's API
+	}
+	_ = json.Unmarshal(data, &problem)
+	return a.StatusCode, problem.Code + problem.Error.Code, string(data)
+}
+
+// routePath returns the path of a route for a flow, and for other things that are nowhere.
+func routePath(r api.RouteAccess, flowID string) string {
+	return pathParts.ReplaceAllString(strings.Replace(r.Path, ":flow_id", flowID, 1), "none_01")
+}
+
+// TestEveryRouteOfTheAPIWantsAScope asks for every route, those of extensions too, with a
+// key for each single scope, which a person or a key has made.
+func TestEveryRouteOfTheAPIWantsAScope(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	top := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
+	seen := map[string]bool{}
+	for _, r := range h.Server.API.RouteTable() {
+		seen[r.Path] = true
+		if len(r.Scopes) == 0 {
+			if r.Path != "/v1/openapi.json" && r.Path != "/v1/schema/flow.json" && r.Path != "/livez" && r.Path != "/readyz" {
+				t.Errorf("%s %s needs no key", r.Method, r.Path)
+			}
+			continue
+		}
+		id := h.Live(webtest.PublishGreeting)
+		for _, scope := range flow.Scopes {
+			for name, maker := range map[string]*caller{"person": nil, "key": top} {
+				p := newCaller(h, maker, flow.Key{Scopes: []flow.Scope{scope}})
+				status, code, raw := p.send(r.Method, routePath(r, id), "")
+				refused := status == http.StatusForbidden && (code == string(flow.CodeScopeMissing) || r.Method == http.MethodHead)
+				if may := slices.Contains(r.Scopes, scope); refused == may {
+					t.Errorf("%s %s with the scope %s of a %s: %d %s", r.Method, r.Path, scope, name, status, raw)
+				}
+			}
+		}
+	}
+	for _, path := range []string{"/v1/keys", "/v1/keys/:key_id/rotate", "/v1/credentials/:name", "/v1/usage", "/v1/chat/completions", "/v1/models", "/mcp", "/v1/apply"} {
+		if !seen[path] {
+			t.Errorf("the table of routes lacks %s", path)
+		}
+	}
+}
+
+// beyondList are the routes without a flow in their path, with what a key for other flows gets:
+// the code of an error, or "" for a response that has nothing of the other flow.
+var beyondList = map[string]struct{ path, body, code string }{
+	"GET /v1/flow":              {"", "", ""},
+	"GET /v1/runs":              {"", "", ""},
+	"GET /v1/usage":             {"?by=flow", "", ""},
+	"GET /v1/models":            {"", "", ""},
+	"GET /v1/kinds":             {"", "", ""},
+	"GET /v1/keys":              {"", "", ""},
+	"GET /v1/webhook-secret":    {"", "", ""},
+	"POST /v1/flow":             {"", webtest.PublishGreeting, "flow_not_allowed"},
+	"POST /v1/flow/validate":    {"", webtest.PublishGreeting, ""},
+	"POST /v1/apply":            {"", `{"documents": [` + webtest.PublishGreeting + `]}`, "flow_not_allowed"},
+	"POST /v1/files":            {"", "", "unsupported_media_type"}, // keeps files for itself only
+	"POST /v1/keys":             {"", `{"name": "x"}`, ""},          // for the flows of its list
+	"POST /mcp":                 {"", `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`, ""},
+	"POST /v1/chat/completions": {"", `{"model": "FLOW", "messages": [{"role": "user", "content": "x"}]}`, "flow_not_allowed"},
+	"POST /v1/deliveries/:delivery_id/redeliver": {"", "", "not_found"}, // whose delivery it is, package api tests
+	"GET /v1/files/:file_id":                     {"", "", "not_found"},
+	"HEAD /v1/files/:file_id":                    {"", "", ""},
+	"DELETE /v1/files/:file_id":                  {"", "", "not_found"},
+	"GET /v1/keys/:key_id":                       {"", "", "flow_not_allowed"},
+	"PATCH /v1/keys/:key_id":                     {"", `{"name": "x"}`, "flow_not_allowed"},
+	"POST /v1/keys/:key_id/rotate":               {"", "", "flow_not_allowed"},
+	"DELETE /v1/keys/:key_id":                    {"?cascade=true", "", "flow_not_allowed"},
+	"GET /v1/credentials":                        {"", "", "flow_not_allowed"},
+	"GET /v1/credentials/:name":                  {"", "", "flow_not_allowed"},
+	"PUT /v1/credentials/:name":                  {"", `{"secret": "x", "provider": "openai"}`, "flow_not_allowed"},
+	"DELETE /v1/credentials/:name":               {"", "", "flow_not_allowed"},
+	"POST /v1/credentials/:name/test":            {"", "", "flow_not_allowed"},
+	"GET /v1/users":                              {"", "", "flow_not_allowed"},
+}
+
+// TestEveryRouteOfTheAPIObeysTheListOfFlows asks for every route with a key that has all
+// scopes and is for another flow. A key that it made is for that flow too.
+func TestEveryRouteOfTheAPIObeysTheListOfFlows(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	hidden, own := h.Live(webtest.PublishGreeting), h.Live(webtest.PublishGreeting)
+	other := newCaller(h, nil, flow.Key{Scopes: flow.Scopes, Flows: []string{hidden}})
+	first := newCaller(h, nil, flow.Key{Scopes: flow.Scopes, Flows: []string{own}})
+	for _, p := range []*caller{first, newCaller(h, first, flow.Key{Scopes: flow.Scopes, Flows: []string{own}})} {
+		for _, r := range h.Server.API.RouteTable() {
+			if len(r.Scopes) == 0 {
+				continue
+			}
+			name, want := r.Method+" "+r.Path, string(flow.CodeFlowNotAllowed)
+			path, body := strings.Replace(routePath(r, hidden), "/v1/keys/none_01", "/v1/keys/"+other.key.ID, 1), ""
+			if !strings.Contains(r.Path, ":flow_id") {
+				test, known := beyondList[name]
+				if !known {
+					t.Errorf("%s is new: say in beyondList what a key for other flows gets", name)
+					continue
+				}
+				path, body, want = path+test.path, strings.Replace(test.body, "FLOW", hidden, 1), test.code
+			}
+			status, code, raw := p.send(r.Method, path, body)
+			if code != want || want == "" && status >= 500 || status < 300 && (strings.Contains(raw, hidden) || strings.Contains(raw, other.key.ID)) {
+				t.Errorf("%s: %d %s, want %q", name, status, raw, want)
+			}
+		}
+	}
+	if f, err := h.Store.FindFlow(t.Context(), flow.DefaultWorkspace, hidden); err != nil || !f.ArchivedAt.IsZero() {
+		t.Errorf("the flow was changed: %v", err)
+	}
+	if k, err := h.Store.FindKey(t.Context(), flow.DefaultWorkspace, other.key.ID); err != nil || k.Name != "program" || !k.RevokedAt.IsZero() {
+		t.Errorf("the key was changed: %v", err)
+	}
+}
+
+// writes are the routes that change something, with a request that succeeds and the action
+// in the audit log. The words in capitals stand for IDs.
+var writes = map[string]struct{ path, body, action string }{
+	"POST /v1/flow":                                      {"/v1/flow", webtest.PublishGreeting, "flow.create"},
+	"PUT /v1/flow/:flow_id":                              {"/v1/flow/FLOW", webtest.PublishGreeting, "flow.edit"},
+	"POST /v1/flow/:flow_id/publish":                     {"/v1/flow/FLOW/publish", `{"allow_breaking": true}`, "flow.publish"},
+	"POST /v1/flow/:flow_id/archive":                     {"/v1/flow/FLOW/archive", "", "flow.archive"},
+	"POST /v1/flow/:flow_id/restore":                     {"/v1/flow/FLOW/restore", "", "flow.restore"},
+	"POST /v1/apply":                                     {"/v1/apply", `{"documents": [` + strings.Replace(webtest.PublishGreeting, `"Greet"`, `"Applied"`, 1) + `]}`, "flow."},
+	"DELETE /v1/flow/:flow_id/run/:run_id":               {"/v1/flow/FLOW/run/RUN", "", "run.erase"},
+	"POST /v1/flow/:flow_id/run/:run_id/cancel":          {"/v1/flow/WAITING/run/OPEN/cancel", "", "run.cancel"},
+	"DELETE /v1/files/:file_id":                          {"/v1/files/FILE", "", "file.erase"},
+	"POST /v1/flow/:flow_id/run/:run_id/approvals/:path": {"/v1/flow/ASKING/run/ASKED/approvals/ask", `{"decision": "approved"}`, "approval.answer"},
+	"POST /v1/deliveries/:delivery_id/redeliver":         {"/v1/deliveries/DELIVERY/redeliver", "", "delivery.redeliver"},
+	"POST /v1/keys":                                      {"/v1/keys", `{"name": "x"}`, "key.create"},
+	"PATCH /v1/keys/:key_id":                             {"/v1/keys/KEY", `{"name": "y"}`, "key.change"},
+	"POST /v1/keys/:key_id/rotate":                       {"/v1/keys/KEY/rotate", "", "key.roll"},
+	"DELETE /v1/keys/:key_id":                            {"/v1/keys/KEY", "", "key.revoke"},
+	"PUT /v1/credentials/:name":                          {"/v1/credentials/a", `{"secret": "x", "provider": "openai"}`, "credential.save"},
+	"POST /v1/credentials/:name/test":                    {"/v1/credentials/a/test", "", "credential.test"},
+	"DELETE /v1/credentials/:name":                       {"/v1/credentials/a", "", "credential.remove"},
+}
+
+// unaudited are the routes that change nothing, or whose key is recorded elsewhere.
+var unaudited = map[string]string{
+	"POST /v1/flow/validate":                   "changes nothing",
+	"POST /v1/flow/:flow_id/run":               "the run has the key",
+	"POST /v1/flow/:flow_id/run/:run_id/rerun": "the run has the key",
+	"POST /v1/chat/completions":                "the run has the key",
+	"POST /mcp":                                "the run has the key",
+	"POST /v1/files":                           "the file has the key",
+}
+
+// TestEveryWriteOverHTTPIsAudited carries out every route that changes something, and looks
+// for the acting key in the audit log.
+func TestEveryWriteOverHTTPIsAudited(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	p := newCaller(h, nil, flow.Key{Scopes: flow.Scopes})
+	id := h.Live(webtest.PublishGreeting)
+	other := newCaller(h, nil, flow.Key{Scopes: []flow.Scope{flow.ScopeRun}})
+	run, err := h.Call(id, p.key, map[string]any{"who": "Ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, let := h.Waiting()
+	defer close(let)
+	h.Publish(waiting)
+	open := startRun(p, waiting)
+	asking := h.Live(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[
+		{"id":"ask","kind":"approval","config":{"title":"Go?","audience":"anyone with the link"}}, {"id":"out","kind":"output","config":{"name":"out"}}],
+		"edges":[{"from":"ask.approved","to":"out.value"}]}`)
+	asked := startRun(other, asking)
+	watch := h.Runner.WatchRun(asked)
+	defer watch.Stop()
+	for {
+		r, err := h.Store.FindRun(t.Context(), flow.DefaultWorkspace, asking, asked)
+		if err != nil || r.State.Ended() {
+			t.Fatalf("the run asks nothing: %+v, %v", r, err)
+		}
+		if r.State == flow.RunWaiting {
+			break
+		}
+		<-watch.Changes
+	}
+	telling := h.Live(webtest.Telling(webtest.NewHook(t, http.StatusOK).URL))
+	delivery := h.Told(telling, "delivered")
+	file, err := h.Store.SaveFile(t.Context(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: "a.txt", KeyID: p.key.ID, MaxSize: 100}, strings.NewReader("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := strings.NewReplacer("FLOW", id, "RUN", run.ID, "WAITING", waiting, "OPEN", open, "ASKING", asking, "ASKED", asked, "DELIVERY", delivery, "KEY", other.key.ID, "FILE", file.ID)
+	table := h.Server.API.RouteTable()
+	order := []string{"PUT", "PATCH", "POST", "DELETE"} // so that there is something to publish and to delete
+	slices.SortStableFunc(table, func(a, b api.RouteAccess) int {
+		return slices.Index(order, a.Method) - slices.Index(order, b.Method)
+	})
+	for _, r := range table {
+		name := r.Method + " " + r.Path
+		if r.Method == http.MethodGet || r.Method == http.MethodHead || unaudited[name] != "" {
+			continue
+		}
+		w, known := writes[name]
+		if !known {
+			t.Errorf("%s is new: say in writes which action it writes to the audit log", name)
+			continue
+		}
+		before := audited(h, p)
+		status, raw := sendWrite(p, r.Method, fill.Replace(w.path), w.body)
+		if status >= 300 {
+			t.Errorf("%s: %d %s", name, status, raw)
+			continue
+		}
+		var added []string
+		for _, e := range audited(h, p) {
+			if !slices.ContainsFunc(before, func(b flow.AuditEntry) bool { return b.ID == e.ID }) {
+				added = append(added, e.Action)
+			}
+		}
+		if !slices.ContainsFunc(added, func(action string) bool { return strings.HasPrefix(action, w.action) }) {
+			t.Errorf("%s wrote %q to the audit log under its key, not %s", name, added, w.action)
+		}
+	}
+}
+
+// startRun starts a run and returns its ID.
+func startRun(p *caller, flowID string) string {
+	p.h.T.Helper()
+	_, _, raw := p.send("POST", "/v1/flow/"+flowID+"/run", "{}")
+	var run struct {
+		ID string `json:"run_id"`
+	}
+	if err := json.Unmarshal([]byte(raw), &run); err != nil || run.ID == "" {
+		p.h.T.Fatalf("no run was started: %s", raw)
+	}
+	return run.ID
+}
+
+// sendWrite sends a request, with the ETag of the draft where it needs one.
+func sendWrite(p *caller, method, path, body string) (int, string) {
+	p.h.T.Helper()
+	if method != http.MethodPut || !strings.HasPrefix(path, "/v1/flow/") {
+		status, _, raw := p.send(method, path, body)
+		return status, raw
+	}
+	f, err := p.h.Store.FindFlow(p.h.T.Context(), flow.DefaultWorkspace, strings.TrimPrefix(path, "/v1/flow/"))
+	if err != nil {
+		p.h.T.Fatal(err)
+	}
+	r, _ := http.NewRequestWithContext(p.h.T.Context(), method, p.h.Http.URL+path, strings.NewReader(strings.Replace(body, "Hello", "Hi", 1)))
+	r.Header.Set("Authorization", "Bearer "+p.text)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("If-Match", fmt.Sprintf(`"rev-%d"`, f.Rev))
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.h.T.Fatal(err)
+	}
+	defer a.Body.Close()
+	data, _ := io.ReadAll(a.Body)
+	return a.StatusCode, string(data)
+}
+
+// audited returns the entries of a caller's key.
+func audited(h *webtest.Env, p *caller) (list []flow.AuditEntry) {
+	h.T.Helper()
+	log, err := h.Store.ListAudit(h.T.Context(), flow.DefaultWorkspace, "", 1000)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	for _, e := range log {
+		if e.Actor == p.key.ID && e.IP != "" {
+			list = append(list, e)
+		}
+	}
+	return list
+}

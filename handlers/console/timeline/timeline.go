@@ -1,0 +1,83 @@
+// Package timeline turns the attempts of a step into bars on the time axis of its run. It
+// does not know where steps are stored or how bars are drawn.
+package timeline
+
+import (
+	"fmt"
+	"time"
+
+	"sluice/flow"
+	consoleview "sluice/views/console"
+)
+
+// Tries counts attempts. Resuming after a wait does not count as another
+// attempt.
+func Tries(s *flow.Step) int {
+	switch {
+	case s.Attempt == 0:
+		return 0
+	case s.State == flow.StepFailed, s.State == flow.StepRetrying:
+		return max(s.Failures, 1)
+	}
+	return s.Failures + 1
+}
+
+// Duration returns how long a step has taken until it ended, or until now.
+func Duration(s *flow.Step, now time.Time) time.Duration {
+	if s.EndedAt.IsZero() {
+		return max(0, now.Sub(s.StartedAt))
+	}
+	return max(0, s.EndedAt.Sub(s.StartedAt))
+}
+
+// Bars returns the attempts of a step and the pauses between them.
+func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
+	tries := s.Tries()
+	for i, a := range tries {
+		end, cut := a.EndedAt, false
+		if end.IsZero() {
+			end, cut = now, i < len(tries)-1
+		}
+		if cut {
+			end = tries[i+1].StartedAt
+		}
+		if i > 0 && !tries[i-1].EndedAt.IsZero() {
+			wait := Span(begin, tries[i-1].EndedAt, a.StartedAt, "pause")
+			wait.Title = "waited " + consoleview.Precisely(wait.To-wait.From)
+			list = append(list, wait)
+		}
+		b := Span(begin, a.StartedAt, end, State(s, a, i == len(tries)-1))
+		b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
+		if len(tries) > 1 {
+			b.Title = fmt.Sprintf("attempt %d: %s", a.Number, b.Title)
+		}
+		list = append(list, b)
+	}
+	if n := len(tries); n > 0 && !s.State.Ended() && !tries[n-1].EndedAt.IsZero() {
+		last := Span(begin, tries[n-1].EndedAt, now, "pause")
+		last.Title = "waiting"
+		list = append(list, last)
+	}
+	return list
+}
+
+// Span returns the bar between two times. Clocks of instances may differ, so it
+// neither starts nor ends before the run.
+func Span(begin, from, to time.Time, state string) consoleview.FallBar {
+	b := consoleview.FallBar{From: max(0, from.Sub(begin)), State: state}
+	b.To = max(b.From, to.Sub(begin))
+	return b
+}
+
+// State returns the state that an attempt ended with.
+func State(s *flow.Step, a flow.Attempt, last bool) string {
+	switch {
+	case last && (s.State.Ended() || a.EndedAt.IsZero()):
+		return string(s.State)
+	case a.Error != nil:
+		return string(flow.StepRetrying)
+	case a.Paused:
+		return string(flow.StepWaiting)
+	}
+	return string(flow.StepCanceled)
+}

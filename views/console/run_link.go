@@ -1,0 +1,75 @@
+package console
+
+import (
+	"net/url"
+	"strconv"
+
+	"sluice/views/components"
+
+	"github.com/a-h/templ"
+)
+
+// RunLink is the page of a run as somebody looks at it: which step is selected, and which
+// items of a map are listed.
+type RunLink struct {
+	RunID string
+	Step  string // path of the selected step, or each[3] for an item
+	Of    string // path of the step whose items are filtered
+	// State, Code and Text filter these items; Show is how many are listed.
+	State, Code, Text string
+	Show              int
+}
+
+func (l RunLink) query() url.Values {
+	q := url.Values{}
+	for _, p := range [][2]string{{"step", l.Step}, {"of", l.Of}, {"items", l.State}, {"code", l.Code}, {"q", l.Text}} {
+		if p[1] != "" {
+			q.Set(p[0], p[1])
+		}
+	}
+	if l.Show > 0 {
+		q.Set("show", strconv.Itoa(l.Show))
+	}
+	return q
+}
+
+// Path is the address of the page.
+func (l RunLink) Path() string {
+	if q := l.query().Encode(); q != "" {
+		return components.RunPath(l.RunID) + "?" + q
+	}
+	return components.RunPath(l.RunID)
+}
+
+// events is where the page asks for what is new since the change with a number.
+func (l RunLink) events(seen int64) string {
+	q := l.query()
+	q.Set("seen", strconv.FormatInt(seen, 10))
+	return components.RunPath(l.RunID) + "/events?" + q.Encode()
+}
+
+// Attrs let a link change the page without reloading it.
+func (l RunLink) Attrs() templ.Attributes {
+	return templ.Attributes{
+		"data-hx-get": l.Path(), "data-hx-target": "#run", "data-hx-select": "#run",
+		"data-hx-swap": "outerMorph", "data-hx-replace-url": "true",
+	}
+}
+
+// WithStep returns the page with another step selected.
+func (l RunLink) WithStep(path string) RunLink {
+	l.Step = path
+	return l
+}
+
+// with returns the page with other items of the same step.
+func (l RunLink) with(state, code string) RunLink {
+	l.State, l.Code, l.Show = state, code, 0
+	return l
+}
+
+// ItemPath is the path of an item of a step.
+func ItemPath(step string, item int) string { return step + "[" + strconv.Itoa(item) + "]" }
+
+// StepPath is the page of a run with a step selected.
+func StepPath(runID, path string) string { return RunLink{RunID: runID, Step: path}.Path() }
