@@ -73,7 +73,7 @@ var rows = []row{
 	{"stream", onServer((*benchmark).streamRow, "SLUICE_WORKERS=1024")}, // a streaming run occupies a worker
 	{"chat", onServer((*benchmark).chatRow, allowLoopback)},
 	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
-	{"list", (*benchmark).listRow},
+	{"list", (*benchmark).listRow}, {"manage", onServer((*benchmark).manageRow)}, {"map", (*benchmark).mapRow},
 }
 
 // allowLoopback lets flows call services of this process.
@@ -146,6 +146,7 @@ type benchmark struct {
 	queued      int           // runs of the row queue
 	streams     int           // concurrent responses of the row stream
 	runs        int           // runs that the row list fills the database with
+	items       int           // of the lists of the row map
 	profile     string        // file for the server's CPU profile; "" for none
 	dir         string        // temporary directory of all rows
 	postgres    *pgserver.Server
@@ -175,7 +176,7 @@ func run() (err error) {
 	flag.StringVar(&b.binary, "binary", "", "measure this binary instead of building one")
 	against := flag.String("against", "", "compare with another `build` in the rows wait and http: a binary, or a commit that is built first")
 	flag.BoolVar(&b.peers, "peers", false, "measure Node-RED and DBOS beside Sluice in the rows wait and http")
-	on := flag.String("on", "", "where to measure the rows wait, http and idle, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
+	on := flag.String("on", "", "where to measure the rows wait, http, idle and map, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
 	callers := flag.String("callers", "", "concurrent callers in the rows wait and http, separated by commas; default 1,8,64,512 and 64")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often builds are alternated")
 	flag.DurationVar(&b.seconds, "time", 10*time.Second, "how long each rate is measured, all rounds together")
@@ -184,7 +185,8 @@ func run() (err error) {
 	flag.IntVar(&b.queued, "queued", 100_000, "runs of the row queue")
 	flag.IntVar(&b.streams, "streams", 1_000, "concurrent responses of the row stream")
 	flag.IntVar(&b.runs, "runs", 1_000_000, "runs of the row list")
-	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http or stream is measured; choose one row, -on and -callers")
+	flag.IntVar(&b.items, "items", 10_000, "items of the lists of the row map")
+	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http, stream or map is measured; choose one row, -on and -callers")
 	flag.Parse()
 	if b.dir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 )
 
 // ask starts a run whose step "ask" waits for an answer for an hour.
-func (w *fixture) ask() *flow.Run {
+func (w *fixture) ask(change ...func(*flow.NewRun)) *flow.Run {
 	w.t.Helper()
-	run := w.start()
+	run := w.start(change...)
 	run.Attempt = 1
 	w.must(w.SaveApproval(w.ctx, "hash of "+run.ID, &flow.Approval{
 		WorkspaceID: ws, FlowID: w.flow.ID, RunID: run.ID, Path: "ask", Node: "ask", ExpiresAt: w.clock.Now().Add(time.Hour),

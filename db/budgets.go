@@ -9,6 +9,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // ReserveSpending implements flow.BudgetStore. It counts all recorded costs,
@@ -19,7 +20,7 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 	if err != nil {
 		return dbconn.NotFoundErr(err, "flow")
 	}
-	spending := core.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowUSD: l.FlowUsd, FlowUnpriced: l.FlowUnpriced != 0}
+	spending := fairness.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowUSD: l.FlowUsd, FlowUnpriced: l.FlowUnpriced != 0}
 	if r.KeyID != "" {
 		k := flow.Key{ID: r.KeyID, Name: l.KeyName, USDPerDay: flow.NanoUSD(l.KeyUsd), AllowUnpriced: l.KeyUnpriced != 0, CreatedBy: l.KeyMaker, Scopes: dbconn.DecodeList[flow.Scope](l.KeyScopes)}
 		makers, err := makersOf(ctx, s.Reads, r.WorkspaceID, &k)
@@ -29,6 +30,16 @@ func (s Budgets) ReserveSpending(ctx context.Context, r flow.Reservation) error 
 		for spending.Keys = []*flow.Key{&k}; len(makers) > 0; makers = makers[1:] {
 			spending.Keys = append(spending.Keys, &makers[0])
 		}
+	}
+	for _, id := range r.FlowsAbove {
+		a, err := s.Reads.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: r.WorkspaceID, FlowID: id})
+		if dbconn.IsNoRows(err) {
+			continue // the flow was deleted
+		}
+		if err != nil {
+			return fmt.Errorf("read the budget of %s: %w", id, err)
+		}
+		spending.Above = append(spending.Above, fairness.SpendingAbove{FlowID: id, Name: a.Name, USD: a.FlowUsd, Unpriced: a.FlowUnpriced != 0})
 	}
 	if r.Unpriced != "" && spending.NeedsPrices() {
 		return flow.UnknownPrice([]string{r.Unpriced})
@@ -85,17 +96,17 @@ func countStarts(tx *core.Tx, ws flow.WorkspaceID, subject string, before, after
 
 // FlowBudgets returns the budgets of a flow for this UTC day and their usage.
 func (s Budgets) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
-	return s.budgets(ctx, f.WorkspaceID, core.SpendingBudget{Budget: flow.Budget{FlowID: f.ID, Name: f.Name}}, f.RunsPerDay, int64(f.USDPerDay))
+	return s.budgets(ctx, f.WorkspaceID, fairness.SpendingBudget{Budget: flow.Budget{FlowID: f.ID, Name: f.Name}}, f.RunsPerDay, int64(f.USDPerDay))
 }
 
 // KeyBudgets returns the budgets of a key for this UTC day and their usage, with that of
 // the keys that it made.
 func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
-	return s.budgets(ctx, k.WorkspaceID, core.SpendingBudget{Budget: flow.Budget{KeyID: k.ID, Name: k.Name}, WithMade: k.MayMakeKeys()}, k.RunsPerDay, int64(k.USDPerDay))
+	return s.budgets(ctx, k.WorkspaceID, fairness.SpendingBudget{Budget: flow.Budget{KeyID: k.ID, Name: k.Name}, WithMade: k.MayMakeKeys()}, k.RunsPerDay, int64(k.USDPerDay))
 }
 
 // budgets returns the budgets that are set, dollars first.
-func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of core.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
+func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of fairness.SpendingBudget, runs, usd int64) (list []flow.Budget, err error) {
 	day, subject := s.Config.Now(), of.KeyID+of.FlowID
 	if usd > 0 {
 		b := of

@@ -22,7 +22,7 @@ func (w *fixture) atWork(change ...func(*flow.NewRun)) *flow.Run {
 // reserve reserves an amount for the step of atWork.
 func (w *fixture) reserve(r *flow.Run, nano flow.NanoUSD) error {
 	return w.ReserveSpending(w.ctx, flow.Reservation{
-		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, KeyID: r.KeyID, RunID: r.ID, Path: "write", Attempt: r.Attempt, Amount: nano,
+		WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, FlowsAbove: r.FlowsAbove, KeyID: r.KeyID, RunID: r.ID, Path: "write", Attempt: r.Attempt, Amount: nano,
 	})
 }
 

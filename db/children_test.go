@@ -1,7 +1,9 @@
 package db_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,12 +13,18 @@ import (
 // children stores n items for the step "ask" of a waiting run. At most two run at once.
 func (w *fixture) children(n int, keepErrors bool) (*flow.Run, flow.CallingStep) {
 	w.t.Helper()
-	run := w.ask()
+	return w.childrenOf(w.flow.ID, n, keepErrors)
+}
+
+// childrenOf is children that run another flow.
+func (w *fixture) childrenOf(flowID string, n int, keepErrors bool, change ...func(*flow.NewRun)) (*flow.Run, flow.CallingStep) {
+	w.t.Helper()
+	run := w.ask(change...)
 	w.letWait(run)
 	step := flow.CallingStep{RunID: run.ID, Path: "ask"}
 	w.must(w.BeginChildren(w.ctx, &flow.Children{
-		WorkspaceID: ws, Caller: step, RootRunID: run.ID, Depth: 1, FlowID: w.flow.ID, DocumentHash: run.DocumentHash, Concurrency: 2, KeepErrors: keepErrors,
-	}, flow.ChildTemplate{Save: true, TimeoutMicros: time.Hour.Microseconds(), Nodes: 1}))
+		WorkspaceID: ws, Caller: step, RootRunID: run.ID, Depth: 1, FlowID: flowID, DocumentHash: run.DocumentHash, Concurrency: 2, KeepErrors: keepErrors,
+	}, flow.ChildTemplate{KeyID: run.KeyID, FlowsAbove: []string{run.FlowID}, Save: true, TimeoutMicros: time.Hour.Microseconds(), Nodes: 1}))
 	var items []flow.ChildItem
 	for i := range n {
 		items = append(items, flow.ChildItem{Item: i, Inputs: map[string]any{"n": i}})
@@ -106,5 +114,92 @@ func TestChildren_recount(t *testing.T) {
 		w.endChild(step, 1, flow.RunSucceeded)
 		w.endChild(step, 2, flow.RunCanceled)
 		wantEqual(t, "at the end", w.counted(step), "0 0 2 1")
+	})
+}
+
+// child returns the child run of an item, as its worker has it.
+func (w *fixture) child(step flow.CallingStep, item int) *flow.Run {
+	w.t.Helper()
+	results, err := w.ReadChildren(w.ctx, ws, step, item, item+1)
+	w.must(err)
+	if len(results) != 1 {
+		w.t.Fatalf("item %d has not started", item)
+	}
+	r := w.take(results[0].RunID)
+	write := flow.Step{Path: "write", Node: "write", Kind: "template", State: flow.StepRunning, Attempt: 1}
+	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{write}}))
+	return r
+}
+
+// TestChildren_budgets counts the cost of a child against the budgets in dollars of its
+// key, its flow and the flow above, and what it reserves as well.
+func TestChildren_budgets(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		k, byKey := w.key(0, 0)
+		other := w.newFlow(ws)
+		_, step := w.childrenOf(other.ID, 5, true, byKey)
+		w.limit(flow.Limits{USDPerDay: 100}) // of the flow above
+		first, second := w.child(step, 0), w.child(step, 1)
+		wantEqual(t, "the flows above", strings.Join(first.FlowsAbove, " "), w.flow.ID)
+		w.must(w.reserve(first, 60))
+		if err := w.reserve(second, 41); !errors.Is(err, flow.ErrBudgetReserved) {
+			t.Fatalf("got %v, want that the rest is reserved", err)
+		}
+		direct := w.atWork()
+		if err := w.reserve(direct, 41); !errors.Is(err, flow.ErrBudgetReserved) {
+			t.Fatalf("a run of the flow above got %v, want that the rest is reserved", err)
+		}
+		w.must(w.reserve(second, 40))
+		w.must(w.cost(first, 60))
+		w.must(w.cost(second, 40))
+		used := flow.Budget{FlowID: w.flow.ID, Name: "Answer", Unit: flow.BudgetUSD, Limit: 100, Used: 100}
+		wantBudget(t, w.reserve(first, 1), used)
+		list, err := w.FlowBudgets(w.ctx, w.flow)
+		w.must(err)
+		wantEqual(t, "of the flow above", list[0], used)
+		used.Name = ""
+		wantBudget(t, w.reserve(direct, 1), used)
+
+		w.limit(flow.Limits{})
+		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{USDPerDay: 100}))
+		wantBudget(t, w.reserve(first, 1), flow.Budget{FlowID: other.ID, Unit: flow.BudgetUSD, Limit: 100, Used: 100})
+		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{}))
+		k.USDPerDay = 100
+		w.must(w.UpdateKey(w.ctx, k))
+		wantBudget(t, w.reserve(first, 1), flow.Budget{KeyID: k.ID, Name: "billing", Unit: flow.BudgetUSD, Limit: 100, Used: 100})
+
+		w.clock.move(24 * time.Hour)
+		w.must(w.reserve(first, 1))
+		k.USDPerDay = 0
+		w.must(w.UpdateKey(w.ctx, k))
+		w.limit(flow.Limits{USDPerDay: 100})
+		unpriced := flow.Reservation{
+			WorkspaceID: ws, FlowID: other.ID, FlowsAbove: first.FlowsAbove, RunID: first.ID, Path: "write", Attempt: first.Attempt, Unpriced: "openai/x",
+		}
+		wantCode(t, w.ReserveSpending(w.ctx, unpriced), flow.CodePriceUnknown)
+	})
+}
+
+// TestChildren_limits starts children whatever the limits of the key, the flow and the
+// workspace are, except that they wait for slots.
+func TestChildren_limits(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		k, byKey := w.key(1, 0)
+		k.Concurrency = 1
+		w.must(w.UpdateKey(w.ctx, k))
+		other := w.newFlow(ws)
+		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{RunsPerDay: 1, MaxQueued: 1, MaxRunning: 1}))
+		_, step := w.childrenOf(other.ID, 5, true, byKey)
+		wantEqual(t, "at first", w.counted(step), "3 2 0 0") // one of them is queued
+		ofOther := func(n *flow.NewRun) { n.Run.FlowID = other.ID }
+		w.start(ofOther) // neither of the flow's limits counts children
+		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{MaxQueued: 1, MaxRunning: 1}))
+		_, err := w.tryStart(ofOther)
+		wantCode(t, err, flow.CodeQueueFull)
+		w.must(w.SetQuota(w.ctx, ws, flow.Storage{Runs: 1, Bytes: 1}))
+		for item := range 5 {
+			w.endChild(step, item, flow.RunSucceeded)
+		}
+		wantEqual(t, "at the end", w.counted(step), "0 0 5 0")
 	})
 }

@@ -47,7 +47,11 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 		return dbconn.FirstError(
 			func() error { return tx.InsertEdit(tx.Ctx, row) },
 			func() error {
-				dropped, err := tx.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - document.MaxLoggedEdits})
+				last, err := lastDropped(tx, e.FlowID, row.Rev, logged)
+				if err != nil {
+					return err
+				}
+				dropped, err := tx.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: last})
 				tx.StoreBytes(e.WorkspaceID, logged-sum(dropped))
 				return err
 			},
@@ -64,6 +68,27 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 		s.AfterCommit(ctx, func() { s.Edited(e.WorkspaceID, e.FlowID, row.Rev) })
 	}
 	return saved, err
+}
+
+// manyBytes is the size of an edit from which on the size of the log is checked. Smaller
+// ones are bounded by their number.
+const manyBytes = 16 << 10
+
+// lastDropped returns the revision up to which the log of a flow is too long after an edit
+// that was stored at rev with some bytes.
+func lastDropped(tx *core.Tx, flowID string, rev, logged int64) (int64, error) {
+	last := rev - document.MaxLoggedEdits
+	if logged < manyBytes {
+		return last, nil
+	}
+	sizes, err := tx.ListEditSizes(tx.Ctx, flowID)
+	left := int64(document.MaxLoggedBytes)
+	for _, r := range sizes {
+		if left -= r.Bytes; left < 0 && r.Rev > last {
+			return r.Rev, err
+		}
+	}
+	return last, err
 }
 
 // FindEdit returns an edit of the log with its inverse.

@@ -115,6 +115,11 @@ func TestSaveEdit_limits_the_log(t *testing.T) {
 		w.must(err)
 		wantEqual(t, "dropped", n, 1)
 		wantEqual(t, "by age", w.revs(0, 9), fmt.Sprint(document.MaxLoggedEdits+4))
+		large := func(e *document.NewEdit) { e.Tx.Inverse = labelled(strings.Repeat("x", document.MaxLoggedBytes/3)) }
+		for i := range int64(4) {
+			w.edit(document.MaxLoggedEdits+4+i, fmt.Sprint("large", i), large)
+		}
+		wantEqual(t, "by size", w.revs(0, 9), fmt.Sprint(document.MaxLoggedEdits+7, " ", document.MaxLoggedEdits+8))
 	})
 }
 

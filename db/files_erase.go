@@ -65,6 +65,8 @@ func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int
 	})
 }
 
+// expireFile erases an upload that no run used within the retention time. It holds the row
+// first, so that a run which links the file at the same moment keeps it.
 func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
 	if n, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams(r)); err != nil || n == 0 {
 		return err
@@ -99,6 +101,7 @@ func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err err
 	return len(gone), errors.Join(failed, err)
 }
 
+// dropFiles deletes the rows of erased files and their links to runs.
 func dropFiles(tx *core.Tx, rows []gen.File) error {
 	for _, r := range rows {
 		if err := tx.UnlinkFile(tx.Ctx, r.ID); err != nil {

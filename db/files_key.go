@@ -28,6 +28,7 @@ func (s Files) FileKey(ctx context.Context) ([]byte, error) {
 	return s.Unseal(sealed, "meta", "files", "key")
 }
 
+// makeFileKey creates the key that signs links to files and stores it encrypted.
 func (s Files) makeFileKey(ctx context.Context) error {
 	var key [32]byte
 	_, _ = rand.Read(key[:]) // never fails

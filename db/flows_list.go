@@ -75,6 +75,7 @@ func (s Flows) CheckLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID
 	return err
 }
 
+// findLiveVersion returns the live version; ok is false if nothing is published.
 func (s Flows) findLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string) (live flow.LiveVersion, ok bool, err error) {
 	r, err := s.Reads.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
 	if dbconn.IsNoRows(err) {

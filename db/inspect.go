@@ -94,6 +94,7 @@ func (s Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
 	return s.inspectFiles(ctx, e)
 }
 
+// inspectFiles checks that the content of every file exists.
 func (s Maintenance) inspectFiles(ctx context.Context, e *Inspection) error {
 	rows, err := s.Reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
 	if err != nil {

@@ -120,6 +120,7 @@ func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limi
 	return n, err
 }
 
+// drop deletes a run with all rows that belong to it, once its content was erased long ago.
 func drop(tx *core.Tx, runID string) error {
 	return dbconn.FirstError(
 		func() error { return tx.DeleteAttemptsOfRun(tx.Ctx, runID) },
@@ -129,6 +130,7 @@ func drop(tx *core.Tx, runID string) error {
 	)
 }
 
+// dropTests deletes test deliveries after flow.WebhookTestLife; no run owns them.
 func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 	ids, err := tx.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-flow.WebhookTestLife)), MaxRows: int32(limit)})
 	for _, id := range ids {
@@ -178,6 +180,9 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 		n = max(int(dropped), len(edits), tests, audit)
 		if err := tx.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
+		}
+		if err := tx.DropSpentBelow(tx.Ctx, core.DayOf(now.AddDate(0, 0, -2))); err != nil {
+			return fmt.Errorf("drop the cost of child runs: %w", err)
 		}
 		return dropAccess(tx, now)
 	})

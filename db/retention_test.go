@@ -108,6 +108,22 @@ func TestEraseUnsaved_waits_for_deliveries(t *testing.T) {
 	})
 }
 
+func TestEraseUnsaved_keeps_runs_of_forms_for_a_while(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		form := w.startAndFinish(func(n *flow.NewRun) { n.Run.Save, n.Run.Trigger = false, flow.TriggerForm })
+		call := w.startAndFinish(func(n *flow.NewRun) { n.Run.Save = false })
+		n, err := w.EraseUnsaved(w.ctx, form.EndedAt.Add(-time.Second), 10)
+		w.must(err)
+		wantEqual(t, "at first", n, 1)
+		w.wantTombstone(call.ID, flow.CodeResultNotSaved)
+		wantEqual(t, "the form's run", w.find(form.ID).Erased, "")
+		n, err = w.EraseUnsaved(w.ctx, form.EndedAt, 10)
+		w.must(err)
+		wantEqual(t, "later", n, 1)
+		w.wantTombstone(form.ID, flow.CodeResultNotSaved)
+	})
+}
+
 func TestDropTombstones(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		erased, kept := w.startAndFinish(withWebhook), w.startAndFinish()

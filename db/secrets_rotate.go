@@ -223,6 +223,8 @@ func (to sealing) column(ctx context.Context, col sealedColumn) (n int, err erro
 	}
 }
 
+// page reads the next secrets of a column in the order of their IDs, so that a rotation that
+// is interrupted can be repeated.
 func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]sealedRow, error) {
 	query := fmt.Sprintf(`SELECT id, %s, %s, %s FROM %s WHERE id > $1 AND length(%s) > 0 ORDER BY id LIMIT %d`,
 		col.ws, col.owner, col.column, col.table, col.column, sealedPage)
@@ -232,6 +234,7 @@ func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]s
 	})
 }
 
+// rows encrypts the secrets of a page again, in one transaction.
 func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) error {
 	query := fmt.Sprintf(`UPDATE %s SET %s = $1 WHERE id = $2`, col.table, col.column)
 	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {

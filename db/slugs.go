@@ -35,6 +35,7 @@ func newSlug(tx *core.Tx, f *flow.Flow) (string, error) {
 	return slug, claimSlug(tx, f.WorkspaceID, f.ID, slug)
 }
 
+// tryClaim reserves a slug for a flow, if no other flow of the workspace has it.
 func tryClaim(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) (ok bool, err error) {
 	n, err := tx.ClaimSlug(tx.Ctx, gen.ClaimSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
 	if err != nil {
@@ -84,8 +85,10 @@ func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string, takeAlias b
 		return fmt.Errorf("find the slug %q: %w", slug, err)
 	case held.FlowID == flowID:
 		return nil
-	case held.Current != 0 || !takeAlias:
+	case held.Current != 0:
 		return errSlugTaken(slug)
+	case !takeAlias:
+		return flow.Errorf(flow.CodeSlugTaken, "The slug %q is a former slug of another flow, and programs may still use it. Choose another slug, or take it over with take_alias=true.", slug)
 	}
 	_, err = tx.MoveSlug(tx.Ctx, gen.MoveSlugParams{WorkspaceID: ws, Slug: slug, FlowID: flowID, CreatedAt: tx.Store.NowMicros()})
 	return err

@@ -52,6 +52,7 @@ func holdThrottle(tx *core.Tx, name string) (gen.Throttle, error) {
 	return tx.FindThrottle(tx.Ctx, name)
 }
 
+// fail counts a failed attempt and stores until when the next ones are refused.
 func fail(tx *core.Tx, r gen.Throttle, t fairness.Try, now time.Time) error {
 	failures, until := t.Fail(r.Failures, dbconn.TimeOf(r.FailedAt), now)
 	return tx.SaveThrottle(tx.Ctx, gen.SaveThrottleParams{

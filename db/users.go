@@ -133,6 +133,8 @@ func (s Users) SetPassword(ctx context.Context, userID, passwordHash, exceptSess
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return setPassword(tx, userID, passwordHash, exceptSession) })
 }
 
+// setPassword stores a password, ends all sessions of the person except one, and deletes links
+// to set it: anyone who knew the old password, or has such a link, must not get in.
 func setPassword(tx *core.Tx, userID, passwordHash, exceptSession string) error {
 	n, err := tx.SetPassword(tx.Ctx, gen.SetPasswordParams{ID: userID, PasswordHash: passwordHash})
 	if err := dbconn.MustAffect(n, err, "person"); err != nil {

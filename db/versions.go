@@ -52,6 +52,8 @@ func (s Versions) PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID s
 	return v, created, err
 }
 
+// addVersion stores a version. Its document is stored once per hash, however many versions
+// have it.
 func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 	pinned, err := tx.AddDocument(v.WorkspaceID, v.DocumentHash, document)
 	if err != nil {
@@ -63,6 +65,7 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 	return tx.StoreChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
 }
 
+// goLive makes a version the one that new runs use.
 func goLive(tx *core.Tx, ws flow.WorkspaceID, flowID string, n int64) error {
 	rows, err := tx.SetLiveVersion(tx.Ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.Store.NowMicros()})
 	return dbconn.MustAffect(rows, err, "flow")

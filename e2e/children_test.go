@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,6 +142,9 @@ func TestMap(t *testing.T) {
 		t.Fatalf("the run is %s: %+v, outputs succeeded %v, failed %v", end.Status, end.Error, end.Outputs["succeeded"], end.Outputs["failed"])
 	}
 	checkDoubles(t, end.Outputs["doubles"], 500, up.broken)
+	if shown := fmt.Sprint(stepNamed(t, c, r, "each")["input"]); !strings.Contains(shown, "input.n:map[items:500]") {
+		t.Errorf("the step shows its input as %.200s", shown)
+	}
 	failures, _ := end.Outputs["errors"].([]any)
 	for i, f := range failures {
 		e, _ := f.(object)
@@ -170,6 +174,20 @@ func TestMap(t *testing.T) {
 	if n := up.total(); n != 7 || again.Outputs["failed"] != 0.0 {
 		t.Errorf("the rerun made %d calls, wanted 7; %v failed", n, again.Outputs["failed"])
 	}
+	var reused struct{ Children []object }
+	if err := json.Unmarshal(c.want(200, "GET", again.path()+"/children?limit=20", nil).body, &reused); err != nil || len(reused.Children) != 20 {
+		t.Fatalf("items of the rerun: %+v, %v", reused, err)
+	}
+	for i, item := range reused.Children {
+		if item["reused"] != !slices.Contains(broken, i) {
+			t.Errorf("item %d of the rerun: %v", i, item)
+		}
+	}
+	// Children are erased with the run that started them.
+	m, path := s.client(s.key("--scope", "manage", "--scope", "read")), runPath(child, first["run_id"].(string))
+	m.rejected(409, "child_run", "DELETE", path, nil)
+	m.want(204, "DELETE", r.path(), nil)
+	s.waitUntil("the child is erased", func() bool { return c.do("GET", path+"/result", nil).status == 410 })
 }
 
 // TestMapFails cancels the other items after one has failed.

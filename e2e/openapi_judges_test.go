@@ -33,9 +33,9 @@ func everyInput() []byte {
 		in("Content-Type", "list", object{"default": []any{"x"}, "max": 5}),
 		in(strings.Repeat("a", 61), "text", object{"enum": []any{"x", "y z"}, "default": "x"}),
 		in("file", "file", object{"description": "Look."}),
-		output("delete"), node("out_file", "output", object{"name": "out-2"}),
+		output("delete"), output("confidence"), node("out_file", "output", object{"name": "out-2"}),
 		node("hook", "webhook", object{"url": "https://example.com/hook", "outputs": []any{"delete"}}),
-	}, "in_class.value > out_delete.value", "in_file.value > out_file.value")
+	}, "in_class.value > out_delete.value", "in_file.value > out_file.value", "in__n-1.value > out_confidence.value")
 }
 
 // openAPIJudges installs the npm packages that validate OpenAPI documents.
@@ -142,6 +142,7 @@ func TestOpenAPIClient(t *testing.T) {
 	var said struct {
 		Problems []string
 		Status   string
+		Fixed    string
 		Outputs  struct {
 			Delete string
 			File   object `json:"out-2"`
@@ -150,7 +151,7 @@ func TestOpenAPIClient(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &said); err != nil {
 		t.Fatalf("the program says %q %s", r.out, r.errs)
 	}
-	if !slices.Equal(said.Problems, []string{"/class"}) || said.Status != "succeeded" || said.Outputs.Delete != "lower" || said.Outputs.File["name"] != "a.txt" {
+	if !slices.Equal(said.Problems, []string{"/class"}) || said.Status != "succeeded" || said.Fixed != "2.00" || said.Outputs.Delete != "lower" || said.Outputs.File["name"] != "a.txt" {
 		t.Errorf("the program says %s", bytes.TrimSpace([]byte(r.out)))
 	}
 }

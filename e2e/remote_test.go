@@ -153,6 +153,23 @@ func TestFlowsFromFiles(t *testing.T) {
 			t.Errorf("applying pulled files printed\n%s", out)
 		}
 	})
+	t.Run("takes exports of AI-Flow", func(t *testing.T) {
+		r := r.in(t)
+		export, err := os.ReadFile(filepath.FromSlash("../flow/document/aiflow/testdata/summary.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.write("ai/shorten.flow.json", string(export))
+		if out := r.must("flow", "apply", "ai"); !strings.Contains(out, "created  shorten") {
+			t.Errorf("apply printed\n%s", out)
+		}
+		if out := r.must("flow", "apply", "ai"); !strings.Contains(out, "unchanged  shorten") {
+			t.Errorf("applying again printed\n%s", out)
+		}
+		if id := strings.TrimSpace(s.must("flow", "import", filepath.Join(r.dir, "ai/shorten.flow.json"))); !strings.Contains(r.must("flow", "export", id), `"schema": "sluice.flow/v1"`) {
+			t.Errorf("import printed %q", id)
+		}
+	})
 	// Only flows of the given source are archived, so the starters of the server stay.
 	t.Run("archives what has no file any more", func(t *testing.T) {
 		r := r.in(t)

@@ -21,7 +21,7 @@ const (
 // Budget is what one key or one flow may use on a UTC day, and what it has used.
 type Budget struct {
 	KeyID, FlowID string // whose it is: one of the two
-	Name          string // of the key or the flow
+	Name          string // of the key or the flow; empty for the flow of the run itself
 	Unit          BudgetUnit
 	Limit, Used   int64
 }
@@ -32,8 +32,11 @@ func (b *Budget) UsedUp() bool { return b.Used >= b.Limit }
 // Refusal says that the budget is used up, and until when.
 func (b *Budget) Refusal(now time.Time) *Error {
 	whose := "This flow"
-	if b.KeyID != "" {
+	switch {
+	case b.KeyID != "":
 		whose = fmt.Sprintf("The key %q", b.Name)
+	case b.Name != "":
+		whose = fmt.Sprintf("The flow %q, which started this run,", b.Name)
 	}
 	used := fmt.Sprintf("has started the %d %s it may start a day", b.Limit, plural(b.Limit, "run", "runs"))
 	if b.Unit == BudgetUSD {
@@ -55,7 +58,7 @@ func NextDay(t time.Time) time.Time {
 // BudgetStore knows what keys and flows may cost.
 type BudgetStore interface {
 	// ReserveSpending reserves what a step may cost of the budgets in dollars of its
-	// flow and, if there is one, its key. It returns the Refusal of a budget that is
+	// flow, the flows above a child run and, if there is one, the key. It returns the Refusal of a budget that is
 	// used up, UnknownPrice if a budget does not allow that, and ErrBudgetReserved
 	// if running steps reserve so much that the rest does not suffice. Something is
 	// always left for a first step: if nothing else is reserved and the budget is
@@ -67,7 +70,8 @@ type BudgetStore interface {
 // worker takes the run over.
 type Reservation struct {
 	WorkspaceID   WorkspaceID
-	FlowID, KeyID string // KeyID is empty for runs of people
+	FlowID, KeyID string   // KeyID is empty for runs of people
+	FlowsAbove    []string // see Run.FlowsAbove
 	RunID, Path   string
 	Attempt       int64 // of the run
 	Amount        NanoUSD

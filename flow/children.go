@@ -61,6 +61,7 @@ func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed
 // ChildTemplate is what all child runs of a step have in common, besides the flow.
 type ChildTemplate struct {
 	Version       int64          `json:"version,omitempty"`
+	FlowsAbove    []string       `json:"flows_above,omitempty"`
 	KeyID         string         `json:"key_id,omitempty"`
 	UserID        string         `json:"user_id,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
@@ -82,6 +83,7 @@ type ChildResult struct {
 	Item    int
 	RunID   string // empty for an item that could not start
 	State   RunState
+	Reused  bool // the run is that of the run that is repeated
 	Inputs  map[string]any
 	Outputs map[string]any
 	Error   *Error // set unless the item succeeded

@@ -72,6 +72,7 @@ const (
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodeNotPublished          Code = "not_published"
 	CodeRunNotEnded           Code = "run_not_ended"
+	CodeChildRun              Code = "child_run" // it is erased with the run that started it
 	CodeResultNotSaved        Code = "result_not_saved"
 	CodeRunExpired            Code = "run_expired"
 	CodeIdempotencyMismatch   Code = "idempotency_mismatch"

@@ -81,8 +81,8 @@ type Kind struct {
 	// of its run is used up.
 	Charge func(config map[string]any) (c Charge, paid bool)
 	// Alternative returns the config with which a step continues after its retries ended n
-	// times because what it called was not available, such as another model; false if
-	// no more exist. It is pure, and depends only on what is typed.
+	// times because what it called was unavailable, such as another model. It is pure and
+	// depends only on what is typed.
 	Alternative func(config map[string]any, n int) (map[string]any, bool)
 	// Cleanup tells the outside that a step which saved a State (see In.Save and
 	// Suspension) failed or was canceled and is not gone on with, so that nothing
@@ -95,7 +95,7 @@ type Kind struct {
 type DynamicSchema struct {
 	Fields []Field
 	// Outputs are ports of the node. A port that its kind also has sets the
-	// type shown for that port.
+	// type, the items and the schema shown for that port, and whether it is optional.
 	Outputs []Port
 	Open    string // see Kind.Open
 }
@@ -164,6 +164,7 @@ type Field struct {
 	More     bool        // shown under "More" in the editor
 	Secrets  SecretPlace // where the value may hold secrets; empty: nowhere, unless Type is FieldSecret
 	Signs    bool        // of a secret: it signs and is never sent itself
+	Items    bool        // a list that is stored elsewhere, item by item: a step shows its length
 }
 
 // Example is a runnable use of a kind: config and port values in, outputs out.
@@ -334,14 +335,16 @@ func (r *Registry) For(n *Node) *Kind {
 			own.Fields = append(own.Fields, f)
 		}
 	}
+	copied := false
 	for _, p := range shape.Outputs {
 		i := slices.IndexFunc(own.Outputs, func(o Port) bool { return o.Name == p.Name })
 		switch {
 		case i >= 0 && i < len(k.Outputs):
-			if own.Outputs[i].Shown == "" {
-				own.Outputs = slices.Clone(own.Outputs) // the kind's own are shared
+			if !copied {
+				own.Outputs, copied = slices.Clone(own.Outputs), true // the kind's own are shared
 			}
-			own.Outputs[i].Shown = p.Type
+			o := &own.Outputs[i]
+			o.Shown, o.Items, o.Schema, o.Optional = p.Type, p.Items, p.Schema, p.Optional
 		case i < 0 && p.Name != ErrorPort:
 			own.Outputs = append(own.Outputs, p)
 		}

@@ -144,6 +144,14 @@ type Port struct {
 	List     bool   `json:"list,omitempty"`     // takes many edges, in order
 	First    bool   `json:"first,omitempty"`    // of a list: only its first value counts, so later edges are not waited for
 	Template bool   `json:"template,omitempty"` // grown by a {{name}}
+
+	// The rest describes the values of an output port for callers of the flow.
+	Items    Type           `json:"items,omitempty"`    // of a list: the type of all items
+	Accept   []string       `json:"accept,omitempty"`   // of a file, or of the files of a list: media types
+	Schema   map[string]any `json:"schema,omitempty"`   // JSON Schema, where Type says less; it has no references
+	Passes   string         `json:"passes,omitempty"`   // the input port whose value is given unchanged
+	Branch   bool           `json:"branch,omitempty"`   // a step that succeeds gives a value on exactly one of its branches
+	Optional bool           `json:"optional,omitempty"` // a step that succeeds may give no value
 }
 
 // ShownType returns the type that is shown to users.

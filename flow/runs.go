@@ -148,7 +148,9 @@ type Run struct {
 	KeyID, UserID   string
 	ParentRunID     string       // of a rerun: the run that it repeats
 	Caller          *CallingStep // of a child run; nil for a root run
+	FlowsAbove      []string     // IDs of the flows above a child run's own, from the top, each once
 	RerunFrom       string       // the node a rerun was asked from
+	ChildrenLive    bool         // a rerun whose steps run the live version of other flows, not the recorded one
 	Inputs          map[string]any
 	Outputs         map[string]any
 	Error           *Error
@@ -177,6 +179,9 @@ type Run struct {
 	// NoWebhook reports that no webhook of its own announces its end. It is false
 	// where that was not loaded.
 	NoWebhook bool
+	// NoChildren reports that none of its steps starts child runs. It is false where the
+	// document was not looked at.
+	NoChildren bool
 }
 
 // Step is what one node did in one run.

@@ -32,6 +32,9 @@ type Rerun struct {
 	Start
 	ParentRunID string
 	From        string // node to run again with all that depends on it; empty: what did not succeed
+	// ChildrenLive lets steps that run other flows use the version that is live now, or
+	// that the node names. Otherwise they use the one of the run that is repeated.
+	ChildrenLive bool
 }
 
 // RunOptions are the reserved part of a start.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"sluice/flow"
 	"sluice/flow/contract"
@@ -14,8 +17,10 @@ import (
 const (
 	// childPage is how many items are stored or read at once.
 	childPage = 500
-	// childStopWait is how long a step waits for the end of a child that it cancels.
+	// childStopWait is how long a step waits for the end of the children that it cancels.
 	childStopWait = 5 * time.Second
+	// childCancels is how many children are canceled at the same time.
+	childCancels = 16
 )
 
 // childRuns starts and reads the child runs of one step.
@@ -83,6 +88,11 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 	if err != nil {
 		return nil, err
 	}
+	if old != nil && old.Caller.RunID == c.step.RunID && !old.Ended() { // the last attempt was cut
+		if err := c.stop(ctx, old.Caller); err != nil {
+			return nil, err
+		}
+	}
 	if children == nil {
 		if children, err = c.begin(ctx, req, old); err != nil {
 			return nil, err
@@ -91,6 +101,9 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 	d, err := c.r.documents.find(ctx, c.run.WorkspaceID, children.DocumentHash)
 	if err != nil {
 		return nil, err
+	}
+	if old != nil && c.run.ChildrenLive && old.Caller.RunID != c.step.RunID && d.starts {
+		old = nil // flows further below may have changed
 	}
 	if old != nil && (old.FlowID != children.FlowID || old.DocumentHash != children.DocumentHash || c.reuseFrom == "" && old.Caller.RunID != c.step.RunID) {
 		old = nil
@@ -168,13 +181,23 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 		return nil, err
 	}
 	template := flow.ChildTemplate{
-		Version: children.Version, KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
+		Version: children.Version, FlowsAbove: flowsAbove(c.run, children.FlowID), KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
 		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(),
 	}
 	if err := c.r.store.BeginChildren(ctx, children, template); err != nil {
 		return nil, fmt.Errorf("begin the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
 	}
 	return children, nil
+}
+
+// flowsAbove returns the flows above the child runs of a run, without their own flow.
+func flowsAbove(run *flow.Run, own string) (list []string) {
+	for _, id := range append(slices.Clone(run.FlowsAbove), run.FlowID) {
+		if id != own && !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // findFlow finds a flow by ID or slug.
@@ -198,10 +221,11 @@ func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error
 }
 
 // findDocument finds the version that the children run: the one of an earlier attempt or
-// of the run that is repeated, or else the one that the node names, or the live one.
+// of the run that is repeated (unless Run.ChildrenLive), or else the one that the node
+// names, or the live one.
 func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int64, old, children *flow.Children) error {
 	switch {
-	case old != nil && old.FlowID == f.ID:
+	case old != nil && old.FlowID == f.ID && !(c.run.ChildrenLive && old.Caller.RunID != c.step.RunID):
 		children.Version, children.DocumentHash = old.Version, old.DocumentHash
 	case version != 0:
 		v, err := c.r.store.FindVersion(ctx, c.run.WorkspaceID, f.ID, version)
@@ -289,6 +313,9 @@ func (c *childRuns) Read(ctx context.Context, each func(*flow.ChildResult) error
 		if err != nil {
 			return err
 		}
+		if err := c.linkFiles(ctx, page); err != nil {
+			return err
+		}
 		for i := range page {
 			if err := each(&page[i]); err != nil {
 				return err
@@ -298,24 +325,54 @@ func (c *childRuns) Read(ctx context.Context, each func(*flow.ChildResult) error
 	return nil
 }
 
+// linkFiles links the files of results to the run as well, so that they are kept as long
+// as it is, also when a result is that of an older run.
+func (c *childRuns) linkFiles(ctx context.Context, page []flow.ChildResult) error {
+	var ids []string
+	for i := range page {
+		ids = append(ids, flow.FileIDs(page[i].Outputs)...)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	err := c.r.store.LinkFiles(ctx, c.run.WorkspaceID, c.run.ID, slices.Compact(ids)...)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil // one was erased meanwhile; what opens it says so
+	}
+	return err
+}
+
 // Stop implements flow.ChildRuns.
 func (c *childRuns) Stop(ctx context.Context) error {
 	children, err := c.r.store.FindChildren(ctx, c.step)
 	if err != nil || children == nil || children.Ended() {
 		return err
 	}
-	open, err := c.r.store.StopChildren(ctx, c.step)
+	return c.stop(ctx, c.step)
+}
+
+// stop is Stop for the children that the step had at some round. It waits for their ends
+// for childStopWait in total.
+func (c *childRuns) stop(ctx context.Context, step flow.CallingStep) error {
+	open, err := c.r.store.StopChildren(ctx, step)
 	if err != nil {
-		return fmt.Errorf("stop the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
+		return fmt.Errorf("stop the children of %s:%s: %w", step.RunID, step.Path, err)
 	}
+	var canceling errgroup.Group
+	canceling.SetLimit(childCancels)
 	for _, child := range open {
-		if _, err := c.r.store.RequestCancel(ctx, c.run.WorkspaceID, child.FlowID, child.RunID); err != nil {
+		canceling.Go(func() error {
+			_, err := c.r.store.RequestCancel(ctx, c.run.WorkspaceID, child.FlowID, child.RunID)
+			c.r.signalCancel(child.RunID)
 			return err
-		}
-		c.r.signalCancel(child.RunID)
+		})
 	}
-	for _, child := range open {
-		if _, err := c.r.AwaitRun(ctx, c.run.WorkspaceID, child.FlowID, child.RunID, childStopWait); err != nil {
+	if err := canceling.Wait(); err != nil {
+		return fmt.Errorf("cancel the children of %s:%s: %w", step.RunID, step.Path, err)
+	}
+	for until := time.Now().Add(childStopWait); len(open) > 0; open = open[1:] {
+		if _, err := c.r.AwaitRun(ctx, c.run.WorkspaceID, open[0].FlowID, open[0].RunID, time.Until(until)); err != nil {
 			return err
 		}
 	}

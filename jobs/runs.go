@@ -92,6 +92,7 @@ func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) 
 	if err != nil {
 		return nil, err
 	}
+	run.NoChildren = !c.starts
 	reuse, err := r.reusableSteps(ctx, run, c.graph)
 	if err != nil {
 		return nil, err
@@ -112,6 +113,9 @@ func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *engine.Gra
 	steps, err = r.stepsWithFiles(ctx, run.WorkspaceID, steps)
 	if err != nil {
 		return nil, fmt.Errorf("find the files of %s: %w", run.ParentRunID, err)
+	}
+	if run.ChildrenLive { // these steps decide for each item whether its result is reused
+		steps = slices.DeleteFunc(steps, func(s flow.Step) bool { k := r.documents.kinds.Find(s.Kind); return k != nil && k.StartsRuns() })
 	}
 	return engine.NewReuse(g, steps, run.RerunFrom), nil
 }

@@ -70,6 +70,7 @@ type runStore interface {
 	RecountChildren(ctx context.Context, step flow.CallingStep) (*flow.Children, error)
 	SeeChildren(ctx context.Context, step flow.CallingStep) error
 	StopChildren(ctx context.Context, step flow.CallingStep) ([]flow.OpenChild, error)
+	LinkFiles(ctx context.Context, ws flow.WorkspaceID, runID string, ids ...string) error
 	ReadChildren(ctx context.Context, ws flow.WorkspaceID, step flow.CallingStep, from, to int) ([]flow.ChildResult, error)
 
 	RunSecrets(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]string, error)

@@ -47,9 +47,9 @@ var _ = register(func(Deps) flow.Kind {
 		},
 		DynamicSchema: approvalSchema,
 		Outputs: []flow.Port{
-			{Name: "approved", Title: "Approved", Type: flow.TypeJSON, Help: "The values, the comment and who answered, if it was approved."},
-			{Name: "rejected", Title: "Rejected", Type: flow.TypeJSON, Help: "The same, if it was rejected."},
-			{Name: "expired", Title: "Expired", Type: flow.TypeJSON, Help: "The same, if there was no answer in time."},
+			{Name: "approved", Title: "Approved", Type: flow.TypeJSON, Branch: true, Schema: decisionSchema, Help: "The values, the comment and who answered, if it was approved."},
+			{Name: "rejected", Title: "Rejected", Type: flow.TypeJSON, Branch: true, Schema: decisionSchema, Help: "The same, if it was rejected."},
+			{Name: "expired", Title: "Expired", Type: flow.TypeJSON, Branch: true, Schema: decisionSchema, Help: "The same, if there was no answer in time."},
 		},
 		Example: flow.Example{Config: map[string]any{"title": "Send this reply?", "message": "It goes to a customer."}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
@@ -61,11 +61,15 @@ var _ = register(func(Deps) flow.Kind {
 // approvalSchema declares an input and an output port for each value.
 func approvalSchema(n *flow.Node) flow.DynamicSchema {
 	names := portNames(n.Config["values"])
-	return flow.DynamicSchema{
-		Fields:  namedInputs(names, approvalPorts, "A value to show with the question."),
-		Outputs: namedOutputs(names, approvalPorts, "The value, as it was approved."),
+	outputs := namedOutputs(names, approvalPorts, "The value, as it was approved.")
+	for i := range outputs {
+		outputs[i].Passes = outputs[i].Name // an edited value keeps its type
 	}
+	return flow.DynamicSchema{Fields: namedInputs(names, approvalPorts, "A value to show with the question."), Outputs: outputs}
 }
+
+// decisionSchema describes what the ports of an answer give.
+var decisionSchema = objectSchema("values", map[string]any{"type": "object"}, "comment", textSchema, "by", textSchema)
 
 // approvalPorts are the names that values cannot have, because fixed fields and ports
 // of the kind have them.

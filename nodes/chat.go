@@ -47,7 +47,7 @@ var _ = register(func(d Deps) flow.Kind {
 		}, chatSettings, []flow.Field{fallbackField, credentialField}),
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The answer."},
-			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Help: "The answer as a value, when there is a schema."},
+			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Optional: true, Help: "The answer as a value, when there is a schema."},
 			{Name: "finish", Title: "Finish reason", Type: flow.TypeText, Help: "Why the answer ended: stop, or length if it was truncated at max tokens; a provider may have others."},
 			{Name: "messages", Title: "Messages", Type: flow.TypeList, Help: "The whole conversation with the answer, for the messages of another chat node. The system prompt is not part of it."},
 		},

@@ -24,8 +24,16 @@ func chatPorts(n *flow.Node) flow.DynamicSchema {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if hasOwnPort(name) {
 			property, _ := properties[name].(map[string]any)
-			shape.Outputs = append(shape.Outputs, propertyPort(name, property))
+			port := propertyPort(name, property)
+			port.Schema, port.Optional = plainSchema(schema, property, 0), !isRequired(schema, name)
+			if shown := propertyType(port.Schema["type"]); shown != port.Type { // of a reference
+				port.Shown = shown
+			}
+			shape.Outputs = append(shape.Outputs, port)
 		}
+	}
+	if schema != nil {
+		shape.Outputs = append(shape.Outputs, flow.Port{Name: "json", Type: flow.TypeJSON, Help: "The answer as a value.", Schema: plainSchema(schema, schema, 0)})
 	}
 	return shape
 }

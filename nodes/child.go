@@ -33,6 +33,8 @@ type contractPort struct {
 	name     string
 	typ      flow.Type
 	required bool
+	optional bool           // of an output: a run may not give it; so are those of old contracts
+	schema   map[string]any // of an output: JSON Schema, if it says more than the type
 }
 
 // contractPorts reads the inputs or outputs of a kept contract.
@@ -44,7 +46,8 @@ func contractPorts(config map[string]any, list string) (ports []contractPort) {
 		name, _ := o["name"].(string)
 		typ, _ := o["type"].(string)
 		if name != "" && !slices.ContainsFunc(ports, func(p contractPort) bool { return p.name == name }) {
-			ports = append(ports, contractPort{name, flow.Type(typ), o["required"] == true})
+			schema, _ := o["schema"].(map[string]any)
+			ports = append(ports, contractPort{name, flow.Type(typ), o["required"] == true, o["optional"] != false, schema})
 		}
 	}
 	return ports
@@ -58,12 +61,12 @@ func childSchema(n *flow.Node, own, over []string) flow.DynamicSchema {
 	for _, p := range inputs {
 		f := childField(p)
 		if slices.Contains(over, p.name) {
-			f.Type, f.Value, f.Template, f.Help = flow.FieldList, flow.TypeList, false, "One value for each item."
+			f.Type, f.Value, f.Template, f.Items, f.Help = flow.FieldList, flow.TypeList, false, true, "One value for each item."
 		}
 		shape.Fields = append(shape.Fields, f)
 	}
 	for _, p := range contractPorts(n.Config, "outputs") {
-		shape.Outputs = append(shape.Outputs, flow.Port{Name: childOutput(p.name, own), Title: p.name, Type: portType(p.typ), Help: "The output " + p.name + " of the flow."})
+		shape.Outputs = append(shape.Outputs, flow.Port{Name: childOutput(p.name, own), Title: p.name, Type: portType(p.typ), Optional: p.optional, Schema: p.schema, Help: "The output " + p.name + " of the flow."})
 	}
 	if inputs != nil {
 		return shape

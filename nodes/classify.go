@@ -29,7 +29,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Outputs: []flow.Port{
 			{Name: "label", Title: "Label", Type: flow.TypeText, Help: "The name of the label that fits best."},
 			{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "How well it fits compared with the others, from 0 to 1."},
-			{Name: "scores", Title: "Scores", Type: flow.TypeJSON, Help: "An object with the score of each label."},
+			{Name: "scores", Title: "Scores", Type: flow.TypeJSON, Schema: map[string]any{"type": "object", "additionalProperties": numberSchema}, Help: "An object with the score of each label."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"labels": []any{"billing: invoices, refunds, charges", "delivery: parcels, shipping, tracking"}},

@@ -27,8 +27,8 @@ var _ = register(func(Deps) flow.Kind {
 		},
 		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that the expression tests."}},
 		Outputs: []flow.Port{
-			{Name: "true", Title: "True", Type: flow.TypeAny, Help: "The value, when the expression is true."},
-			{Name: "false", Title: "False", Type: flow.TypeAny, Help: "The value, when it is false."},
+			{Name: "true", Title: "True", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, when the expression is true."},
+			{Name: "false", Title: "False", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, when it is false."},
 		},
 		Example: flow.Example{
 			Config:  map[string]any{"expression": `value.score >= 0.5`},

@@ -41,7 +41,7 @@ var _ = register(func(Deps) flow.Kind {
 		},
 		DynamicSchema: delaySchema,
 		Inputs:        []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that is passed on."}},
-		Outputs:       []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The same value, after the wait."}},
+		Outputs:       []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Passes: "value", Help: "The same value, after the wait."}},
 		Example: flow.Example{
 			Config:  map[string]any{"wait": delayUntil, "until": "2026-01-05T09:00:00Z"},
 			Ports:   map[string]any{"value": "Good morning"},

@@ -30,7 +30,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "language", Title: "Language", Type: flow.TypeText, Help: "The code of the most likely language, such as en: ISO 639-1, and ckb for Central Kurdish, which has no code there."},
 			{Name: "name", Title: "Name", Type: flow.TypeText, Help: "Its English name, such as German."},
 			{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "How likely it is, from 0 to 1."},
-			{Name: "scores", Title: "Scores", Type: flow.TypeList, Help: "The five most likely languages, each with language, name and score."},
+			{Name: "scores", Title: "Scores", Type: flow.TypeList, Schema: listSchema(objectSchema("language", textSchema, "name", textSchema, "score", numberSchema)), Help: "The five most likely languages, each with language, name and score."},
 		},
 		Example: flow.Example{Ports: map[string]any{"text": "Where is my parcel?"}},
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return detectLanguage(ctx, d.Model, in) },

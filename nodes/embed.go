@@ -27,7 +27,7 @@ var _ = register(func(d Deps) flow.Kind {
 				Help: "Length of the vector, for models that let you choose. Default: the model's setting."},
 			credentialField,
 		},
-		Outputs: []flow.Port{{Name: "vector", Title: "Vector", Type: flow.TypeList, Help: "The numbers."}},
+		Outputs: []flow.Port{{Name: "vector", Title: "Vector", Type: flow.TypeList, Items: flow.TypeNumber, Help: "The numbers."}},
 		Example: flow.Example{Ports: map[string]any{"text": "Where is my parcel?"}},
 		Sends:   modelDestination,
 		Check:   checkModel(taskEmbed),

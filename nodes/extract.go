@@ -31,7 +31,7 @@ var _ = register(func(Deps) flow.Kind {
 		DynamicSchema: extractSchema,
 		Inputs:        []flow.Port{{Name: "from", Title: "From", Type: flow.TypeAny, Required: true, Help: "The text or the JSON value to look in."}},
 		Outputs: []flow.Port{
-			{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The first that was found."},
+			{Name: "value", Title: "Value", Type: flow.TypeAny, Optional: true, Help: "The first that was found."},
 			{Name: "all", Title: "All", Type: flow.TypeList, Help: "Everything that was found, in order."},
 			{Name: "found", Title: "Found", Type: flow.TypeBoolean, Help: "Whether anything was found."},
 		},

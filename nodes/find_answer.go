@@ -27,7 +27,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Outputs: []flow.Port{
 			{Name: "answer", Title: "Answer", Type: flow.TypeText, Help: "The best passage; empty if the text does not seem to contain an answer."},
 			{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "How well the best passage answers, from 0 to 1."},
-			{Name: "passages", Title: "Passages", Type: flow.TypeList, Help: "The best passages, best first, each with its text and score."},
+			{Name: "passages", Title: "Passages", Type: flow.TypeList, Schema: listSchema(objectSchema("text", textSchema, "score", numberSchema)), Help: "The best passages, best first, each with its text and score."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"text": "We ship on weekdays. Returns are free for 30 days. The shop is in Bergen.", "passages": flow.Number(2)},

@@ -18,7 +18,7 @@ var _ = register(func(Deps) flow.Kind {
 			"that routes its errors has failed.",
 		Inputs: []flow.Port{{Name: "values", Title: "Values", Type: flow.TypeAny, Required: true, List: true, First: true,
 			Help: "Edges in order of preference."}},
-		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The first value that was not skipped."}},
+		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Passes: "values", Help: "The first value that was not skipped."}},
 		Example: flow.Example{
 			Ports:   map[string]any{"values": []any{"from the cache", "from the model"}},
 			Outputs: map[string]any{"value": "from the cache"},

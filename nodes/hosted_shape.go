@@ -65,12 +65,12 @@ func newPin(schema map[string]any) *pin {
 		p.shape.Fields = append(p.shape.Fields, inputField(&p.form.Fields[i]))
 	}
 	if m.Output["type"] != nil || p.form.Output.Type != hosted.OutputJSON {
-		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Type)})
+		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Type), Items: itemType(p.form.Output.Type)})
 	}
 	for _, property := range p.form.Output.Properties {
 		if hasOwnOutputPort(property.Name) {
 			p.shape.Outputs = append(p.shape.Outputs, flow.Port{
-				Name: property.Name, Title: property.Name, Type: outputType(property.Type), Help: "The property " + property.Name + " of the output."})
+				Name: property.Name, Title: property.Name, Type: outputType(property.Type), Items: itemType(property.Type), Optional: true, Help: "The property " + property.Name + " of the output."})
 		}
 	}
 	return p
@@ -179,6 +179,14 @@ func choices(options []any) (texts []string, values []any) {
 		}
 	}
 	return texts, values
+}
+
+// itemType returns the type of the items of an output that is a list, if it is known.
+func itemType(kind hosted.OutputType) flow.Type {
+	if kind == hosted.OutputFiles {
+		return flow.TypeFile
+	}
+	return ""
 }
 
 // outputType maps the type of an output to a port type.

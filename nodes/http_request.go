@@ -59,7 +59,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Outputs: []flow.Port{
 			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The response: a JSON value if it is JSON, a file if response is file, otherwise text."},
 			{Name: "status", Title: "Status", Type: flow.TypeNumber, Help: "The status code, such as 200."},
-			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Help: "The response headers, with lowercase names."},
+			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Schema: map[string]any{"type": "object", "additionalProperties": textSchema}, Help: "The response headers, with lowercase names."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"method": "POST", "url": "https://example.com/tickets/{{id}}/reply", "body": map[string]any{"text": "{{answer}}"}},

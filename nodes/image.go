@@ -42,8 +42,8 @@ var _ = register(func(d Deps) flow.Kind {
 			credentialField,
 		},
 		Outputs: []flow.Port{
-			{Name: "image", Title: "Image", Type: flow.TypeFile, Help: "The first image."},
-			{Name: "images", Title: "Images", Type: flow.TypeList, Help: "All images."},
+			{Name: "image", Title: "Image", Type: flow.TypeFile, Accept: []string{"image/*"}, Help: "The first image."},
+			{Name: "images", Title: "Images", Type: flow.TypeList, Items: flow.TypeFile, Accept: []string{"image/*"}, Help: "All images."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"model": "openai/gpt-image-1", "prompt": "A poster for {{event}}, flat colors"},

@@ -55,8 +55,8 @@ var _ = register(func(Deps) flow.Kind {
 		DynamicSchema: mapSchema,
 		Open:          inputPrefix,
 		Outputs: []flow.Port{
-			{Name: "results", Title: "Results", Type: flow.TypeList, Help: "The outputs of each item as an object; null for a failed item."},
-			{Name: "file", Title: "File", Type: flow.TypeFile, Help: "With results: file. A line of JSON for each item: index, status, outputs or error."},
+			{Name: "results", Title: "Results", Type: flow.TypeList, Optional: true, Help: "The outputs of each item as an object; null for a failed item."},
+			{Name: "file", Title: "File", Type: flow.TypeFile, Optional: true, Help: "With results: file. A line of JSON for each item: index, status, outputs or error."},
 			{Name: "errors", Title: "Errors", Type: flow.TypeList, Help: "The items that failed."},
 			{Name: "succeeded", Title: "Succeeded", Type: flow.TypeNumber, Help: "How many items succeeded."},
 			{Name: "failed", Title: "Failed", Type: flow.TypeNumber, Help: "How many items failed."},
@@ -78,7 +78,7 @@ func mapSchema(n *flow.Node) flow.DynamicSchema {
 	if shape.Open != "" {
 		for _, name := range over { // typed lists stay lists
 			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == inputPrefix+name })
-			list := flow.Field{Name: inputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Help: "One value for each item."}
+			list := flow.Field{Name: inputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Items: true, Help: "One value for each item."}
 			if i < 0 {
 				shape.Fields = append(shape.Fields, list)
 			} else {
@@ -87,7 +87,8 @@ func mapSchema(n *flow.Node) flow.DynamicSchema {
 		}
 	}
 	for i := range shape.Outputs {
-		shape.Outputs[i].Type = flow.TypeList
+		p := &shape.Outputs[i]
+		p.Type, p.Items, p.Schema, p.Optional = flow.TypeList, "", nil, true
 		shape.Outputs[i].Help = "The output " + shape.Outputs[i].Title + " of each item; null for a failed item."
 	}
 	return shape

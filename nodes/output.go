@@ -20,7 +20,7 @@ var _ = register(func(Deps) flow.Kind {
 		},
 		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, List: true, First: true,
 			Help: "The value to return under this name; of several edges, the first that was not skipped."}},
-		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The same value."}},
+		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Passes: "value", Help: "The same value."}},
 		Example: flow.Example{
 			Config:  map[string]any{"name": "answer"},
 			Ports:   map[string]any{"value": "It arrives on Tuesday."},

@@ -66,11 +66,11 @@ func namedInputs(names, own []string, help string) (fields []flow.Field) {
 	return fields
 }
 
-// namedOutputs returns an output port for each name in a list, which gives any value.
+// namedOutputs returns an output port for each name in a list, which gives any value or none.
 func namedOutputs(names, own []string, help string) (ports []flow.Port) {
 	for _, name := range names {
 		if isPortName(name, own) {
-			ports = append(ports, flow.Port{Name: name, Title: name, Type: flow.TypeAny, Help: help})
+			ports = append(ports, flow.Port{Name: name, Title: name, Type: flow.TypeAny, Optional: true, Help: help})
 		}
 	}
 	return ports

@@ -25,9 +25,9 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to score: English text of at most 200,000 characters."},
 		},
 		Outputs: []flow.Port{
-			{Name: "label", Title: "Label", Type: flow.TypeText, Help: "One of positive, neutral or negative: positive from a score of 0.05, negative from -0.05."},
+			{Name: "label", Title: "Label", Type: flow.TypeText, Schema: map[string]any{"type": "string", "enum": []any{"positive", "neutral", "negative"}}, Help: "One of positive, neutral or negative: positive from a score of 0.05, negative from -0.05."},
 			{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "From -1, most negative, to 1, most positive."},
-			{Name: "scores", Title: "Scores", Type: flow.TypeJSON, Help: "An object that says how much of the text is positive, neutral and negative. The three add up to 1."},
+			{Name: "scores", Title: "Scores", Type: flow.TypeJSON, Schema: objectSchema("positive", numberSchema, "neutral", numberSchema, "negative", numberSchema), Help: "An object that says how much of the text is positive, neutral and negative. The three add up to 1."},
 		},
 		Example: flow.Example{Ports: map[string]any{"text": "I love it, and the support was great!"}},
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return scoreSentiment(ctx, d.Model, in) },

@@ -29,7 +29,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "speed", Title: "Speed", Type: flow.FieldNumber, Min: ptr(0.25), Max: ptr(4), More: true, Help: "Speed from 0.25 to 4; 1 is normal."},
 			credentialField,
 		},
-		Outputs: []flow.Port{{Name: "audio", Title: "Audio", Type: flow.TypeFile, Help: "The recording."}},
+		Outputs: []flow.Port{{Name: "audio", Title: "Audio", Type: flow.TypeFile, Accept: []string{"audio/*"}, Help: "The recording."}},
 		Example: flow.Example{
 			Config: map[string]any{"model": "openai/gpt-4o-mini-tts", "voice": "coral"},
 			Ports:  map[string]any{"text": "Your parcel arrives on Tuesday."},

@@ -51,7 +51,7 @@ var _ = register(func(Deps) flow.Kind {
 		},
 		DynamicSchema: splitSchema,
 		Outputs: []flow.Port{
-			{Name: "items", Title: "Items", Type: flow.TypeList, Help: "The parts, in order."},
+			{Name: "items", Title: "Items", Type: flow.TypeList, Items: flow.TypeText, Help: "The parts, in order."},
 			{Name: "count", Title: "Count", Type: flow.TypeNumber, Help: "How many there are."},
 		},
 		Example: flow.Example{
@@ -78,7 +78,7 @@ func splitSchema(n *flow.Node) flow.DynamicSchema {
 	ports, _ := flow.Float(n.Config["ports"])
 	for i := range min(int(ports), maxItemPorts) {
 		number := flow.Text(flow.Number(i + 1))
-		shape.Outputs = append(shape.Outputs, flow.Port{Name: "item_" + number, Title: "Item " + number, Type: flow.TypeText, Help: "One item."})
+		shape.Outputs = append(shape.Outputs, flow.Port{Name: "item_" + number, Title: "Item " + number, Type: flow.TypeText, Optional: true, Help: "One item."})
 	}
 	return shape
 }

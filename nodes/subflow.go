@@ -22,7 +22,7 @@ var _ = register(func(Deps) flow.Kind {
 		Fields:        childFields(),
 		DynamicSchema: func(n *flow.Node) flow.DynamicSchema { return childSchema(n, subflowPorts, nil) },
 		Open:          inputPrefix,
-		Outputs:       []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Help: "All outputs of the flow in one object."}},
+		Outputs:       []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Schema: map[string]any{"type": "object"}, Help: "All outputs of the flow in one object."}},
 		Example:       flow.Example{Config: map[string]any{"flow": "summarize-a-text", "input.text": "A long text."}},
 		Run:           runSubflow,
 		Cleanup:       stopChildren,

@@ -43,7 +43,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that is passed on."},
 			{Name: "on", Title: "On", Type: flow.TypeAny, Help: "What is compared with the cases, if not the value itself."},
 		},
-		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Help: "The value, if no case fits."}},
+		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if no case fits."}},
 		Example: flow.Example{
 			Config:  map[string]any{"cases": []any{"Billing", "Shipping"}},
 			Ports:   map[string]any{"value": "I was charged twice.", "on": "billing"},
@@ -59,7 +59,7 @@ func switchSchema(n *flow.Node) (shape flow.DynamicSchema) {
 	cases := portNames(n.Config["cases"])
 	for i, port := range casePorts(n.Config) {
 		if port != "" && !slices.ContainsFunc(shape.Outputs, func(p flow.Port) bool { return p.Name == port }) {
-			shape.Outputs = append(shape.Outputs, flow.Port{Name: port, Title: cases[i], Type: flow.TypeAny, Help: "The value, if this case fits."})
+			shape.Outputs = append(shape.Outputs, flow.Port{Name: port, Title: cases[i], Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if this case fits."})
 		}
 	}
 	return shape

@@ -26,8 +26,8 @@ var _ = register(func(d Deps) flow.Kind {
 		},
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The transcript."},
-			{Name: "language", Title: "Language", Type: flow.TypeText, Help: "The language, as the provider names it."},
-			{Name: "seconds", Title: "Seconds", Type: flow.TypeNumber, Help: "Length of the recording in seconds."},
+			{Name: "language", Title: "Language", Type: flow.TypeText, Optional: true, Help: "The language, as the provider names it."},
+			{Name: "seconds", Title: "Seconds", Type: flow.TypeNumber, Optional: true, Help: "Length of the recording in seconds."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"model": "openai/whisper-1", "language": "en"},

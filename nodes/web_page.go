@@ -31,7 +31,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text as Markdown."},
 			{Name: "title", Title: "Title", Type: flow.TypeText, Help: "The title of the page; empty when it has none."},
 			{Name: "url", Title: "URL", Type: flow.TypeText, Help: "The final URL, after redirects."},
-			{Name: "meta", Title: "Meta", Type: flow.TypeJSON, Help: "Metadata of the page: byline, site, language, excerpt and published, each only if it is known."},
+			{Name: "meta", Title: "Meta", Type: flow.TypeJSON, Schema: map[string]any{"type": "object", "additionalProperties": textSchema}, Help: "Metadata of the page: byline, site, language, excerpt and published, each only if it is known."},
 		},
 		Example: flow.Example{Config: map[string]any{"url": "https://example.com/help/{{topic}}"}, Ports: map[string]any{"topic": "delivery"}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},

@@ -33,7 +33,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "signature_header", Title: "Custom signature header", Type: flow.FieldText, Typed: true, More: true, Default: "X-Signature",
 				Help: "The header that carries the custom signature."},
 		},
-		Outputs: []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Help: "The object that is sent."}},
+		Outputs: []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Optional: true, Schema: map[string]any{"type": "object"}, Help: "The object that is sent."}},
 		Example: flow.Example{
 			Config:  map[string]any{"url": "https://example.com/hooks/tickets", "outputs": []any{"answer"}},
 			Ports:   map[string]any{"answer": "It arrives on Tuesday."},

@@ -8,21 +8,19 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 )
 
 // CallOf is a call of a flow that works as it stands: every required input has
 // a value, and every other one whose author gave an example. base is the public
 // address of the server.
-func CallOf(base string, f *flow.Flow, inputs []contract.Input, outputs []contract.Output) Call {
-	c := Call{BaseURL: base, FlowID: f.ID, FlowName: f.Name}
+func CallOf(base string, f *flow.Flow, inputs []contract.Input, outputs []document.Output) Call {
+	c := Call{BaseURL: base, FlowID: f.ID, FlowName: f.Name, Outputs: outputs}
 	for i := range inputs {
 		if in := &inputs[i]; in.Required || in.HasExample {
 			_, isURL := flow.RemoteFileOf(in.Example)
 			c.Inputs = append(c.Inputs, Input{Name: in.Name, Value: sample(in), File: in.Type == flow.TypeFile && !isURL})
 		}
-	}
-	for _, out := range outputs {
-		c.Outputs = append(c.Outputs, out.Name)
 	}
 	return c
 }

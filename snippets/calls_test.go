@@ -40,12 +40,12 @@ func TestCallOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := CallOf("https://sluice.example.com", &flow.Flow{ID: "flow_1", Name: "F"}, []contract.Input{tt.in}, []contract.Output{{Name: "out"}})
+			c := CallOf("https://sluice.example.com", &flow.Flow{ID: "flow_1", Name: "F"}, []contract.Input{tt.in}, []document.Output{{Output: contract.Output{Name: "out"}}})
 			got := ""
 			if len(c.Inputs) == 1 {
 				got = string(flow.EncodeJSON(c.Inputs[0].Value))
 			}
-			if got != tt.want || c.Outputs[0] != "out" {
+			if got != tt.want || c.Outputs[0].Name != "out" {
 				t.Errorf("got %s, wanted %s", got, tt.want)
 			}
 		})

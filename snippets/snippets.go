@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sluice/flow/document"
 )
 
 // Language is one that snippets are written in.
@@ -41,7 +43,7 @@ const (
 type Call struct {
 	BaseURL, FlowID, FlowName string
 	Inputs                    []Input
-	Outputs                   []string
+	Outputs                   []document.Output
 	Key                       string // empty for Placeholder
 	Webhook                   Webhook
 }

@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"sluice/flow/contract"
+	"sluice/flow/document"
 )
 
 var update = flag.Bool("update", false, "update the golden files")
@@ -13,12 +16,22 @@ var update = flag.Bool("update", false, "update the golden files")
 // ticket is a call with each type of value.
 func ticket() Call {
 	return Call{
-		BaseURL: "https://sluice.example.com/", FlowID: "flow_01JA2B3C4D5E6F7G8H9J0K", FlowName: "Answer a ticket", Outputs: []string{"answer"},
+		BaseURL: "https://sluice.example.com/", FlowID: "flow_01JA2B3C4D5E6F7G8H9J0K", FlowName: "Answer a ticket", Outputs: ticketOutputs,
 		Inputs: []Input{
 			{Name: "ticket", Value: "It's late. Where is \"order 17\"?"}, {Name: "max-words", Value: json.Number("120")},
 			{Name: "urgent", Value: true}, {Name: "tags", Value: []any{"shop", nil, json.Number("1.5")}},
 		},
 	}
+}
+
+// ticketOutputs are of many types.
+var ticketOutputs = []document.Output{
+	{Output: contract.Output{Name: "answer"}, Schema: map[string]any{"type": "string"}},
+	{Output: contract.Output{Name: "sure"}, Schema: map[string]any{"type": "number"}, Optional: true},
+	{Output: contract.Output{Name: "the mood"}, Schema: map[string]any{"type": "string", "enum": []any{"good", "bad"}}},
+	{Output: contract.Output{Name: "list"}, Schema: map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": []any{"boolean", "null"}}}}}},
+	{Output: contract.Output{Name: "any"}, Schema: map[string]any{}},
+	{Output: contract.Output{Name: "object"}, Schema: map[string]any{"type": "object", "required": []any{"a"}, "properties": map[string]any{"a": map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}, "b": map[string]any{}}}},
 }
 
 // photo is a call that uploads a file first.

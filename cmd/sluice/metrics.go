@@ -23,6 +23,7 @@ import (
 type metrics struct {
 	registry   *prometheus.Registry
 	runs       *prometheus.CounterVec
+	children   *prometheus.CounterVec
 	duration   prometheus.Histogram
 	deliveries *prometheus.CounterVec
 	refused    *prometheus.CounterVec
@@ -37,6 +38,8 @@ func newMetrics(store *db.Store) *metrics {
 		registry: prometheus.NewRegistry(),
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_runs_ended_total", Help: "Runs that ended, by state and error code."}, []string{"state", "code"}),
+		children: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_child_runs_ended_total", Help: "Runs that ended and were started by a step of another run, by state and error code."}, []string{"state", "code"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sluice_run_duration_seconds", Help: "Time from accepting a run to its end.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}),
@@ -56,7 +59,7 @@ func newMetrics(store *db.Store) *metrics {
 			return float64(n)
 		}
 	}
-	m.registry.MustRegister(m.runs, m.duration, m.deliveries, m.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.runs, m.children, m.duration, m.deliveries, m.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_open_runs", Help: "Runs that have not ended, by state.", ConstLabels: prometheus.Labels{"state": string(state)}}, depth(state)))
@@ -78,6 +81,10 @@ func (m *metrics) observe(o jobs.Observation) {
 	code := ""
 	if o.Run.Error != nil {
 		code = string(o.Run.Error.Code)
+	}
+	if o.Run.Caller != nil {
+		m.children.WithLabelValues(string(o.Run.State), code).Inc()
+		return
 	}
 	m.runs.WithLabelValues(string(o.Run.State), code).Inc()
 	m.duration.Observe(o.Latency.Seconds())

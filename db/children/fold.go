@@ -61,11 +61,15 @@ func count(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (*gen.Child
 		} else {
 			p.Failed++
 		}
+		used = used.Add(e.Usage)
+		if e.Leaf {
+			continue
+		}
 		below, err := tx.SumChildren(tx.Ctx, e.RunID)
 		if err != nil {
 			return nil, fmt.Errorf("sum the cost below %s: %w", e.RunID, err)
 		}
-		used = used.Add(e.Usage).Add(core.UsageOf(below.InputTokens, below.OutputTokens, below.CachedTokens, below.ReasoningTokens, below.UnpricedSteps, flow.NanoUSD(below.CostNanoUsd)))
+		used = used.Add(core.UsageOf(below.InputTokens, below.OutputTokens, below.CachedTokens, below.ReasoningTokens, below.UnpricedSteps, flow.NanoUSD(below.CostNanoUsd)))
 	}
 	p.InputTokens, p.OutputTokens, p.CachedTokens = used.InputTokens, used.OutputTokens, used.CachedTokens
 	p.ReasoningTokens, p.UnpricedSteps, p.CostNanoUsd = used.ReasoningTokens, used.UnpricedSteps, used.CostNanoUSD
@@ -128,13 +132,21 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 	if err != nil || len(items) == 0 {
 		return err
 	}
+	runs := make([]flow.Run, len(items))
 	for i := range items {
 		inputs, err := dbconn.Decode[map[string]any](items[i].Inputs)
 		if err != nil {
 			return fmt.Errorf("item %d: %w", items[i].Item, err)
 		}
-		if err := startItem(tx, c, &t, int(items[i].Item), inputs); err != nil {
-			return fmt.Errorf("item %d: %w", items[i].Item, err)
+		runs[i] = newChild(tx, c, &t, int(items[i].Item), inputs)
+	}
+	if err := tx.StartChildRuns(runs); err != nil {
+		return err
+	}
+	for i := range runs {
+		err := tx.LinkFiles(c.WorkspaceID, runs[i].ID, flow.FileIDs(runs[i].Inputs))
+		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // a child fails where it opens a file that is gone
+			return err
 		}
 	}
 	last := items[len(items)-1].Item
@@ -146,29 +158,15 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 	return tx.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
 }
 
-func startItem(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs map[string]any) error {
+func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs map[string]any) flow.Run {
 	caller := c.Caller
 	caller.Item = item
-	run := &flow.Run{
+	return flow.Run{
 		ID: tx.Store.IDs().New(flow.PrefixRun), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, DocumentHash: c.DocumentHash,
-		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, Inputs: inputs, Metadata: t.Metadata,
+		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, FlowsAbove: t.FlowsAbove, Inputs: inputs, Metadata: t.Metadata,
 		Progress: flow.Progress{Total: t.Nodes}, Save: t.Save, Timeout: time.Duration(t.TimeoutMicros) * time.Microsecond,
 		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1,
 	}
-	if err := tx.StartChild(run); err != nil {
-		return err
-	}
-	err := tx.SetCaller(tx.Ctx, gen.SetCallerParams{
-		ID: run.ID, CallerRunID: caller.RunID, CallerPath: caller.Path, CallerRound: int64(caller.Round), CallerItem: int64(item),
-	})
-	if err != nil {
-		return fmt.Errorf("set the caller of %s: %w", run.ID, err)
-	}
-	err = tx.LinkFiles(c.WorkspaceID, run.ID, flow.FileIDs(inputs))
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return nil // the file is gone; the child fails where it opens it
-	}
-	return err
 }
 
 // wake hands the caller to a worker. Its row is locked first: a worker that is about to

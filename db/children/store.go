@@ -179,7 +179,9 @@ func (s Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.Li
 		if err != nil {
 			return flow.ChildResult{}, err
 		}
-		return resultOf(int(r.Item), run), nil
+		res := resultOf(int(r.Item), run)
+		res.Reused = true
+		return res, nil
 	}
 	res := flow.ChildResult{Item: int(r.Item), State: flow.RunFailed}
 	var err error

@@ -77,6 +77,11 @@ func (tx *Tx) checkQueue(k FlowKey, l flowLimits) error {
 			continue
 		}
 		n, err := tx.queueLength(b.key)
+		if err == nil && n >= b.limit {
+			var children int64 // do not count; they belong to runs that were accepted
+			children, err = tx.CountQueuedChildren(tx.Ctx, gen.CountQueuedChildrenParams{WorkspaceID: b.key.ws, FlowID: b.key.flow})
+			n -= children
+		}
 		if err == nil {
 			err = fairness.CheckQueueLength(n, b.limit)
 		}

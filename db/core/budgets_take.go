@@ -9,6 +9,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // takeBudgets returns an error if the flow or key of a start has used up a budget
@@ -21,7 +22,7 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, n *flow.NewRun) error {
 		return err
 	}
 	day := dbconn.TimeOf(r.CreatedAt)
-	spending := Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Keys: keysOf(n.Key), FlowUSD: limits.UsdPerDay, FlowUnpriced: limits.AllowUnpriced != 0}
+	spending := fairness.Spending{WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Keys: keysOf(n.Key), FlowUSD: limits.UsdPerDay, FlowUnpriced: limits.AllowUnpriced != 0}
 	switch {
 	case spending.NeedsPrices() && !n.Prices:
 		return flow.ErrPricesWanted
@@ -67,48 +68,10 @@ func (tx *Tx) takeStart(ws flow.WorkspaceID, b flow.Budget, day time.Time) error
 	return nil
 }
 
-// Spending holds the daily cost limits of a flow and of the keys that a run counts
-// against, in nano-dollars. 0 means no limit.
-type Spending struct {
-	WorkspaceID flow.WorkspaceID
-	FlowID      string
-	FlowUSD     flow.NanoUSD
-	// FlowUnpriced reports whether models without a price may be used although there
-	// is a limit.
-	FlowUnpriced bool
-	Keys         []*flow.Key // the run's key, then its makers; empty without a key
-}
-
-// NeedsPrices reports whether models without a price must not be used.
-func (s *Spending) NeedsPrices() bool {
-	return s.FlowUSD > 0 && !s.FlowUnpriced ||
-		slices.ContainsFunc(s.Keys, func(k *flow.Key) bool { return k.USDPerDay > 0 && !k.AllowUnpriced })
-}
-
-// SpendingBudget is a budget in dollars.
-type SpendingBudget struct {
-	flow.Budget
-	WithMade bool // of a key: it counts the keys that it made
-}
-
-// Budgets returns the budgets with a limit: that of the key, those of its makers, that of
-// the flow. All transactions lock them in this order.
-func (s *Spending) Budgets() (list []SpendingBudget) {
-	for _, k := range s.Keys {
-		if k.USDPerDay > 0 {
-			list = append(list, SpendingBudget{flow.Budget{KeyID: k.ID, Name: k.Name, Unit: flow.BudgetUSD, Limit: int64(k.USDPerDay)}, k.MayMakeKeys()})
-		}
-	}
-	if s.FlowUSD > 0 {
-		list = append(list, SpendingBudget{Budget: flow.Budget{FlowID: s.FlowID, Unit: flow.BudgetUSD, Limit: int64(s.FlowUSD)}})
-	}
-	return list
-}
-
 // ReserveSpending reserves what a step may cost. If nothing else is reserved, a budget
 // that is not used up allows any amount; otherwise what is spent, reserved and asked
 // for together must not exceed it. So parallel steps overshoot a budget by one amount.
-func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
+func (tx *Tx) ReserveSpending(s fairness.Spending, r flow.Reservation) error {
 	now, budgets := tx.Store.Config.Now(), s.Budgets()
 	for i := range budgets {
 		if err := tx.LockBudget(tx.Ctx, gen.LockBudgetParams{WorkspaceID: s.WorkspaceID, Subject: budgets[i].KeyID + budgets[i].FlowID}); err != nil {
@@ -137,7 +100,7 @@ func (tx *Tx) ReserveSpending(s Spending, r flow.Reservation) error {
 
 // reserved returns what other steps reserve of a budget, and sets what is used. The
 // costs of steps that end in the same transaction are stored at its end.
-func (tx *Tx) reserved(ws flow.WorkspaceID, b *SpendingBudget, r flow.Reservation, day string) (int64, error) {
+func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	reserved, err := tx.findReserved(ws, b, r, day)
 	if err != nil || len(tx.Batch.usage) == 0 {
 		return reserved, err
@@ -154,10 +117,15 @@ func (tx *Tx) reserved(ws flow.WorkspaceID, b *SpendingBudget, r flow.Reservatio
 			b.Used += int64(e.Usage.CostNanoUSD)
 		}
 	}
+	for i := range tx.Batch.below {
+		if e := &tx.Batch.below[i]; e.ws == ws && e.day == day && e.flowID == b.FlowID {
+			b.Used += int64(e.cost)
+		}
+	}
 	return reserved, nil
 }
 
-func (tx *Tx) findReserved(ws flow.WorkspaceID, b *SpendingBudget, r flow.Reservation, day string) (int64, error) {
+func (tx *Tx) findReserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	switch {
 	case b.WithMade:
 		row, err := tx.FindKeysReserved(tx.Ctx, gen.FindKeysReservedParams{WorkspaceID: ws, Day: day, KeyID: b.KeyID, RunID: r.RunID, Path: r.Path})
@@ -169,12 +137,13 @@ func (tx *Tx) findReserved(ws flow.WorkspaceID, b *SpendingBudget, r flow.Reserv
 		return row.Reserved, err
 	}
 	row, err := tx.FindFlowReserved(tx.Ctx, gen.FindFlowReservedParams{WorkspaceID: ws, Day: day, FlowID: b.FlowID, RunID: r.RunID, Path: r.Path})
-	b.Used = row.Spent
+	b.Used = row.Spent + row.Below
 	return row.Reserved, err
 }
 
-// CheckSpending returns an error if a key or the flow has used up its daily budget.
-func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Time) error {
+// CheckSpending returns an error if a key or a flow has used up its daily
+// budget. It reads nothing for one without a limit.
+func CheckSpending(ctx context.Context, q *gen.Queries, s fairness.Spending, now time.Time) error {
 	day := DayOf(now)
 	for _, b := range s.Budgets() {
 		var err error
@@ -188,13 +157,15 @@ func CheckSpending(ctx context.Context, q *gen.Queries, s Spending, now time.Tim
 	return nil
 }
 
-// Spent returns the cost of the keys or flow of a budget on a day, in nano-dollars.
-func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b SpendingBudget, day string) (int64, error) {
+// Spent returns the cost of the keys or flow of a budget on a day, in nano-dollars. The
+// cost of a flow includes that of the child runs below it.
+func Spent(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, b fairness.SpendingBudget, day string) (int64, error) {
 	switch {
 	case b.WithMade:
 		return q.KeysSpent(ctx, gen.KeysSpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
 	case b.KeyID != "":
 		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
 	}
-	return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
+	row, err := q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
+	return row.Spent + row.Below, err
 }

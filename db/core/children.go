@@ -6,6 +6,7 @@ import "sluice/flow"
 type ChildEnd struct {
 	Caller flow.CallingStep
 	RunID  string
+	Leaf   bool // it has started no children
 	State  flow.RunState
 	Usage  flow.Usage
 }
@@ -31,32 +32,42 @@ func (tx *Tx) foldChildren() error {
 	return nil
 }
 
-// StartChild stores a child run and hands it to a worker, or queues it if no slot is
-// free. No limit refuses it: it belongs to a run that was accepted.
-func (tx *Tx) StartChild(run *flow.Run) error {
-	row, err := Execution{tx.Store}.RunRow(run, nil, nil)
-	if err != nil {
-		return err
+// StartChildRuns stores child runs and hands them to workers, or queues those for which no
+// slot is free. No limit refuses them: they belong to a run that was accepted.
+func (tx *Tx) StartChildRuns(runs []flow.Run) error {
+	rows := make([][]any, len(runs)) // PostgreSQL takes all in one statement
+	for i := range runs {
+		run := &runs[i]
+		row, err := Execution{tx.Store}.RunRow(run, nil, nil)
+		if err != nil {
+			return err
+		}
+		w := &StartWrite{N: &flow.NewRun{Run: *run}, Row: row}
+		k := FlowKey{run.WorkspaceID, run.FlowID}
+		limits, err := tx.FlowLimits(k)
+		if err != nil {
+			return err
+		}
+		free, err := tx.hasSlot(k, limits)
+		if err != nil {
+			return err
+		}
+		r := &w.Row
+		if r.Place = placeQueue; free && tx.Store.QueueOrNil() != nil {
+			r.Place, r.InstanceID = PlaceWorker, tx.ReserveWorker()
+		}
+		w.occupyPlace(tx)
+		if rows[i] = startRow(r); tx.Store.pool == nil {
+			if err := tx.InsertRun(tx.Ctx, *r); err != nil {
+				return err
+			}
+		}
+		w.handToWorker(tx)
+		tx.StoreMore(run.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + sizeOfStart(r), Runs: 1})
 	}
-	w := &StartWrite{N: &flow.NewRun{Run: *run}, Row: row}
-	k := FlowKey{run.WorkspaceID, run.FlowID}
-	limits, err := tx.FlowLimits(k)
-	if err != nil {
-		return err
+	if tx.Store.pool == nil {
+		return nil
 	}
-	free, err := tx.hasSlot(k, limits)
-	if err != nil {
-		return err
-	}
-	r := &w.Row
-	if r.Place = placeQueue; free && tx.Store.QueueOrNil() != nil {
-		r.Place, r.InstanceID = PlaceWorker, tx.ReserveWorker()
-	}
-	w.occupyPlace(tx)
-	if err := tx.InsertRun(tx.Ctx, *r); err != nil {
-		return err
-	}
-	w.handToWorker(tx)
-	tx.StoreMore(run.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + sizeOfStart(r), Runs: 1})
-	return nil
+	_, err := tx.DBTX.ExecContext(tx.Ctx, insertRuns, arrays(startColumns, rows)...)
+	return err
 }

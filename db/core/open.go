@@ -25,6 +25,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/migrations"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // defaultBusyTimeout is how long a write on SQLite waits for a lock of another
@@ -138,7 +139,7 @@ type DB struct {
 	roundRobin      roundRobin
 	Self            atomic.Pointer[string] // the ID of this instance, once it is known
 	source          string                 // identifies this store in its broadcasts
-	DeliveryCursors deliveryCursors
+	DeliveryCursors fairness.DeliveryCursors
 	Recent          recent
 	Logged          atomic.Bool // the usage log may have entries that are not aggregated yet
 

@@ -229,14 +229,19 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 	if len(secrets) > 0 {
 		sealedInputs, err = s.sealValue(secrets, r.WorkspaceID, r.ID, "secrets")
 	}
-	return gen.InsertRunParams{
+	row := gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
-		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
+		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: dbconn.BoolInt(r.ChildrenLive),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),
-	}, err
+		FlowsAbove: dbconn.EncodeFlowsAbove(r.FlowsAbove),
+	}
+	if c := r.Caller; c != nil {
+		row.CallerRunID, row.CallerPath, row.CallerRound, row.CallerItem = c.RunID, c.Path, int64(c.Round), int64(c.Item)
+	}
+	return row, err
 }
 
 // FindStarted returns the run that an idempotency key has started, or nil if the

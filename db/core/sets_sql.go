@@ -68,7 +68,8 @@ var startColumns = []column{
 	{"state", text}, {"place", integer}, {"attempt", integer}, {"instance_id", text}, {"run_trigger", text}, {"key_id", text},
 	{"user_id", text}, {"parent_run_id", text}, {"rerun_from", text}, {"progress_done", integer}, {"progress_total", integer},
 	{"seq", integer}, {"run_seq", integer}, {"save", integer}, {"timeout", integer}, {"created_at", integer}, {"deadline_at", integer},
-	{"gist", text}, {"webhook", blob}, {"secrets", blob}, {"metadata", text}, {"inputs", text}, {"busy", integer},
+	{"gist", text}, {"webhook", blob}, {"secrets", blob}, {"metadata", text}, {"inputs", text}, {"busy", integer}, {"children_live", integer},
+	{"caller_run_id", text}, {"caller_path", text}, {"caller_round", integer}, {"caller_item", integer}, {"flows_above", text},
 }
 
 func startRow(r *gen.InsertRunParams) []any {
@@ -85,7 +86,8 @@ func startRow(r *gen.InsertRunParams) []any {
 		r.State, r.Place, r.Attempt, r.InstanceID, r.RunTrigger, r.KeyID,
 		r.UserID, r.ParentRunID, r.RerunFrom, r.ProgressDone, r.ProgressTotal,
 		r.Seq, r.RunSeq, r.Save, r.Timeout, r.CreatedAt, r.DeadlineAt,
-		r.Gist, webhook, secrets, r.Metadata, r.Inputs, r.Busy,
+		r.Gist, webhook, secrets, r.Metadata, r.Inputs, r.Busy, r.ChildrenLive,
+		r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem, r.FlowsAbove,
 	}
 }
 

@@ -53,6 +53,7 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 		b.usage = append(b.usage, UsageEntry{r.WorkspaceID, flow.UsageDay{
 			Day: DayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: dbconn.ValidText(model), Usage: st.Spent,
 		}})
+		b.spentBelow(r, st.Spent.CostNanoUSD, now)
 	}
 }
 

@@ -48,6 +48,7 @@ type batch struct {
 	reserved, freed int
 
 	usage   []UsageEntry
+	below   []belowEntry
 	hours   []hourEntry
 	moves   []move
 	written []string
@@ -64,12 +65,12 @@ type batch struct {
 }
 
 // mark is the length of each list of a batch before a member.
-type mark struct{ jobs, runs, freed, usage, hours, moves, written, storage, children int }
+type mark struct{ jobs, runs, freed, usage, below, hours, moves, written, storage, children int }
 
 func newBatch() *batch { return &batch{Counts: newCounts()} }
 
 func (b *batch) mark() mark {
-	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children)}
+	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children)}
 }
 
 // undo removes what a failed member added since the mark.
@@ -85,7 +86,7 @@ func (b *batch) undo(m mark, q Queue) {
 	b.runs, b.freed = b.runs[:m.runs], m.freed
 	b.Jobs, b.usage, b.hours = b.Jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
 	b.moves, b.written, b.storage = b.moves[:m.moves], b.written[:m.written], b.storage[:m.storage]
-	b.children = b.children[:m.children]
+	b.children, b.below = b.children[:m.children], b.below[:m.below]
 }
 
 // flush writes the gathered changes except counters. handle is the transaction as
@@ -113,6 +114,9 @@ func (tx *Tx) flushCounters() error {
 	}
 	if err := tx.flushUsage(); err != nil {
 		return fmt.Errorf("write usage: %w", err)
+	}
+	if err := tx.flushBelow(); err != nil {
+		return fmt.Errorf("write the cost of child runs: %w", err)
 	}
 	if err := tx.flushStorage(); err != nil {
 		return fmt.Errorf("write storage: %w", err)

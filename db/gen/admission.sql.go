@@ -130,6 +130,23 @@ func (q *Queries) CountPendingDeliveries(ctx context.Context) (int64, error) {
 	return count, err
 }
 
+const countQueuedChildren = `-- name: CountQueuedChildren :one
+SELECT count(*) FROM runs
+WHERE place = 1 AND place > 0 AND workspace_id = $1 AND (flow_id = $2 OR $2 = '') AND caller_run_id <> ''
+`
+
+type CountQueuedChildrenParams struct {
+	WorkspaceID flow.WorkspaceID
+	FlowID      string
+}
+
+func (q *Queries) CountQueuedChildren(ctx context.Context, arg CountQueuedChildrenParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countQueuedChildren, arg.WorkspaceID, arg.FlowID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countWaiting = `-- name: CountWaiting :one
 SELECT count(*) FROM runs WHERE place IN (3, 4) AND place > 0
 `

@@ -11,6 +11,30 @@ import (
 	"sluice/flow"
 )
 
+const addSpentBelow = `-- name: AddSpentBelow :exec
+INSERT INTO spent_below (workspace_id, flow_id, day, part, cost_nano_usd) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (day, workspace_id, flow_id, part) DO UPDATE SET cost_nano_usd = spent_below.cost_nano_usd + excluded.cost_nano_usd
+`
+
+type AddSpentBelowParams struct {
+	WorkspaceID flow.WorkspaceID
+	FlowID      string
+	Day         string
+	Part        int64
+	CostNanoUsd flow.NanoUSD
+}
+
+func (q *Queries) AddSpentBelow(ctx context.Context, arg AddSpentBelowParams) error {
+	_, err := q.db.ExecContext(ctx, addSpentBelow,
+		arg.WorkspaceID,
+		arg.FlowID,
+		arg.Day,
+		arg.Part,
+		arg.CostNanoUsd,
+	)
+	return err
+}
+
 const countStarts = `-- name: CountStarts :one
 SELECT count(*) FROM runs
 WHERE caller_run_id = '' AND id >= $1 AND workspace_id = $2 AND (flow_id = $3 OR key_id = $3)
@@ -51,39 +75,51 @@ func (q *Queries) CountStartsOfKeys(ctx context.Context, arg CountStartsOfKeysPa
 	return count, err
 }
 
+const dropSpentBelow = `-- name: DropSpentBelow :exec
+DELETE FROM spent_below WHERE day < $1
+`
+
+func (q *Queries) DropSpentBelow(ctx context.Context, day string) error {
+	_, err := q.db.ExecContext(ctx, dropSpentBelow, day)
+	return err
+}
+
 const findFlowReserved = `-- name: FindFlowReserved :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
+    WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
-    WHERE s.workspace_id = $1 AND s.reserved_day = $2 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
-        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.flow_id = $3 AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
-FROM usage_all WHERE workspace_id = $1 AND day = $2 AND flow_id = $3
+    WHERE s.workspace_id = $1 AND s.reserved_day = $3 AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND (r.flow_id = $2 OR r.flows_above LIKE '% ' || $2 || ' %') AND NOT (s.run_id = $4 AND s.path = $5)) AS BIGINT) AS reserved
+FROM usage_all WHERE workspace_id = $1 AND day = $3 AND flow_id = $2
 `
 
 type FindFlowReservedParams struct {
 	WorkspaceID flow.WorkspaceID
-	Day         string
 	FlowID      string
+	Day         string
 	RunID       string
 	Path        string
 }
 
 type FindFlowReservedRow struct {
 	Spent    int64
+	Below    int64
 	Reserved int64
 }
 
-// What a flow has spent on a day, and what other steps reserve of it: in one
-// statement, since a step that ends turns the one into the other.
+// FlowSpent, and what other steps reserve of it: in one statement, since a step that
+// ends turns the one into the other.
 func (q *Queries) FindFlowReserved(ctx context.Context, arg FindFlowReservedParams) (FindFlowReservedRow, error) {
 	row := q.db.QueryRowContext(ctx, findFlowReserved,
 		arg.WorkspaceID,
-		arg.Day,
 		arg.FlowID,
+		arg.Day,
 		arg.RunID,
 		arg.Path,
 	)
 	var i FindFlowReservedRow
-	err := row.Scan(&i.Spent, &i.Reserved)
+	err := row.Scan(&i.Spent, &i.Below, &i.Reserved)
 	return i, err
 }
 
@@ -161,7 +197,7 @@ func (q *Queries) FindKeysReserved(ctx context.Context, arg FindKeysReservedPara
 }
 
 const findSpendingLimits = `-- name: FindSpendingLimits :one
-SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
+SELECT f.name, f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
     f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced,
     COALESCE(k.created_by, '') AS key_maker, COALESCE(k.scopes, '') AS key_scopes
 FROM flows f LEFT JOIN keys k ON k.id = $1 AND k.workspace_id = f.workspace_id
@@ -175,6 +211,7 @@ type FindSpendingLimitsParams struct {
 }
 
 type FindSpendingLimitsRow struct {
+	Name         string
 	FlowUsd      flow.NanoUSD
 	KeyUsd       int64
 	KeyName      string
@@ -188,6 +225,7 @@ func (q *Queries) FindSpendingLimits(ctx context.Context, arg FindSpendingLimits
 	row := q.db.QueryRowContext(ctx, findSpendingLimits, arg.KeyID, arg.FlowID, arg.WorkspaceID)
 	var i FindSpendingLimitsRow
 	err := row.Scan(
+		&i.Name,
 		&i.FlowUsd,
 		&i.KeyUsd,
 		&i.KeyName,
@@ -217,8 +255,10 @@ func (q *Queries) FindStarts(ctx context.Context, arg FindStartsParams) (int64, 
 }
 
 const flowSpent = `-- name: FlowSpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
-WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
+    WHERE b.workspace_id = $1 AND b.flow_id = $2 AND b.day = $3) AS BIGINT) AS below
+FROM usage_all WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
 `
 
 type FlowSpentParams struct {
@@ -227,11 +267,17 @@ type FlowSpentParams struct {
 	Day         string
 }
 
-func (q *Queries) FlowSpent(ctx context.Context, arg FlowSpentParams) (int64, error) {
+type FlowSpentRow struct {
+	Spent int64
+	Below int64
+}
+
+// What a flow has cost on a day, and the child runs that its runs started.
+func (q *Queries) FlowSpent(ctx context.Context, arg FlowSpentParams) (FlowSpentRow, error) {
 	row := q.db.QueryRowContext(ctx, flowSpent, arg.WorkspaceID, arg.FlowID, arg.Day)
-	var spent int64
-	err := row.Scan(&spent)
-	return spent, err
+	var i FlowSpentRow
+	err := row.Scan(&i.Spent, &i.Below)
+	return i, err
 }
 
 const keysSpent = `-- name: KeysSpent :one

@@ -303,7 +303,7 @@ func (q *Queries) ListChildItems(ctx context.Context, arg ListChildItemsParams) 
 }
 
 const listChildRuns = `-- name: ListChildRuns :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, models FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs
 WHERE caller_run_id = $1 AND caller_run_id <> '' AND caller_path = $2 AND caller_round = $3
     AND caller_item >= $4 AND caller_item < $5
 ORDER BY caller_item
@@ -385,6 +385,8 @@ func (q *Queries) ListChildRuns(ctx context.Context, arg ListChildRunsParams) ([
 			&i.CallerPath,
 			&i.CallerRound,
 			&i.CallerItem,
+			&i.FlowsAbove,
+			&i.ChildrenLive,
 			&i.Models,
 		); err != nil {
 			return nil, err
@@ -604,30 +606,6 @@ type SeeChildrenParams struct {
 
 func (q *Queries) SeeChildren(ctx context.Context, arg SeeChildrenParams) error {
 	_, err := q.db.ExecContext(ctx, seeChildren, arg.RunID, arg.Path, arg.Round)
-	return err
-}
-
-const setCaller = `-- name: SetCaller :exec
-UPDATE runs SET caller_run_id = $1, caller_path = $2, caller_round = $3, caller_item = $4
-WHERE id = $5
-`
-
-type SetCallerParams struct {
-	CallerRunID string
-	CallerPath  string
-	CallerRound int64
-	CallerItem  int64
-	ID          string
-}
-
-func (q *Queries) SetCaller(ctx context.Context, arg SetCallerParams) error {
-	_, err := q.db.ExecContext(ctx, setCaller,
-		arg.CallerRunID,
-		arg.CallerPath,
-		arg.CallerRound,
-		arg.CallerItem,
-		arg.ID,
-	)
 	return err
 }
 

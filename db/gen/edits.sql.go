@@ -140,6 +140,39 @@ func (q *Queries) InsertEdit(ctx context.Context, arg InsertEditParams) error {
 	return err
 }
 
+const listEditSizes = `-- name: ListEditSizes :many
+SELECT rev, CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes FROM edits
+WHERE flow_id = $1 ORDER BY rev DESC
+`
+
+type ListEditSizesRow struct {
+	Rev   int64
+	Bytes int64
+}
+
+func (q *Queries) ListEditSizes(ctx context.Context, flowID string) ([]ListEditSizesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listEditSizes, flowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListEditSizesRow
+	for rows.Next() {
+		var i ListEditSizesRow
+		if err := rows.Scan(&i.Rev, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listEdits = `-- name: ListEdits :many
 SELECT rev, tx_id, tab, user_id, created_at, ops FROM edits
 WHERE flow_id = $1 AND workspace_id = $2 AND rev > $3

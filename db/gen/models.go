@@ -285,6 +285,8 @@ type Run struct {
 	CallerPath      string
 	CallerRound     int64
 	CallerItem      int64
+	FlowsAbove      string
+	ChildrenLive    int64
 	Models          string
 }
 

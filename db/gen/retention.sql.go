@@ -109,7 +109,7 @@ func (q *Queries) EraseRun(ctx context.Context, arg EraseRunParams) error {
 const listExpired = `-- name: ListExpired :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.expires_at > 0 AND r.erased = '' AND r.expires_at <= $1
-    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.place > 0)
+    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.expires_at LIMIT $2
 `
@@ -125,7 +125,7 @@ type ListExpiredRow struct {
 	Error       string
 }
 
-// The result of a child run is kept until its caller has ended.
+// A child run is erased after its caller.
 func (q *Queries) ListExpired(ctx context.Context, arg ListExpiredParams) ([]ListExpiredRow, error) {
 	rows, err := q.db.QueryContext(ctx, listExpired, arg.Now, arg.MaxRows)
 	if err != nil {
@@ -184,7 +184,7 @@ func (q *Queries) ListTombstones(ctx context.Context, arg ListTombstonesParams) 
 const listUnsaved = `-- name: ListUnsaved :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.save = 0 AND r.place = 0 AND r.erased = '' AND (r.run_trigger <> 'form' OR r.ended_at <= $1)
-    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.place > 0)
+    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.id LIMIT $2
 `

@@ -13,7 +13,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1, busy = 1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, models
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models
 `
 
 type ClaimRunParams struct {
@@ -78,13 +78,15 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.FlowsAbove,
+		&i.ChildrenLive,
 		&i.Models,
 	)
 	return i, err
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, models FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
 
 type FindHeldRunParams struct {
@@ -148,6 +150,8 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.FlowsAbove,
+		&i.ChildrenLive,
 		&i.Models,
 	)
 	return i, err
@@ -188,7 +192,7 @@ func (q *Queries) FindReleased(ctx context.Context, id string) (FindReleasedRow,
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, models FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 `
 
@@ -254,6 +258,8 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 		&i.CallerPath,
 		&i.CallerRound,
 		&i.CallerItem,
+		&i.FlowsAbove,
+		&i.ChildrenLive,
 		&i.Models,
 	)
 	return i, err
@@ -297,11 +303,13 @@ const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
-    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy)
+    waiting_since, erased, gist, webhook, secrets, error, metadata, inputs, outputs, busy, children_live,
+    caller_run_id, caller_path, caller_round, caller_item, flows_above)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
     $12, $13, $14, $15, 0, 0, 0, $16, $17,
     $18, $19, 0, $20, $21, 0, 0, $22, 0, 0, 0, $23,
-    0, '', $24, $25, $26, '', $27, $28, '', $29)
+    0, '', $24, $25, $26, '', $27, $28, '', $29, $30,
+    $31, $32, $33, $34, $35)
 `
 
 type InsertRunParams struct {
@@ -334,6 +342,12 @@ type InsertRunParams struct {
 	Metadata      string
 	Inputs        string
 	Busy          int64
+	ChildrenLive  int64
+	CallerRunID   string
+	CallerPath    string
+	CallerRound   int64
+	CallerItem    int64
+	FlowsAbove    string
 }
 
 func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
@@ -367,6 +381,12 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.Metadata,
 		arg.Inputs,
 		arg.Busy,
+		arg.ChildrenLive,
+		arg.CallerRunID,
+		arg.CallerPath,
+		arg.CallerRound,
+		arg.CallerItem,
+		arg.FlowsAbove,
 	)
 	return err
 }

@@ -24,6 +24,10 @@ WITH RECURSIVE tree(id) AS (
     UNION SELECT m.id FROM tree JOIN keys m ON m.workspace_id = @workspace_id AND m.created_by = tree.id)
 SELECT count(*) FROM runs r WHERE r.place IN (1, 2, 3, 4) AND r.place > 0 AND r.workspace_id = @workspace_id AND r.key_id IN (SELECT tree.id FROM tree) AND r.caller_run_id = '';
 
+-- name: CountQueuedChildren :one
+SELECT count(*) FROM runs
+WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id AND (flow_id = @flow_id OR @flow_id = '') AND caller_run_id <> '';
+
 -- name: NextWorkspace :one
 SELECT workspace_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id > @after

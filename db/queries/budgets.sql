@@ -34,12 +34,22 @@ WITH RECURSIVE tree(id) AS (
 SELECT CAST(COALESCE(sum(usage_all.cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
 WHERE usage_all.workspace_id = @workspace_id AND usage_all.day = @day AND usage_all.key_id IN (SELECT tree.id FROM tree);
 
+-- What a flow has cost on a day, and the child runs that its runs started.
 -- name: FlowSpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
-WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND day = @day;
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
+    WHERE b.workspace_id = @workspace_id AND b.flow_id = @flow_id AND b.day = @day) AS BIGINT) AS below
+FROM usage_all WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND day = @day;
+
+-- name: AddSpentBelow :exec
+INSERT INTO spent_below (workspace_id, flow_id, day, part, cost_nano_usd) VALUES (@workspace_id, @flow_id, @day, @part, @cost_nano_usd)
+ON CONFLICT (day, workspace_id, flow_id, part) DO UPDATE SET cost_nano_usd = spent_below.cost_nano_usd + excluded.cost_nano_usd;
+
+-- name: DropSpentBelow :exec
+DELETE FROM spent_below WHERE day < @day;
 
 -- name: FindSpendingLimits :one
-SELECT f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
+SELECT f.name, f.usd_per_day AS flow_usd, CAST(COALESCE(k.usd_per_day, 0) AS BIGINT) AS key_usd, COALESCE(k.name, '') AS key_name,
     f.allow_unpriced AS flow_unpriced, CAST(COALESCE(k.allow_unpriced, 0) AS BIGINT) AS key_unpriced,
     COALESCE(k.created_by, '') AS key_maker, COALESCE(k.scopes, '') AS key_scopes
 FROM flows f LEFT JOIN keys k ON k.id = @key_id AND k.workspace_id = f.workspace_id
@@ -50,13 +60,15 @@ WHERE f.id = @flow_id AND f.workspace_id = @workspace_id;
 INSERT INTO budget_locks (workspace_id, subject, turns) VALUES (@workspace_id, @subject, 1)
 ON CONFLICT (workspace_id, subject) DO UPDATE SET turns = budget_locks.turns + 1;
 
--- What a flow has spent on a day, and what other steps reserve of it: in one
--- statement, since a step that ends turns the one into the other.
+-- FlowSpent, and what other steps reserve of it: in one statement, since a step that
+-- ends turns the one into the other.
 -- name: FindFlowReserved :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent,
+  CAST((SELECT COALESCE(sum(b.cost_nano_usd), 0) FROM spent_below b
+    WHERE b.workspace_id = @workspace_id AND b.flow_id = @flow_id AND b.day = @day) AS BIGINT) AS below,
   CAST((SELECT COALESCE(sum(s.reserved), 0) FROM steps s JOIN runs r ON r.id = s.run_id
     WHERE s.workspace_id = @workspace_id AND s.reserved_day = @day AND s.reserved > 0 AND (s.state = 'running' OR s.state = 'waiting')
-        AND s.reserved_attempt = r.attempt AND r.place > 0 AND r.flow_id = @flow_id AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved
+        AND s.reserved_attempt = r.attempt AND r.place > 0 AND (r.flow_id = @flow_id OR r.flows_above LIKE '% ' || @flow_id || ' %') AND NOT (s.run_id = @run_id AND s.path = @path)) AS BIGINT) AS reserved
 FROM usage_all WHERE workspace_id = @workspace_id AND day = @day AND flow_id = @flow_id;
 
 -- FindFlowReserved for a key.

@@ -61,10 +61,6 @@ UPDATE children SET stopped = 1, pending = 0 WHERE run_id = @run_id AND path = @
 -- name: SeeChildren :exec
 UPDATE children SET seen = 1 WHERE run_id = @run_id AND path = @path AND round = @round AND seen = 0;
 
--- name: SetCaller :exec
-UPDATE runs SET caller_run_id = @caller_run_id, caller_path = @caller_path, caller_round = @caller_round, caller_item = @caller_item
-WHERE id = @id;
-
 -- name: ListChildRuns :many
 SELECT * FROM runs
 WHERE caller_run_id = @caller_run_id AND caller_run_id <> '' AND caller_path = @caller_path AND caller_round = @caller_round

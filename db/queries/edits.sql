@@ -14,6 +14,10 @@ ORDER BY rev LIMIT @max_rows;
 DELETE FROM edits WHERE flow_id = @flow_id AND rev <= @last_rev
 RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes;
 
+-- name: ListEditSizes :many
+SELECT rev, CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes FROM edits
+WHERE flow_id = @flow_id ORDER BY rev DESC;
+
 -- name: DropEdits :many
 DELETE FROM edits WHERE (flow_id, rev) IN (
     SELECT e.flow_id, e.rev FROM edits e WHERE e.created_at <= @stale_before ORDER BY e.created_at LIMIT @max_rows)

@@ -2,11 +2,11 @@
 UPDATE runs SET erased = @erased, error = @error, webhook = @webhook, secrets = @secrets, gist = '', metadata = '', inputs = '', outputs = ''
 WHERE id = @id AND place = 0;
 
--- The result of a child run is kept until its caller has ended.
+-- A child run is erased after its caller.
 -- name: ListExpired :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.expires_at > 0 AND r.erased = '' AND r.expires_at <= @now
-    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.place > 0)
+    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.expires_at LIMIT @max_rows;
 
@@ -14,7 +14,7 @@ ORDER BY r.expires_at LIMIT @max_rows;
 -- name: ListUnsaved :many
 SELECT r.id, r.workspace_id, r.error FROM runs r
 WHERE r.save = 0 AND r.place = 0 AND r.erased = '' AND (r.run_trigger <> 'form' OR r.ended_at <= @forms_ended)
-    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.place > 0)
+    AND NOT EXISTS (SELECT 1 FROM runs c WHERE c.id = r.caller_run_id AND c.erased = '')
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
 ORDER BY r.id LIMIT @max_rows;
 

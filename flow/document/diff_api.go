@@ -100,24 +100,54 @@ func containsAll[T any](list, items []T) bool {
 
 // outputs compares what a run gives. Another output is safe; a missing one breaks readers.
 func (c *comparison) outputs() {
-	before, after := outputNames(c.old, c.kinds), outputNames(c.now, c.kinds)
+	before, after := outputsByName(c.old, c.kinds), outputsByName(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {
-		if !after[name] {
+		out, still := after[name]
+		if !still {
 			c.api(flow.RoleOutput, ChangeRemoved, name, true, "was removed: clients reading it will break")
+			continue
 		}
+		c.output(before[name], out)
 	}
 	for _, name := range flow.SortedNames(after) {
-		if !before[name] {
+		if _, was := before[name]; !was {
 			c.api(flow.RoleOutput, ChangeAdded, name, false, "was added")
 		}
 	}
 }
 
-// outputNames returns the names of the outputs as a set.
-func outputNames(d *flow.Document, kinds *flow.Registry) map[string]bool {
-	m := map[string]bool{}
-	for _, o := range contract.Outputs(d, kinds) {
-		m[o.Name] = true
+// outputsByName returns the outputs of a document by their names.
+func outputsByName(d *flow.Document, kinds *flow.Registry) map[string]Output {
+	m := map[string]Output{}
+	for _, o := range Outputs(d, kinds) {
+		m[o.Name] = o
 	}
 	return m
+}
+
+// output compares an output that both documents have.
+func (c *comparison) output(was, out Output) {
+	changed := func(breaking bool, format string, args ...any) {
+		c.api(flow.RoleOutput, ChangeChanged, out.Name, breaking, format, args...)
+	}
+	if !out.fed { // in a draft that cannot be published yet
+		return
+	}
+	at, why := wider(was.Schema, out.Schema, "")
+	switch {
+	case was.Type != out.Type && why != "":
+		changed(true, "gives a value of another type: %s instead of %s", out.Type, was.Type)
+	case was.Type != out.Type && len(out.Schema) > 0:
+		changed(false, "always gives a value of the type %s", out.Type)
+	case why != "" && at != "":
+		changed(true, "gives other values: %s %s", at, why)
+	case why != "":
+		changed(true, "gives other values: it %s", why)
+	}
+	switch {
+	case out.Optional && !was.Optional:
+		changed(true, "may be absent now, when its branch is not taken")
+	case was.Optional && !out.Optional:
+		changed(false, "is never absent now")
+	}
 }

@@ -58,6 +58,15 @@ func TestCompare(t *testing.T) {
 		{"another output", [2]string{`"name": "answer"`, `"name": "reply"`},
 			[]string{`The output "answer" was removed: clients reading it will break.`, `The output "reply" was added.`, `"o" (Output) changed: name.`},
 			[]string{`The output "answer" was removed: clients reading it will break.`}},
+		{"an output of another type", [2]string{"a.text -> o.value", "i.value -> o.value"},
+			[]string{"Connected i.value to o.value.", "Disconnected a.text from o.value."}, nil},
+		{"a number for a text", [2]string{"a.text -> o.value", "n input {\"name\": \"n\", \"type\": \"number\", \"default\": 1}\n n.value -> o.value"},
+			[]string{`The input "n" was added and is optional.`, `The output "answer" gives a value of another type: number instead of text.`, `"n" (Input) was added.`,
+				"Connected n.value to o.value.", "Disconnected a.text from o.value."},
+			[]string{`The output "answer" gives a value of another type: number instead of text.`}},
+		{"an output on a branch", [2]string{"a.text -> o.value", "g gate\n i.value -> g.value\n g.yes -> o.value"},
+			[]string{`The output "answer" may be absent now, when its branch is not taken.`, `"g" (gate) was added.`, "Connected i.value to g.value.", "Connected g.yes to o.value.", "Disconnected a.text from o.value."},
+			[]string{`The output "answer" may be absent now, when its branch is not taken.`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -53,7 +53,7 @@ type Membership struct {
 	At    int    `json:"at"`
 }
 
-// Limits of a transaction, which is what one gesture changes.
+// Limits of a transaction that a client sends, which is what one gesture changes.
 const (
 	MaxEdits     = 2000
 	MaxEditBytes = 1 << 20

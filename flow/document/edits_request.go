@@ -21,6 +21,8 @@ type EditRequest struct {
 	TxID string // repeating it carries nothing out twice
 	Ops  []Edit
 	Undo string // in the place of Ops: a transaction to take back, by its TxID
+	// Whole marks edits of EditsBetween, which are as many as a document needs.
+	Whole bool
 }
 
 // EditResult is a transaction that was carried out.
@@ -60,7 +62,8 @@ type NewEdit struct {
 
 // Bounds of the log.
 const (
-	MaxLoggedEdits = 2000 // transactions kept of a flow
+	MaxLoggedEdits = 2000     // transactions kept of a flow
+	MaxLoggedBytes = 32 << 20 // of them all; the newest is always kept, and smaller
 )
 
 var editName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -77,7 +80,7 @@ func (r *EditRequest) Problems() (list []flow.Problem) {
 	if (len(r.Ops) == 0) == (r.Undo == "") {
 		add("/ops", "required", `wanted either at least one edit in "ops", or "undo"`)
 	}
-	if len(r.Ops) > MaxEdits {
+	if len(r.Ops) > MaxEdits && !r.Whole {
 		add("/ops", "too_many", fmt.Sprintf("at most %d edits at once, got %d", MaxEdits, len(r.Ops)))
 	}
 	return list

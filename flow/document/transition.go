@@ -8,25 +8,31 @@ import (
 	"sluice/flow"
 )
 
-// EditsBetween returns the edits that turn one document into the other, byte for
-// byte, or false if they exceed the limits of a transaction.
+// EditsBetween returns the edits that turn one document into the other, byte for byte:
+// those that change what differs or, where these do not lead there (nodes in another
+// order), edits that take everything out and put all of the other document in. There may
+// be more of them than a client may send at once. It returns false if the documents are
+// not well formed, such as with two nodes of an ID.
 func EditsBetween(from, to *flow.Document) ([]Edit, bool) {
-	t := transition{from: nodesByID(from), to: nodesByID(to)}
-	t.leave(from)
-	t.enter(to)
-	t.edges(from, to)
-	t.groups(from, to)
-	if from.Name != to.Name || from.Description != to.Description {
-		t.do(Edit{Op: OpName, Name: &to.Name, Description: &to.Description})
+	for _, kept := range []map[string]*flow.Node{nodesByID(from), {}} {
+		t := transition{from: kept, to: nodesByID(to)}
+		t.leave(from)
+		t.enter(to)
+		t.edges(from, to)
+		t.groups(from, to)
+		if from.Name != to.Name || from.Description != to.Description {
+			t.do(Edit{Op: OpName, Name: &to.Name, Description: &to.Description})
+		}
+		out, err := ApplyEdits(from, t.ops)
+		if err == nil && len(out.Skipped) == 0 && bytes.Equal(out.Document.Canonical(), to.Canonical()) {
+			return t.ops, true
+		}
 	}
-	if len(t.ops) > MaxEdits || len(flow.EncodeJSON(t.ops)) > MaxEditBytes {
-		return nil, false
-	}
-	out, err := ApplyEdits(from, t.ops)
-	return t.ops, err == nil && len(out.Skipped) == 0 && bytes.Equal(out.Document.Canonical(), to.Canonical())
+	return nil, false
 }
 
-// transition collects the edits that turn one document into another.
+// transition collects the edits that turn one document into another. from has the nodes that
+// may stay.
 type transition struct {
 	from, to map[string]*flow.Node
 	ops      []Edit

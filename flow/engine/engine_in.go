@@ -229,7 +229,8 @@ func (c *execution) checkBudget(ctx context.Context, n *graphNode, in *flow.In) 
 		return nil
 	}
 	r := flow.Reservation{
-		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, RunID: in.RunID, Path: in.Path, Attempt: c.plan.run.Attempt,
+		WorkspaceID: in.WorkspaceID, FlowID: in.FlowID, KeyID: c.plan.run.KeyID, FlowsAbove: c.plan.run.FlowsAbove,
+		RunID: in.RunID, Path: in.Path, Attempt: c.plan.run.Attempt,
 	}
 	price, known, err := charge.Price(ctx, c.Prices, in.WorkspaceID)
 	if err != nil {

@@ -30,7 +30,8 @@ type Action struct {
 	Write *flow.RunWrite
 	Nodes []int // to abort
 	Until time.Time
-	// Abandoned are steps that saved a state and have failed or are canceled.
+	// Abandoned are steps that saved a state, or may have started runs, and have failed or
+	// are canceled.
 	Abandoned []*flow.In
 }
 
@@ -84,6 +85,7 @@ type planNode struct {
 	decided bool
 	dirty   bool
 	active  bool       // started and not finished
+	left    bool       // abandoned: the outside was told, or is about to be
 	saved   bool       // has a row, or is in the write under way
 	counted flow.Usage // what its row, or the write under way, says that it used
 }

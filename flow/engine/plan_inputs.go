@@ -188,6 +188,12 @@ func render(v any, values map[string]any, escape flow.Escape) (any, error) {
 }
 
 // Redact is what the record of a step says it was given: secrets left out.
+// takesItems reports whether the items of a list are stored elsewhere.
+func (n *graphNode) takesItems(field string) bool {
+	f := n.kind.Field(field)
+	return f != nil && f.Items
+}
+
 func (n *graphNode) shown(in *flow.In) map[string]any {
 	m := make(map[string]any, len(in.Ports))
 	maps.Copy(m, in.Ports)
@@ -198,6 +204,10 @@ func (n *graphNode) shown(in *flow.In) map[string]any {
 		}
 	}
 	for name, v := range m {
+		if list, ok := v.([]any); ok && n.takesItems(name) {
+			m[name] = map[string]any{"items": len(list)}
+			continue
+		}
 		if n.input != nil {
 			m[name] = n.input.ShownFiles(v)
 		} else if n.port(name).Type == flow.TypeFile {

@@ -95,12 +95,14 @@ func (p *Plan) Save(i int, state any) {
 }
 
 // abandon has the outside told that a step with a saved state is not gone on
-// with.
+// with. A step that starts other runs may have done so before it was cut, without a
+// state.
 func (p *Plan) abandon(i int) {
-	step := &p.nodes[i].step
-	if step.Saved == nil || p.g.nodes[i].kind.Cleanup == nil {
+	step, kind := &p.nodes[i].step, p.g.nodes[i].kind
+	if kind.Cleanup == nil || p.nodes[i].left || step.Saved == nil && !(kind.StartsRuns() && step.Attempt > 0) {
 		return
 	}
+	p.nodes[i].left = true
 	if in, err := p.resolve(i); err == nil {
 		in.Attempt, in.State, in.Failures = step.Attempt, step.Saved, step.Failures
 		p.abandoned = append(p.abandoned, in)

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/flowtest"
 )
 
 // checkStart holds a start to what must be true before it.
@@ -197,17 +200,56 @@ func (w *world) checkEnd() error {
 			return fmt.Errorf("output %s is %v in the run and %v in the step", n.ID, run.Outputs[flow.NameOf(n.Node)], v)
 		}
 	}
+	if err := w.checkOutputs(run); err != nil {
+		return err
+	}
+	if err := w.checkChildren(); err != nil {
+		return err
+	}
 	if err := w.checkJobs(); err != nil {
 		return err
 	}
 	if (run.Error != nil) != (run.State == flow.RunFailed) || run.EndedAt.IsZero() {
 		return fmt.Errorf("the run is %s with error %v, ended at %s", run.State, run.Error, run.EndedAt)
 	}
-	if w.chaos == (chaos{}) && run.Error != nil && run.Error.Code != flow.CodeProviderUnavailable {
+	if w.chaos == (chaos{}) && run.Error != nil && run.Error.Code != flow.CodeProviderUnavailable && run.Error.Code != flow.CodeChildFailed {
 		return fmt.Errorf("the run failed on its own: %v", run.Error)
 	}
 	return nil
 }
+
+// checkOutputs compares the outputs of a run that succeeded with what callers are told to
+// expect. Pinned outputs may be anything.
+func (w *world) checkOutputs(run *flow.Run) error {
+	if run.State != flow.RunSucceeded {
+		return nil
+	}
+	for _, row := range w.disk.rows {
+		if row.at < 0 {
+			return nil
+		}
+	}
+	for _, o := range document.Outputs(w.g.Document, flowtest.Kinds) {
+		v, given := run.Outputs[o.Name]
+		if !given && !o.Optional {
+			return fmt.Errorf("the output %s is missing, although it is not optional", o.Name)
+		}
+		if given && !o.Type.Is(v) {
+			return fmt.Errorf("the output %s is %v, which is not %s", o.Name, v, o.Type)
+		}
+		if given {
+			simOutputs.given.Add(1)
+		}
+		if !o.Optional {
+			simOutputs.certain.Add(1)
+		}
+	}
+	return nil
+}
+
+// simOutputs counts outputs of simulated runs: those that had a value, and those that were
+// known to have one.
+var simOutputs struct{ given, certain atomic.Int64 }
 
 // checkAhead: what came with the run was neither started nor written again.
 func (w *world) checkAhead(ahead []flow.Step) error {

@@ -19,8 +19,11 @@ type fakeDisk struct {
 	attempt  int64
 	canceled bool
 
-	rows map[string]diskRow // by path, what a reader sees
-	run  flow.Run
+	rows map[string]diskRow   // by path, what a reader sees
+	due  map[string]time.Time // of waiting steps that something has happened for
+	// decided reports whether something has happened that a step waits for.
+	decided func(path string) bool
+	run     flow.Run
 }
 
 type diskWrite struct {
@@ -45,7 +48,7 @@ func newDisk(run flow.Run, ahead ...flow.Step) *fakeDisk {
 		ahead[i].Seq = run.Seq
 	}
 	run.Progress.Done = len(ahead)
-	d := &fakeDisk{first: run, ahead: ahead}
+	d := &fakeDisk{first: run, ahead: ahead, due: map[string]time.Time{}}
 	d.reset()
 	return d
 }
@@ -68,7 +71,11 @@ func (d *fakeDisk) claim() (*flow.Run, []flow.Step) {
 	}
 	steps := make([]flow.Step, 0, len(d.rows))
 	for _, r := range d.rows {
-		steps = append(steps, r.decode())
+		s := r.decode()
+		if at, due := d.due[s.Path]; due && s.State == flow.StepWaiting {
+			s.WaitUntil = at
+		}
+		steps = append(steps, s)
 	}
 	return &run, steps
 }
@@ -90,8 +97,26 @@ func (d *fakeDisk) write(w *flow.RunWrite) error {
 		d.synced = len(d.log)
 	}
 	d.apply(e)
+	for i := range w.Steps {
+		delete(d.due, w.Steps[i].Path)
+	}
+	if w.Run.State == flow.RunWaiting {
+		d.wakeDecided(w.Run.WaitingSince)
+	}
 	return nil
 }
+
+// wakeDecided makes the waiting steps due that something has happened for.
+func (d *fakeDisk) wakeDecided(now time.Time) {
+	for path, r := range d.rows {
+		if r.step.State == flow.StepWaiting && d.decided != nil && d.decided(path) {
+			d.due[path] = now
+		}
+	}
+}
+
+// sync makes everything that was written survive any crash.
+func (d *fakeDisk) sync() { d.synced = len(d.log) }
 
 func (d *fakeDisk) apply(e diskWrite) {
 	d.run = e.run
@@ -119,6 +144,11 @@ func (d *fakeDisk) ended(path string) (is, synced bool) {
 func (d *fakeDisk) wakeAt() time.Time {
 	if len(d.log) == 0 || d.run.State != flow.RunWaiting {
 		return time.Time{}
+	}
+	for path := range d.due {
+		if d.rows[path].step.State == flow.StepWaiting {
+			return time.Time{}
+		}
 	}
 	return d.log[len(d.log)-1].wakeAt
 }

@@ -75,7 +75,9 @@ func (w *drawing) pick(ports []string) string {
 }
 
 func (w *drawing) draw() {
-	switch w.rng.IntN(8) {
+	switch w.rng.IntN(9) {
+	case 3:
+		w.waits()
 	case 0:
 		id := w.add(w.pick([]string{"ask", "gate"}), map[string]any{"take": w.pick([]string{"yes", "no", "text"})})
 		w.connect(w.pick(w.any), id+".value")

@@ -101,6 +101,9 @@ func (w *world) abandon(list []*flow.In) error {
 		if job := w.jobs[name]; job != nil {
 			job.canceled = true
 		}
+		if w.g.nodes[w.g.index[in.Node]].Kind == "spawn" {
+			w.stopChildren(roundKey(in.Path, in.Failures))
+		}
 	}
 	return nil
 }

@@ -51,6 +51,9 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 	workers.Wait()
+	if given, certain := simOutputs.given.Load(), simOutputs.certain.Load(); certain == 0 || certain == given {
+		t.Errorf("%d outputs had a value, and %d were known to have one", given, certain)
+	}
 }
 
 func numberOfSeeds() int {
@@ -219,7 +222,11 @@ func (w *world) carryOut(p *Plan, a Action) (flow.Out, error) {
 	if p.nodes[a.Node].step.Failures < int(fails) {
 		return flow.Out{Usage: flowtest.OneCall}, &flow.Error{Code: flow.CodeProviderUnavailable, Message: "The provider is away.", Retryable: true}
 	}
+	w.bindWaits(a.In)
 	if w.aborted[a.Node] && w.rng.IntN(4) > 0 {
+		if n.Kind == "spawn" && w.rng.IntN(2) == 0 { // it was told too late
+			_, _ = n.kind.Run(flowtest.WithClock(w.now), a.In)
+		}
 		return flow.Out{Usage: flowtest.OneCall}, context.Canceled
 	}
 	return n.kind.Run(flowtest.WithClock(w.now), a.In)

@@ -13,24 +13,26 @@ import (
 // world is one run being played: its disk, its clock, the worker that has it
 // and perhaps one that had it and does not know yet that it lost it.
 type world struct {
-	g       *Graph
-	reuse   *Reuse
-	rng     *rand.Rand
-	chaos   chaos
-	trace   *tracer
-	disk    *fakeDisk
-	now     time.Time
-	plan    *Plan
-	started []Action // steps on their way
-	aborted map[int]bool
-	starts  map[string]bool // run attempt, step attempt and node of every start
-	actions int
-	stale   *Plan
-	write   *flow.RunWrite // refused by a full disk, to be repeated
-	jobs    map[string]*simJob
-	saving  map[int]bool // started steps that wait for their state to be on disk
-	forgot  map[int]bool // started steps that have let their job go
-	refused map[int]bool // started steps that may not cost what they would
+	g         *Graph
+	reuse     *Reuse
+	rng       *rand.Rand
+	chaos     chaos
+	trace     *tracer
+	disk      *fakeDisk
+	now       time.Time
+	plan      *Plan
+	started   []Action // steps on their way
+	aborted   map[int]bool
+	starts    map[string]bool // run attempt, step attempt and node of every start
+	actions   int
+	stale     *Plan
+	write     *flow.RunWrite // refused by a full disk, to be repeated
+	jobs      map[string]*simJob
+	children  map[string]*simChildren // by path and round
+	questions map[string]*simQuestion // by path
+	saving    map[int]bool            // started steps that wait for their state to be on disk
+	forgot    map[int]bool            // started steps that have let their job go
+	refused   map[int]bool            // started steps that may not cost what they would
 }
 
 // tracer collects what happened, for a seed that is replayed.
@@ -49,7 +51,8 @@ func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []flow.Step, c ch
 		run.Timeout = time.Duration(1+rng.IntN(60)) * time.Second
 	}
 	w := &world{g: g, reuse: reuse, rng: rng, chaos: c, trace: trace, disk: newDisk(run, slices.Clone(ahead)...),
-		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), starts: map[string]bool{}, jobs: map[string]*simJob{}}
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), starts: map[string]bool{}, jobs: map[string]*simJob{}, children: map[string]*simChildren{}, questions: map[string]*simQuestion{}}
+	w.disk.decided = w.decided
 	for most := 500 + 300*g.Len(); !w.disk.run.State.Ended(); w.actions++ {
 		if w.actions > most {
 			return nil, fmt.Errorf("no end after %d actions", most)
@@ -76,6 +79,9 @@ func (w *world) act() error {
 		if err := w.actStale(); err != nil {
 			return err
 		}
+	}
+	if w.rng.IntN(4) == 0 && w.outside() {
+		return nil
 	}
 	a := w.plan.Next(w.now)
 	if w.happens(w.chaos.crash) {
@@ -129,6 +135,8 @@ func (w *world) say(format string, args ...any) { w.trace.say(format, args...) }
 // claim hands the run to a fresh worker, when it is due or, as a duplicate
 // wake-up would, before that.
 func (w *world) claim() {
+	for w.disk.wakeAt().After(w.now) && !w.happens(w.chaos.early) && !w.disk.canceled && w.outside() {
+	}
 	if at := w.disk.wakeAt(); at.After(w.now) && !w.happens(w.chaos.early) && !w.disk.canceled {
 		w.now = at
 	}
@@ -254,7 +262,9 @@ func (w *world) wait(until time.Time) error {
 		if until.IsZero() {
 			return fmt.Errorf("waits for nothing")
 		}
-		w.now = until
+		if !w.outside() {
+			w.now = until
+		}
 		return nil
 	}
 	if pass := time.Duration(w.rng.IntN(40_000)) * time.Millisecond; w.rng.IntN(3) == 0 {

@@ -17,7 +17,7 @@ var Kinds = flow.NewRegistry(
 	gateKind("gate", flow.Inline), gateKind("ask", flow.Outside),
 	firstKind("first", flow.Inline), firstKind("race", flow.Compute),
 	hookKind("hook", flow.Outside), hookKind("tell", flow.Inline),
-	templateKind, secretKind, jobKind,
+	templateKind, secretKind, jobKind, spawnKind, awaitKind,
 	flow.Kind{Name: "sticker", Title: "Sticker", Group: "Test", Summary: "Lies on the canvas.", Role: flow.RoleCanvas,
 		Fields: []flow.Field{{Name: "text", Type: flow.FieldArea, Typed: true}}},
 )
@@ -42,7 +42,7 @@ var OutputKind = flow.Kind{
 	Name: "output", Title: "Output", Group: "Test", Summary: "Gives a value.", Role: flow.RoleOutput,
 	Fields:  []flow.Field{{Name: "name", Type: flow.FieldText, Typed: true, Required: true}},
 	Inputs:  []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}},
-	Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
+	Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny, Passes: "value"}},
 	Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
 		return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 	},
@@ -105,7 +105,7 @@ func gateKind(name string, class flow.Class) flow.Kind {
 		Name: name, Title: name, Group: "Test", Summary: "Chooses a branch.", Class: class,
 		Fields:  []flow.Field{{Name: "take", Type: flow.FieldSelect, Options: []string{"yes", "no", "text"}, Typed: true}},
 		Inputs:  []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}},
-		Outputs: []flow.Port{{Name: "yes", Type: flow.TypeAny}, {Name: "no", Type: flow.TypeAny}},
+		Outputs: []flow.Port{{Name: "yes", Type: flow.TypeAny, Passes: "value", Branch: true}, {Name: "no", Type: flow.TypeAny, Passes: "value", Branch: true}},
 		Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
 			port := in.Text("take")
 			if port == "text" || port == "" {
@@ -123,7 +123,7 @@ func firstKind(name string, class flow.Class) flow.Kind {
 	return flow.Kind{
 		Name: name, Title: name, Group: "Test", Summary: "Joins branches.", Class: class,
 		Inputs:  []flow.Port{{Name: "values", Type: flow.TypeAny, List: true, First: true, Required: true}},
-		Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
+		Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny, Passes: "values"}},
 		Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
 			return flow.Out{Outputs: map[string]any{"value": in.Ports["values"].([]any)[0]}}, nil
 		},
@@ -137,7 +137,7 @@ func hookKind(name string, class flow.Class) flow.Kind {
 			{Name: "url", Type: flow.FieldText, Required: true},
 			{Name: "outputs", Type: flow.FieldList, Typed: true},
 		},
-		Outputs: []flow.Port{{Name: "outputs", Type: flow.TypeJSON}},
+		Outputs: []flow.Port{{Name: "outputs", Type: flow.TypeJSON, Optional: true}},
 		Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
 			d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Collected)}
 			return flow.Out{Outputs: map[string]any{"outputs": in.Collected}, Deliveries: []flow.NewDelivery{d}}, nil

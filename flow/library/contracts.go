@@ -1,7 +1,6 @@
 package library
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +19,9 @@ import (
 // checked without the other flow, and an edge does not vanish when that flow changes.
 
 // addContracts adds to edits that choose another flow for a node the edits that store the
-// contract of that flow. A flow that does not exist is reported when the node runs.
-func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
+// contract of that flow. It refuses a flow that runs the edited one. A flow that does not
+// exist is reported when the node runs.
+func (l *Library) addContracts(ctx context.Context, f *flow.Flow, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
 	var chosen []string // nodes
 	for i := range ops {
 		switch e := &ops[i]; {
@@ -43,7 +43,14 @@ func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow
 		if !l.runsFlow(n) || !slices.Contains(chosen, n.ID) {
 			continue
 		}
-		contract, err := l.contractOf(ctx, ws, n)
+		cycle, err := l.cycleProblem(ctx, f, i, n)
+		if err != nil {
+			return nil, err
+		}
+		if cycle != nil {
+			return nil, document.EditsInvalid([]flow.Problem{*cycle})
+		}
+		contract, err := l.contractOf(ctx, f.WorkspaceID, n)
 		if err != nil {
 			return nil, err
 		}
@@ -158,6 +165,10 @@ func (l *Library) calledDocument(ctx context.Context, f *flow.Flow, n *flow.Node
 	return d, nil
 }
 
+// maxContractSchema bounds the JSON Schema of an output that a contract keeps, in bytes. Of
+// larger ones only the type is known.
+const maxContractSchema = 8 << 10
+
 // newContract returns the contract of a document. Secret inputs are left out, because
 // another flow cannot set them. The name is for people.
 func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string]any {
@@ -167,27 +178,16 @@ func newContract(name string, d *flow.Document, kinds *flow.Registry) map[string
 			in = append(in, map[string]any{"name": i.Name, "type": string(i.Type), "required": i.Required && i.Default == nil})
 		}
 	}
-	for _, o := range contract.Outputs(d, kinds) {
-		out = append(out, map[string]any{"name": o.Name, "type": string(fedType(d, kinds, o.Node))})
+	for _, o := range document.Outputs(d, kinds) {
+		kept := map[string]any{"name": o.Name, "type": string(o.Type), "optional": o.Optional}
+		if flow.TypeOf(any(o.Schema["type"])) != "text" || o.Type == flow.TypeJSON || o.Type == flow.TypeList { // says more than the type
+			if data := flow.EncodeJSON(o.Schema); len(o.Schema) > 0 && len(data) <= maxContractSchema {
+				kept["schema"], _ = flow.DecodeJSON(data)
+			}
+		}
+		out = append(out, kept)
 	}
 	return map[string]any{"name": name, "inputs": in, "outputs": out}
-}
-
-// fedType returns the type of the value that is connected to an output; any if several
-// values of different types are.
-func fedType(d *flow.Document, kinds *flow.Registry, output string) flow.Type {
-	var found flow.Type
-	for _, e := range d.Edges {
-		if e.ToNode() != output {
-			continue
-		}
-		typ := d.EdgeType(e, kinds)
-		if found != "" && found != typ {
-			return flow.TypeAny
-		}
-		found = typ
-	}
-	return cmp.Or(found, flow.TypeAny)
 }
 
 // maxCallDepth bounds the search for flows that call themselves.
@@ -197,18 +197,27 @@ const maxCallDepth = flow.MaxChildDepth + 1
 func (l *Library) CallProblems(ctx context.Context, f *flow.Flow, d *flow.Document) ([]flow.Problem, error) {
 	var problems []flow.Problem
 	for i := range d.Nodes {
-		cycle, err := l.findCycle(ctx, &d.Nodes[i], []*flow.Flow{f})
+		cycle, err := l.cycleProblem(ctx, f, i, &d.Nodes[i])
 		if err != nil {
 			return nil, err
 		}
-		if cycle != "" {
-			problems = append(problems, flow.Problem{
-				Pointer: flow.Pointer("nodes", strconv.Itoa(i), "config", "flow"), Code: "cycle", Node: d.Nodes[i].ID,
-				Detail: "the flow would run itself: " + cycle + "; choose another flow",
-			})
+		if cycle != nil {
+			problems = append(problems, *cycle)
 		}
 	}
 	return problems, nil
+}
+
+// cycleProblem reports that a node of a flow leads back to the flow; nil if it does not.
+func (l *Library) cycleProblem(ctx context.Context, f *flow.Flow, i int, n *flow.Node) (*flow.Problem, error) {
+	cycle, err := l.findCycle(ctx, n, []*flow.Flow{f})
+	if err != nil || cycle == "" {
+		return nil, err
+	}
+	return &flow.Problem{
+		Pointer: flow.Pointer("nodes", strconv.Itoa(i), "config", "flow"), Code: "cycle", Node: n.ID,
+		Detail: "the flow would run itself: " + cycle + "; choose another flow",
+	}, nil
 }
 
 // findCycle follows the flow that a node runs, and returns the names of a chain of flows

@@ -38,8 +38,8 @@ func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document,
 	return d, nil
 }
 
-// SetLiveVersion makes an older version live again, unless its credentials no
-// longer allow it to be published.
+// SetLiveVersion makes an older version live again, unless its credentials, or the flows
+// that it runs, no longer allow it to be published.
 func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, by string) error {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
@@ -49,7 +49,15 @@ func (l *Library) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 	if err != nil {
 		return err
 	}
-	if err := documentInvalid(problems); err != nil {
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return err
+	}
+	cycles, err := l.CallProblems(ctx, f, d)
+	if err != nil {
+		return err
+	}
+	if err := documentInvalid(flow.MergeProblems(problems, cycles)); err != nil {
 		return err
 	}
 	return l.Store.SetLiveVersion(ctx, ws, flowID, n, by)

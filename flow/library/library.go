@@ -83,7 +83,11 @@ func (l *Library) Import(ctx context.Context, ws flow.WorkspaceID, flowID string
 	}
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
 	extracted := document.ExtractSecrets(d, l.Kinds, names.of(ctx))
-	if err := documentInvalid(flow.MergeProblems(problems, document.Validate(d, l.Kinds))); err != nil {
+	cycles, err := l.CallProblems(ctx, f, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := documentInvalid(flow.MergeProblems(flow.MergeProblems(problems, document.Validate(d, l.Kinds)), cycles)); err != nil {
 		return nil, err
 	}
 	if err := names.keep(ctx, extracted); err != nil {

@@ -172,9 +172,16 @@ func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d
 	if bytes.Equal(next.Draft, f.Draft) {
 		return false, nil
 	}
+	cycles, err := l.CallProblems(ctx, f, d)
+	if err != nil {
+		return false, err
+	}
+	if err := documentInvalid(cycles); err != nil {
+		return false, err
+	}
 	if from, _ := document.ParseDocument(f.Draft); from != nil {
 		if ops, ok := document.EditsBetween(from, d); ok {
-			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: "api", TxID: rand.Text(), Ops: ops})
+			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: "api", TxID: rand.Text(), Ops: ops, Whole: true})
 			return true, draftError(err)
 		}
 	}

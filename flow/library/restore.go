@@ -13,16 +13,15 @@ import (
 type Restored struct {
 	Changed  bool                 // the draft was not equal to the version already
 	Edit     *document.EditResult // the transaction; nil when the draft was replaced as a whole
-	Replaced bool                 // tabs that show the draft have to load it again
+	Replaced bool                 // the former draft could not be read; tabs have to load the new one
 }
 
 // restoreTries bounds how often a restore starts over because other edits were faster.
 const restoreTries = 5
 
 // RestoreVersion makes the draft equal to a version. It does so by a
-// transaction of the log, so that it can be undone and other tabs follow it.
-// Where edits cannot lead there (too many, or nodes in another order), the
-// draft is replaced, which others hear of as CodeEditsGone.
+// transaction of the log, so that it can be undone and other tabs follow it. A draft that
+// cannot be read is replaced, which others hear of as CodeEditsGone.
 func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64, user, txID string) (*Restored, error) {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
@@ -52,7 +51,7 @@ func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID strin
 	}
 	if from, _ := document.ParseDocument(f.Draft); from != nil {
 		if ops, ok := document.EditsBetween(from, to); ok {
-			out, err := l.EditFlow(ctx, ws, flowID, user, document.EditRequest{Base: f.Rev, Tab: "versions", TxID: txID, Ops: ops})
+			out, err := l.EditFlow(ctx, ws, flowID, user, document.EditRequest{Base: f.Rev, Tab: "versions", TxID: txID, Ops: ops, Whole: true})
 			if err != nil {
 				return nil, err
 			}

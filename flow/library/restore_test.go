@@ -35,13 +35,32 @@ func TestRestoreVersion(t *testing.T) {
 	}
 }
 
+// TestRestoreVersionOrder restores nodes in another order, which takes all of them out.
+func TestRestoreVersionOrder(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "a call\n b call")
+	if _, _, err := d.Publish(t.Context(), "ws", d.id, "me"); err != nil {
+		t.Fatal(err)
+	}
+	was := bytes.Clone(d.shelf.flows[d.id].Draft)
+	other := mustParse(t, "b call\n a call").Canonical()
+	d.shelf.flows[d.id].Draft = other
+	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
+	if err != nil || out.Replaced || !bytes.Equal(d.shelf.flows[d.id].Draft, was) {
+		t.Fatalf("%v %+v", err, out)
+	}
+	if _, err := d.EditFlow(t.Context(), "ws", d.id, "me", document.EditRequest{Base: out.Edit.Rev, Tab: "tab", TxID: "t2", Undo: "restore-1"}); err != nil || !bytes.Equal(d.shelf.flows[d.id].Draft, other) {
+		t.Errorf("undone: %v\n%s", err, d.shelf.flows[d.id].Draft)
+	}
+}
+
 func TestRestoreVersionReplaces(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "a call\n b call")
 	if _, _, err := d.Publish(t.Context(), "ws", d.id, "me"); err != nil {
 		t.Fatal(err)
 	}
-	d.shelf.flows[d.id].Draft = mustParse(t, "b call\n a call").Canonical() // no edit puts nodes in another order
+	d.shelf.flows[d.id].Draft = []byte("{") // of no release
 	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
 	if err != nil || !out.Replaced {
 		t.Fatalf("%v %+v", err, out)

@@ -24,7 +24,7 @@ var keyNames = map[reflect.Type]string{
 	reflect.TypeFor[keyObject]():      "Key",
 	reflect.TypeFor[createdKey]():     "CreatedKey",
 	reflect.TypeFor[rotatedKey]():     "RotatedKey",
-	reflect.TypeFor[previousSecret](): "PreviousSecret",
+	reflect.TypeFor[previousSecret](): "PreviousKeySecret",
 	reflect.TypeFor[keyList]():        "KeyList",
 }
 

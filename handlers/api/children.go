@@ -36,6 +36,7 @@ type childObject struct {
 	RunID   *string        `json:"run_id" doc:"null if the inputs are wrong, so that no run was started."`
 	FlowID  string         `json:"flow_id"`
 	Status  flow.RunState  `json:"status"`
+	Reused  bool           `json:"reused" doc:"The run is that of the run that was repeated: the inputs and the flow were the same, so it was not run again."`
 	Inputs  map[string]any `json:"inputs"`
 	Outputs map[string]any `json:"outputs"`
 	Error   *errorObject   `json:"error"`
@@ -110,7 +111,7 @@ func newChildStep(c *flow.Children) childStep {
 // newChildObject returns the JSON of one item. An item has no run before it starts.
 func (s *Server) newChildObject(run *flow.Run, c *flow.Children, r *flow.ChildResult) childObject {
 	return childObject{
-		Path: c.Caller.Path, Item: r.Item, RunID: orNull(r.RunID), FlowID: c.FlowID, Status: r.State,
+		Path: c.Caller.Path, Item: r.Item, RunID: orNull(r.RunID), FlowID: c.FlowID, Status: r.State, Reused: r.Reused,
 		Inputs: orEmpty(s.LinkFiles(run.WorkspaceID, r.Inputs)), Outputs: s.LinkFiles(run.WorkspaceID, r.Outputs), Error: newErrorObject(r.Error),
 	}
 }

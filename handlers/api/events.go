@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -62,7 +63,7 @@ func (c *Call) stream(run *flow.Run, after int64) error {
 	watch := c.s.Runner.WatchText(run.ID)
 	defer watch.Stop()
 	e := &eventStream{
-		Call: c, run: run, outputs: out.Outputs, last: after, steps: map[string]runningStep{},
+		Call: c, run: run, outputs: convert(out.Outputs, func(o *document.Output) contract.Output { return o.Output }), last: after, steps: map[string]runningStep{},
 		watch: watch, reads: NewPacer(watch.Changes), texts: NewPacer(watch.Texts), progress: newStepProgress(),
 	}
 	e.out = web.StartStream(c.Response())

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"sluice/flow"
-	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/handlers/api/openapi"
 )
 
@@ -19,7 +19,7 @@ type flowObject struct {
 	Description string         `json:"description"`
 	Version     *int64         `json:"version" doc:"The live version; null when the flow was never published."`
 	Inputs      map[string]any `json:"inputs" doc:"A JSON Schema object; null when never published."`
-	Outputs     map[string]any `json:"outputs" doc:"A JSON Schema object; null when never published."`
+	Outputs     map[string]any `json:"outputs" doc:"A JSON Schema object with the types of the outputs. Those that a run may lack are not required. Null when never published."`
 	Limits      flowLimits     `json:"limits"`
 	URLs        flowURLs       `json:"urls"`
 }
@@ -137,18 +137,8 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	}
 	// Name and description are those of the published document, not of the draft.
 	o.Name, o.Description, o.Version = out.Name, out.Description, &f.LiveVersion
-	o.Inputs, o.Outputs = openapi.InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
+	o.Inputs, o.Outputs = openapi.InputsSchema(out.Inputs), document.OutputsSchema(out.Outputs)
 	return o, nil
-}
-
-// OutputsSchema returns the JSON Schema of the outputs. Their types are not known before
-// a run, and a skipped output is absent.
-func OutputsSchema(outputs []contract.Output) map[string]any {
-	properties := map[string]any{}
-	for _, o := range outputs {
-		properties[o.Name] = map[string]any{}
-	}
-	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
 // usdOrNull returns a decimal number of dollars, or nil for 0, which means no limit.

@@ -123,7 +123,15 @@ func (s *Server) showDiff(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, newDiffObject(versionName(from), versionName(to), &r))
+	return c.WriteJSON(http.StatusOK, newDiffObject(olderName(old != nil, from), versionName(to), &r))
+}
+
+// olderName is versionName of the older side of a comparison; "" if it does not exist.
+func olderName(exists bool, n int64) string {
+	if !exists {
+		return ""
+	}
+	return versionName(n)
 }
 
 // versionName is draft for 0, otherwise v and the number.
@@ -186,11 +194,12 @@ func (s *Server) publishFlow(c *Call) error {
 	if err := o.err(); err != nil {
 		return err
 	}
+	old := f.LiveVersion
 	v, review, err := s.Library.PublishReviewed(c.Request().Context(), f, r)
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, publishedObject{f.ID, f.Slug, v.Number, newDiffObject(versionName(f.LiveVersion), versionName(v.Number), &review)})
+	return c.WriteJSON(http.StatusOK, publishedObject{f.ID, f.Slug, v.Number, newDiffObject(olderName(old != 0, old), versionName(v.Number), &review)})
 }
 
 // appliedObject is what an apply did to one flow.

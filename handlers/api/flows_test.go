@@ -25,7 +25,7 @@ func TestShowFlow(t *testing.T) {
 				"times":  map[string]any{"type": "number", "default": 1, "minimum": 1, "maximum": 9},
 			},
 		},
-		"outputs": map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"answer": map[string]any{}}},
+		"outputs": map[string]any{"type": "object", "additionalProperties": false, "required": []string{"answer"}, "properties": map[string]any{"answer": map[string]any{}}},
 		"limits":  map[string]any{"max_running": nil, "max_queued": 50, "runs_per_day": 100, "usd_per_day": "2.5", "allow_unpriced": false, "timeout_s": 3600, "body_bytes": 1 << 20},
 		"urls":    map[string]any{"self": self, "run": self + "/run", "runs": self + "/runs", "openapi": self + "/openapi.json", "dashboard": publicURL + "/flows/" + w.echo},
 	})

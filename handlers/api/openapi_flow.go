@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/handlers/api/openapi"
 )
 
@@ -32,8 +33,9 @@ func (s *Server) showFlowAPI(c *Call) error {
 // flowDocument returns the OpenAPI document of one flow.
 func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	d := s.newDocument(out.Name, out.Description, strconv.FormatInt(f.LiveVersion, 10), componentNames)
-	inputs, outputs := openapi.InputsSchema(out.Inputs), openapi.Schema(OutputsSchema(out.Outputs))
-	d.Components["Inputs"], d.Components["Outputs"] = inputs, outputs
+	inputs, outputs := openapi.InputsSchema(out.Inputs), openapi.Schema(document.OutputsSchema(out.Outputs))
+	d.Components["Inputs"], d.Components["Outputs"] = inputs, described(outputs, "What a run that succeeded gives. An output that is not required may be absent, because its branch was not taken.")
+	d.Components["SentOutputs"] = described(optionalMembers(outputs), "The outputs that the webhook node sends. One that was skipped is absent.")
 	d.Components["StartRun"] = startSchema(inputs, out.Inputs)
 	run := d.Components["Run"].(openapi.Schema)["properties"].(openapi.Schema)
 	run["inputs"] = knownNames(inputs, run["inputs"].(openapi.Schema))
@@ -47,7 +49,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 			d.Add(r.described(pathOf(r.path))) // not needed otherwise
 		}
 	}
-	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", openapi.Ref("Outputs"))
+	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", openapi.Ref("SentOutputs"))
 	return d.JSON()
 }
 
@@ -74,6 +76,20 @@ func startSchema(inputs openapi.Schema, list []contract.Input) openapi.Schema {
 	}
 	start["examples"] = []any{example}
 	return start
+}
+
+// described returns a schema with a description.
+func described(of openapi.Schema, text string) openapi.Schema {
+	s := maps.Clone(of)
+	s["description"] = text
+	return s
+}
+
+// optionalMembers returns the schema of an object without required members.
+func optionalMembers(of openapi.Schema) openapi.Schema {
+	s := maps.Clone(of)
+	delete(s, "required")
+	return s
 }
 
 // knownNames returns the schema of the inputs or outputs of a run with typed properties.

@@ -78,8 +78,8 @@ var (
 		}}
 
 	docEraseRun = openapi.Operation{ID: "eraseRun", Tag: "Runs", Summary: "Erase the content of a run that has ended",
-		Text:     "Inputs, outputs, steps, files and pending deliveries are erased. IDs, status, times, error code, usage and cost stay for 400 days.",
-		Problems: []flow.Code{flow.CodeRunNotEnded},
+		Text:     "Inputs, outputs, steps, files and pending deliveries are erased, and those of its child runs soon after. IDs, status, times, error code, usage and cost stay for 400 days.",
+		Problems: []flow.Code{flow.CodeRunNotEnded, flow.CodeChildRun},
 		Answers:  []openapi.Answer{{Status: 204, Text: "Erased."}}}
 
 	docShowResult = openapi.Operation{ID: "showResult", Tag: "Runs", Summary: "Get only the outputs",

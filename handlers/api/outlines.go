@@ -16,7 +16,7 @@ import (
 type Outline struct {
 	Name, Description string
 	Inputs            []contract.Input
-	Outputs           []contract.Output
+	Outputs           []document.Output
 	Nodes             []outlineNode     // in an order in which they can run
 	Labels            map[string]string // of nodes, for people
 	Reply             string            // name of the output that answers a chat; empty without outputs
@@ -85,8 +85,8 @@ func (o *Outlines) read(data []byte) (*Outline, error) {
 	if d == nil {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
-	out := &Outline{Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, o.kinds), Outputs: contract.Outputs(d, o.kinds), Labels: map[string]string{}}
-	out.Sources = document.TextSources(d, out.Outputs)
+	out := &Outline{Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, o.kinds), Outputs: document.Outputs(d, o.kinds), Labels: map[string]string{}}
+	out.Sources = document.TextSources(d, contract.Outputs(d, o.kinds))
 	reply, _ := document.Reply(d, o.kinds)
 	out.Reply = reply.Name
 	for _, id := range document.RunOrder(d, o.kinds) {

@@ -47,6 +47,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeAnswerNotAllowed:      {403, "Answer not allowed", 0},
 	flow.CodeNotPublished:          {409, "Flow not published", 0},
 	flow.CodeRunNotEnded:           {409, "Run not ended", 0},
+	flow.CodeChildRun:              {409, "Child run", 0},
 	flow.CodeResultNotSaved:        {410, "Result not saved", 0},
 	flow.CodeRunExpired:            {410, "Run expired", 0},
 	flow.CodePreconditionFailed:    {412, "Precondition failed", 0},

@@ -208,8 +208,8 @@ func (s *Server) eraseRun(c *Call) error {
 	}
 	if run.Caller != nil {
 		caller, err := s.Store.FindRun(ctx, ws, "", run.Caller.RunID)
-		if err == nil && !caller.State.Ended() {
-			return flow.Errorf(flow.CodeRunNotEnded, "The run %s, which started this one, has not ended and needs its result.", caller.ID)
+		if err == nil && caller.Erased == "" {
+			return flow.Errorf(flow.CodeChildRun, "The run %s started this one. Erase that run: its child runs are erased with it.", caller.ID)
 		}
 	}
 	if run.Erased == "" {

@@ -11,6 +11,7 @@ import (
 var rerunBody = []contract.Input{
 	{Name: "from", Type: flow.TypeText},
 	{Name: "inputs", Type: flow.TypeJSON},
+	{Name: "children", Type: flow.TypeText},
 }
 
 // rerun is POST rerun: a new run with the document of an earlier one.
@@ -26,15 +27,16 @@ func (s *Server) rerun(c *Call) error {
 	if err != nil {
 		return err
 	}
-	from, inputs, err := readRerun(req.body)
+	again, err := readRerun(req.body)
 	if err != nil {
 		return err
 	}
 	if parent.Draft && !c.Key.Has(flow.ScopeManage) {
 		return ErrMissingScope(flow.ScopeManage)
 	}
-	again := flow.Rerun{Start: c.newStart(req), ParentRunID: parent.ID, From: from}
-	again.Given = inputs
+	given := again.Given
+	again.Start, again.ParentRunID = c.newStart(req), parent.ID
+	again.Given = given
 	release, err := c.holdFor(again.Wait)
 	if err != nil {
 		return err
@@ -44,22 +46,35 @@ func (s *Server) rerun(c *Call) error {
 	return c.answerStart(req, started, err)
 }
 
-// readRerun reads the body. Without inputs they are nil: the run uses those of its
+// The versions of other flows that a rerun may run: those of its parent, or the live ones.
+const (
+	childrenRecorded = "recorded"
+	childrenLive     = "live"
+)
+
+// readRerun reads the body. Without inputs Given is nil: the run uses those of its
 // parent.
-func readRerun(body map[string]any) (from string, inputs map[string]any, err error) {
+func readRerun(body map[string]any) (again flow.Rerun, err error) {
 	values, list := contract.Check(rerunBody, body, false)
 	wrong := problems(list)
 	for i := range wrong {
 		wrong[i].Detail = strings.Replace(wrong[i].Detail, "this flow has no input", "a rerun has no option", 1)
 	}
-	if from, _ = values["from"].(string); from == "" && body["from"] == "" {
+	if again.From, _ = values["from"].(string); again.From == "" && body["from"] == "" {
 		wrong.add("/from", "invalid", "wanted the ID of a node; leave it out to run again what did not succeed")
 	}
 	if v := values["inputs"]; v != nil {
 		object, ok := v.(map[string]any)
-		if inputs = object; !ok {
+		if again.Given = object; !ok {
 			wrong.add("/inputs", "wrong_type", "wanted an object, got "+flow.TypeOf(v))
 		}
 	}
-	return from, inputs, wrong.err()
+	switch values["children"] {
+	case nil, childrenRecorded:
+	case childrenLive:
+		again.ChildrenLive = true
+	default:
+		wrong.add("/children", "invalid", `wanted "live" or "recorded"`)
+	}
+	return again, wrong.err()
 }

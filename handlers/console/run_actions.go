@@ -69,7 +69,7 @@ func (c *call) rerun() error {
 		return err
 	}
 	start := flow.Start{WorkspaceID: c.WorkspaceID(), FlowID: run.FlowID, UserID: c.Member.UserID, Trigger: flow.TriggerRerun}
-	out, err := c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: start, ParentRunID: run.ID, From: c.FormValue("from")})
+	out, err := c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: start, ParentRunID: run.ID, From: c.FormValue("from"), ChildrenLive: c.FormValue("children") == "live"})
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []compon
 	if d == nil {
 		return nil, nil
 	}
-	wanted := snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), contract.Outputs(d, c.s.Kinds))
+	wanted := snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), document.Outputs(d, c.s.Kinds))
 	wanted.Webhook.Secret = secret
 	for _, l := range snippets.Languages() {
 		code, err := snippets.Render(l.ID, snippets.MannerWebhook, wanted)

@@ -188,7 +188,7 @@ func apiLanguages() (list []editorview.APILanguage) {
 
 // codeSample returns highlighted code that calls a flow.
 func (c *apiCall) codeSample(f *flow.Flow, d *flow.Document, language string, manner snippets.Manner) ([]components.CodePiece, error) {
-	code, err := snippets.Render(language, manner, snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), contract.Outputs(d, c.s.Kinds)))
+	code, err := snippets.Render(language, manner, snippets.CallOf(c.s.PublicURL, f, contract.Inputs(d, c.s.Kinds), document.Outputs(d, c.s.Kinds)))
 	return components.CodePieces(snippets.Highlight(language, code)), err
 }
 

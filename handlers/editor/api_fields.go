@@ -105,28 +105,26 @@ func inputNote(in *contract.Input) string {
 
 func (t *fieldTable) outputs() {
 	seen := map[string]bool{}
-	for _, out := range contract.Outputs(t.Document, t.kinds) {
+	for _, out := range document.Outputs(t.Document, t.kinds) {
 		seen[out.Name] = true
-		t.add(editorview.APIField{Role: editorview.APIOutput, Node: out.Node, Name: out.Name, Title: t.title(out.Node, out.Name), Type: outputType(t.Document, t.kinds, out.Node), Note: "output"})
+		t.add(editorview.APIField{Role: editorview.APIOutput, Node: out.Node, Name: out.Name, Title: t.title(out.Node, out.Name), Type: string(out.Type), Note: outputNote(&out)})
 	}
 	if t.live == nil {
 		return
 	}
-	for _, out := range contract.Outputs(t.live, t.kinds) {
+	for _, out := range document.Outputs(t.live, t.kinds) {
 		if !seen[out.Name] {
-			t.add(editorview.APIField{Role: editorview.APIOutput, Name: out.Name, Type: outputType(t.live, t.kinds, out.Node), Note: "output"})
+			t.add(editorview.APIField{Role: editorview.APIOutput, Name: out.Name, Type: string(out.Type), Note: outputNote(&out)})
 		}
 	}
 }
 
-// outputType returns the type of the value that is connected to an output.
-func outputType(d *flow.Document, kinds *flow.Registry, node string) string {
-	for _, e := range d.Edges {
-		if e.ToNode() == node {
-			return string(d.EdgeType(e, kinds))
-		}
+// outputNote returns a note about an output that not every run has.
+func outputNote(out *document.Output) string {
+	if out.Optional {
+		return "optional output"
 	}
-	return string(flow.TypeAny)
+	return "output"
 }
 
 func (t *fieldTable) webhooks() {

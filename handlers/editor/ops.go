@@ -20,6 +20,9 @@ const maxOps = 2 << 20
 // reloading is faster.
 const maxMissed = 500
 
+// maxMissedOps is how many edits these may have.
+const maxMissedOps = 1000
+
 // opsResponse is the response to the canvas. Its format is documented in
 // static/src/canvas/README.md.
 type opsResponse struct {
@@ -115,6 +118,9 @@ func onlyMoves(ops []document.Edit) bool {
 // respondConflict responds with the transactions that were applied first. The
 // canvas rebases its own onto them and sends it again.
 func (c *call) respondConflict(missed *document.EditsMissed) error {
+	if err := tooMuch(missed.Since); err != nil {
+		return c.respondOpsError(err)
+	}
 	d, err := c.findDraft()
 	if err != nil {
 		return c.respondOpsError(err)
@@ -152,14 +158,35 @@ func (c *call) since(ws flow.WorkspaceID, flowID string, rev int64) (*draft, []d
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := tooMuch(list); err != nil {
+		return nil, nil, err
+	}
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(list) == maxMissed && list[len(list)-1].Rev < d.flow.Rev {
-		return nil, nil, flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
+		return nil, nil, errTooMuch()
 	}
 	return d, list, nil
+}
+
+// tooMuch returns an error for transactions that a page catches up with slower than it
+// loads, such as the replacement of a large draft over the API. Unsaved edits survive the
+// reload.
+func tooMuch(list []document.EditTx) error {
+	n := 0
+	for i := range list {
+		n += len(list[i].Ops)
+	}
+	if n > maxMissedOps || n > maxMissed && len(flow.EncodeJSON(list)) > maxOps {
+		return errTooMuch()
+	}
+	return nil
+}
+
+func errTooMuch() error {
+	return flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
 }
 
 // transactions converts transactions for the canvas. Only the last one has

@@ -207,5 +207,5 @@ func restoredText(n int64, out *library.Restored) string {
 	if !out.Changed {
 		return "The draft is already equal to " + editorview.VersionName(n) + "."
 	}
-	return "The draft is now equal to " + editorview.VersionName(n) + ". The order of its nodes changed, so this cannot be undone."
+	return "The draft is now equal to " + editorview.VersionName(n) + ". The former draft could not be read, so this cannot be undone."
 }

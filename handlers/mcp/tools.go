@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/api"
 	"sluice/handlers/api/openapi"
 )
@@ -58,7 +59,7 @@ func (flowTools) list(m *message) ([]tool, error) {
 		}
 		list[i].Tool = &sdk.Tool{
 			Name: t.name, Title: out.Name, Description: out.Description,
-			InputSchema: openapi.InputsSchema(out.Inputs), OutputSchema: api.OutputsSchema(out.Outputs),
+			InputSchema: openapi.InputsSchema(out.Inputs), OutputSchema: document.OutputsSchema(out.Outputs),
 		}
 	}
 	return list, nil

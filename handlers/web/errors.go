@@ -54,6 +54,7 @@ var Statuses = map[flow.Code]int{
 	flow.CodeQuotaExceeded:      http.StatusPaymentRequired,
 	flow.CodeNotPublished:       http.StatusConflict,
 	flow.CodeRunNotEnded:        http.StatusConflict,
+	flow.CodeChildRun:           http.StatusConflict,
 	document.CodeEditsMissed:    http.StatusConflict,
 	document.CodeEditsGone:      http.StatusGone,
 	flow.CodeResultNotSaved:     http.StatusGone,

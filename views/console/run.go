@@ -88,9 +88,9 @@ type TryLine struct {
 	Number     int
 	At         time.Time
 	Took, Text string
-	Model      string // that it called, where attempts called several or cost something
-	Cost       string // such as 0.002 USD; "" for none
 	Tone       components.Tone
+	Model      string // that it called, if attempts called several
+	Cost       string // "" if it cost nothing
 }
 
 // DeliveryLine is one webhook message of a run.

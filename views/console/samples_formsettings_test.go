@@ -10,7 +10,7 @@ import (
 func formSettingsSamples(theme layout.Theme) map[string]templ.Component {
 	settings := FormSettings{
 		FlowID: "flow_1", Flow: "Order a report", Description: "Answers at once.", On: true, Shown: true, Published: true, Title: "Ask us", Intro: "Tell us what you want to know.", PerMinute: "10", PerDay: "500", MaxFile: "25",
-		Origins: "https://www.example.com\nhttps://*.partner.example", URL: "https://flows.example.com/f/flow_1", FrameTitle: "Ask us", HasPassword: true, Embedded: true, Encrypted: true, MayEdit: true,
+		Origins: "https://www.example.com\nhttps://*.partner.example", URL: "https://flows.example.com/f/flow_1", FrameTitle: "Ask us", HasPassword: true, Embedded: true, Encrypted: true, MayEdit: true, Chat: true,
 	}
 	wrong := settings
 	wrong.Published, wrong.Shown, wrong.Encrypted, wrong.UsedUp = false, false, false, true

@@ -78,7 +78,7 @@ func sampleRunPage() RunPage {
 		Step: &StepView{
 			Path: "write", Node: "write", Label: "Write a reply to everybody", State: "failed", About: "Chat · llama3.2", Error: failure, MayRerun: true,
 			Inputs: []components.ValueView{{Name: "ticket", Value: "I was charged twice."}},
-			Tries:  []TryLine{{1, at, "1 s", "The provider refused the key.", components.ToneWait}, {2, at.Add(2 * time.Second), "400 ms", "The provider refused the key.", components.ToneBad}},
+			Tries:  []TryLine{{1, at, "1 s", "The provider refused the key.", components.ToneWait, "", ""}, {2, at.Add(2 * time.Second), "400 ms", "The provider refused the key.", components.ToneBad, "", ""}},
 		},
 		Link: sampleLink("write"), Inputs: []components.ValueView{{Name: "ticket", Value: "I was charged twice."}}, Metadata: []components.ValueView{{Name: "customer", Value: "Ada"}},
 		Deliveries: []DeliveryLine{{"dlv_1", "", "https://hooks.example.com/done", "pending", "Next try in 10 s", at}},

@@ -227,7 +227,8 @@ func (c RunCancel) RunRemote(ctx context.Context, api *client.Client, s *Streams
 // RunRerun starts a run with the inputs of another.
 type RunRerun struct {
 	runRef
-	From string `help:"Run this node and what depends on it again, even if it succeeded." placeholder:"NODE"`
+	From     string `help:"Run this node and what depends on it again, even if it succeeded." placeholder:"NODE"`
+	Children string `help:"Version of other flows that its nodes run: recorded (that of the first run) or live." enum:"recorded,live" default:"recorded"`
 }
 
 // RunRemote prints the ID of the new run without waiting for its end.
@@ -235,6 +236,9 @@ func (c RunRerun) RunRemote(ctx context.Context, api *client.Client, s *Streams)
 	body := map[string]any{}
 	if c.From != "" {
 		body["from"] = c.From
+	}
+	if c.Children != "recorded" { // servers of earlier releases do not know the option
+		body["children"] = c.Children
 	}
 	raw, err := api.Call(ctx, "POST", c.path()+"/rerun", body)
 	if err != nil {

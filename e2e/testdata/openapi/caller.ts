@@ -21,8 +21,15 @@ async function main() {
   const run = await showRun({ path: { run_id: started.data.run_id } });
   const status: "queued" | "running" | "waiting" | "succeeded" | "failed" | "canceled" | undefined = run.data?.status;
   const result = await showResult({ path: { run_id: started.data.run_id } });
-  const outputs = result.data && "delete" in result.data ? result.data : undefined;
-  console.log(JSON.stringify({ problems, status, outputs }));
+  if (!result.data || !("delete" in result.data)) throw new Error("no outputs");
+  const outputs = result.data;
+  const fixed = outputs.confidence.toFixed(2); // a number, without a cast
+  const name: string = outputs["out-2"].name + outputs.delete.toUpperCase();
+  // @ts-expect-error a text has no toFixed
+  void (() => outputs.delete.toFixed(2));
+  const early = run.data?.outputs?.confidence?.toFixed(2); // of a run that may still be running
+  if (early !== fixed || !name) throw new Error("the run has other outputs");
+  console.log(JSON.stringify({ problems, status, outputs, fixed }));
 }
 
 main().catch((e) => {

@@ -116,6 +116,8 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 			"properties": Schema{
 				"from":   Schema{"type": []string{"string", "null"}, "description": "The node to run again, with everything that depends on it."},
 				"inputs": Schema{"type": []string{"object", "null"}, "description": "New inputs. Default: those of the first run."},
+				"children": Schema{"type": []string{"string", "null"}, "enum": []any{"recorded", "live", nil}, "default": "recorded",
+					"description": "The version that steps run of other flows: the one that the first run recorded, or the one that is live now."},
 			},
 			"examples": []any{Schema{"from": "write"}},
 		},
@@ -184,14 +186,14 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 			"properties": Schema{"jsonrpc": Schema{"const": "2.0"}, "id": Schema{"type": []string{"string", "number", "null"}}, "method": Schema{"type": "string"}, "params": Schema{"type": "object"}, "result": Schema{"type": "object"}, "error": Schema{"type": "object"}},
 			"examples":   []any{Schema{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 		},
-		"Health": Schema{"type": "object", "required": []string{"status"}, "properties": Schema{"status": Schema{"const": "ok"}}},
+		"Health": Schema{"type": "object", "required": []string{"status"}, "properties": Schema{"status": Schema{"type": "string", "const": "ok"}}},
 		"OpenAPI": Schema{"type": "object", "required": []string{"openapi", "info", "paths"}, "properties": Schema{
 			"openapi": Schema{"type": "string"}, "info": Schema{"type": "object"}, "paths": Schema{"type": "object"},
 		}},
 		"RunWaiting": Schema{
 			"type": "object", "required": []string{"type", "timestamp", "data"},
 			"properties": Schema{
-				"type":      Schema{"const": "run.waiting"},
+				"type":      Schema{"type": "string", "const": "run.waiting"},
 				"timestamp": Schema{"type": "string", "format": "date-time"},
 				"data": Schema{
 					"type": "object", "required": []string{"run_id", "flow_id", "node", "path", "title", "message", "values", "expires_at"},
@@ -225,7 +227,7 @@ func optionsSchema(runOptions, webhookOptions []contract.Input) Schema {
 		properties[name] = s
 	}
 	webhook := Schema(contract.Schema(webhookOptions))
-	set("version", "A version other than the live one; needs the scope manage.", Schema{"anyOf": []Schema{{"type": "integer", "minimum": 1}, {"const": "draft"}, {"type": "null"}}})
+	set("version", "A version other than the live one; needs the scope manage.", Schema{"oneOf": []Schema{{"type": "integer", "minimum": 1}, {"type": "string", "enum": []string{"draft"}}, {"type": "null"}}})
 	set("webhook", "Called when the run has ended.", Nullable(webhook))
 	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", Schema{"type": []string{"object", "null"}})
 	set("timeout_s", "Time limit of the run in seconds.", Nullable(properties["timeout_s"].(Schema)))

@@ -1,17 +1,20 @@
-package core
+package fairness
 
-import "sync"
-import "sluice/flow"
+import (
+	"sync"
 
-// deliveryCursors holds the round-robin position of each workspace among its
+	"sluice/flow"
+)
+
+// DeliveryCursors holds the round-robin position of each workspace among its
 // endpoints: the endpoint that was served last. It is safe for concurrent use.
-type deliveryCursors struct {
+type DeliveryCursors struct {
 	mu    sync.Mutex
 	after map[flow.WorkspaceID]string
 }
 
 // Of returns the endpoint of a workspace that was served last, or "".
-func (t *deliveryCursors) Of(ws flow.WorkspaceID) string {
+func (t *DeliveryCursors) Of(ws flow.WorkspaceID) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.after[ws]
@@ -19,7 +22,7 @@ func (t *deliveryCursors) Of(ws flow.WorkspaceID) string {
 
 // Keep replaces all positions, so that workspaces without waiting deliveries
 // are removed.
-func (t *deliveryCursors) Keep(after map[flow.WorkspaceID]string) {
+func (t *DeliveryCursors) Keep(after map[flow.WorkspaceID]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.after = after

@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// largeFlow is a document of 400 templates and more than 3 MiB, in which every text differs
+// from that of another word.
+func largeFlow(word string) object {
+	d := object{"schema": "sluice.flow/v1", "name": "Large", "slug": "large", "groups": []any{}}
+	nodes := []any{node("who", "input", object{"name": "name"}), output("text")}
+	edges := []any{}
+	for i := range 400 {
+		id := fmt.Sprint("t", i)
+		nodes = append(nodes, node(id, "template", object{"template": strings.Repeat(word+" ", 8000/len(word)) + "{{who}}"}))
+		edges = append(edges, object{"from": "who.value", "to": id + ".who"})
+	}
+	d["nodes"], d["edges"] = nodes, append(edges, object{"from": "t0.text", "to": "out_text.value"})
+	return d
+}
+
+// TestLargeReplacement replaces a draft of several MiB over HTTP while it is open in an editor
+// with an edit that is not saved yet. The editor asks to reload, which loses neither edit, and
+// what the editor did can still be undone.
+func TestLargeReplacement(t *testing.T) {
+	t.Parallel()
+	site := newDashboard(t)
+	c := site.client(site.key("--scope", "edit,read"))
+	made := c.want(201, "POST", "/v1/flow", largeFlow("before"))
+	id := made.object(t)["flow_id"].(string)
+	tab := site.signIn(t, ownerEmail, "/flows/"+id)
+	tab.Allow("410 (Gone)") // what makes it reload
+	tab.There("flow-canvas[ready]")
+	commit := func(node, field, text string) {
+		t.Helper()
+		tab.Eval(`document.querySelector("flow-canvas").commit("Edit", [{op: "set", node: "` + node + `", field: "` + field + `", value: ` + quoted(text) + `}])`)
+	}
+	shown := func(node, field, text string) {
+		t.Helper()
+		tab.Until(`(document.querySelector("flow-canvas").document().nodes.find((n) => n.id === "` + node + `")?.config.` + field + `)?.startsWith(` + quoted(text) + `)`)
+	}
+	saved := func() { t.Helper(); tab.Until(`document.querySelector("flow-canvas").sync.waiting === 0`) }
+	commit("who", "description", "Drawn first.")
+	saved()
+
+	read := c.want(200, "GET", "/v1/flow/large/document?version=draft", nil)
+	// The next edit stays in the editor until the draft was replaced, as on a slow connection.
+	tab.Eval(`window.was = window.fetch; window.held = []; window.fetch = (...a) => new Promise((go) => held.push(() => go(was(...a))))`)
+	commit("t1", "template", "Drawn meanwhile {{who}}")
+	next := largeFlow("after")
+	nodes := next["nodes"].([]any)
+	next["nodes"] = append(nodes[200:len(nodes):len(nodes)], nodes[:200]...) // also in another order
+	nodes[0].(object)["config"].(object)["description"] = "Drawn first."
+	c.want(200, "PUT", "/v1/flow/large", next, "If-Match: "+read.header.Get("ETag"))
+	c.want(412, "PUT", "/v1/flow/large", next, "If-Match: "+read.header.Get("ETag"))
+	tab.Eval(`window.fetch = was; for (const go of held) go()`)
+	tab.Until(`document.getElementById("save-state").dataset.state === "reload"`)
+	tab.Eval(`[...document.querySelectorAll(".toast button")].find((b) => b.textContent.trim() === "Reload").click()`)
+	tab.Until(`!window.held`)
+	tab.There("flow-canvas[ready]")
+	shown("t2", "template", "after")
+	shown("t1", "template", "Drawn meanwhile")
+	saved()
+	tab.Eval(`document.querySelector("flow-canvas").history.undo()`)
+	saved()
+	shown("t1", "template", "before") // what was there when it was edited
+	var draft struct {
+		Nodes []struct {
+			ID     string
+			Config object
+		}
+	}
+	if err := json.Unmarshal(c.want(200, "GET", "/v1/flow/large/document?version=draft", nil).body, &draft); err != nil {
+		t.Fatal(err)
+	}
+	if len(draft.Nodes) != 402 || draft.Nodes[0].ID != "t198" {
+		t.Errorf("the draft has %d nodes and begins with %s", len(draft.Nodes), draft.Nodes[0].ID)
+	}
+	for _, n := range draft.Nodes {
+		if text, _ := n.Config["template"].(string); n.ID[0] == 't' && n.ID != "t1" && !strings.HasPrefix(text, "after") {
+			t.Errorf("%s has the template %.20q", n.ID, text)
+		}
+	}
+}

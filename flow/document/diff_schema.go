@@ -1,0 +1,96 @@
+package document
+
+import (
+	"slices"
+
+	"sluice/flow"
+)
+
+// wider reports by what values of a newer schema can surprise a client that was written for
+// an older one: where, such as items.price, and why. Both are "" if they cannot. It compares
+// what clients rely on: types, members, items and allowed values.
+func wider(was, now map[string]any, at string) (where, why string) {
+	if len(was) == 0 {
+		return "", "" // could be anything
+	}
+	types := typesIn(was)
+	for _, t := range typesIn(now) {
+		if len(types) > 0 && !slices.Contains(types, t) && !(t == "integer" && slices.Contains(types, "number")) {
+			return at, "can be of the type " + t + " now"
+		}
+	}
+	if len(types) > 0 && len(typesIn(now)) == 0 {
+		return at, "can be of any type now"
+	}
+	if allowed, limited := was["enum"].([]any); limited {
+		values, still := now["enum"].([]any)
+		if !still || !containsAll(allowed, values) {
+			return at, "can have other values than the ones before"
+		}
+	}
+	if where, why := widerMembers(was, now, at); why != "" {
+		return where, why
+	}
+	items, _ := was["items"].(map[string]any)
+	others, _ := now["items"].(map[string]any)
+	return wider(items, others, inside(at, "items"))
+}
+
+// widerMembers compares the members of objects.
+func widerMembers(was, now map[string]any, at string) (where, why string) {
+	before, _ := was["properties"].(map[string]any)
+	after, _ := now["properties"].(map[string]any)
+	required := textsIn(now["required"])
+	for _, name := range textsIn(was["required"]) {
+		if !slices.Contains(required, name) {
+			return inside(at, name), "can be absent now"
+		}
+	}
+	for _, name := range flow.SortedNames(before) {
+		old, _ := before[name].(map[string]any)
+		next, still := after[name].(map[string]any)
+		if !still && len(old) > 0 {
+			return inside(at, name), "is not described any more"
+		}
+		if where, why := wider(old, next, inside(at, name)); why != "" {
+			return where, why
+		}
+	}
+	return "", ""
+}
+
+func inside(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// typesIn returns the types that a schema allows; none if it does not say.
+func typesIn(s map[string]any) (types []string) {
+	alternatives, _ := s["anyOf"].([]any)
+	for _, a := range alternatives {
+		schema, _ := a.(map[string]any)
+		of := typesIn(schema)
+		if len(of) == 0 {
+			return nil
+		}
+		types = append(types, of...)
+	}
+	return append(types, textsIn(s["type"])...)
+}
+
+// textsIn returns a text, or the texts of a list.
+func textsIn(v any) (texts []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []string:
+		return v
+	case []any:
+		for _, item := range v {
+			texts = append(texts, flow.Text(item))
+		}
+	}
+	return texts
+}

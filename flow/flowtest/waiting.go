@@ -1,0 +1,76 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+)
+
+// waitLimit is when a step looks again for what it waits for, although nothing woke it.
+const waitLimit = 24 * time.Hour
+
+// spawnKind starts child runs and digests their results. Their store is the simulation's
+// part (simchildren_test.go).
+var spawnKind = flow.Kind{
+	Name: "spawn", Title: "Spawn", Group: "Test", Summary: "Runs children.", Class: flow.Outside, WaitsFor: flow.WaitsForChildren,
+	Fields: []flow.Field{
+		{Name: "items", Type: flow.FieldInteger, Typed: true}, {Name: "concurrency", Type: flow.FieldInteger, Typed: true},
+		{Name: "bad", Type: flow.FieldInteger, Typed: true}, // the item that fails; 0 for none
+		{Name: "keep", Type: flow.FieldBoolean, Typed: true}, {Name: "fails", Type: flow.FieldInteger, Typed: true},
+	},
+	Inputs:  []flow.Port{{Name: "values", Type: flow.TypeAny, List: true}},
+	Outputs: []flow.Port{{Name: "text", Type: flow.TypeText}},
+	Run:     spawn,
+	Cleanup: func(ctx context.Context, in *flow.In) error { return in.Children.Stop(ctx) },
+}
+
+func spawn(ctx context.Context, in *flow.In) (flow.Out, error) {
+	if in.Children == nil {
+		return flow.Out{}, errors.New("there is no store of children")
+	}
+	items := make([]map[string]any, in.Int("items"))
+	for i := range items {
+		items[i] = map[string]any{"n": i + 1, "bad": i+1 == in.Int("bad")}
+	}
+	keep := in.Config["keep"] == true
+	children, err := in.Children.Start(ctx, flow.ChildRequest{Items: items, Concurrency: in.Int("concurrency"), KeepErrors: keep})
+	if err != nil {
+		return flow.Out{}, err
+	}
+	switch {
+	case !children.Decided():
+		return flow.Out{Suspend: &flow.Suspension{Until: clock(ctx).Add(waitLimit), State: "children", Event: true}}, nil
+	case children.Failed > 0 && !keep:
+		return flow.Out{}, errors.Join(in.Children.Stop(ctx), &flow.Error{Code: flow.CodeChildFailed, Message: "An item failed.", Retryable: true})
+	}
+	var results []any
+	err = in.Children.Read(ctx, func(r *flow.ChildResult) error {
+		results = append(results, fmt.Sprint(r.Item, r.State, r.Outputs["text"]))
+		return nil
+	})
+	digest := flow.Hash(flow.EncodeJSON([]any{in.Node, in.Ports["values"], results}))[:8]
+	return flow.Out{Outputs: map[string]any{"text": in.Node + "-" + digest}, Usage: OneCall}, err
+}
+
+// awaitKind waits for a decision. It comes from the simulation too.
+var awaitKind = flow.Kind{
+	Name: "await", Title: "Await", Group: "Test", Summary: "Asks a question.", Class: flow.Outside, WaitsFor: flow.WaitsForApproval,
+	Inputs:  []flow.Port{{Name: "values", Type: flow.TypeAny, List: true}},
+	Outputs: []flow.Port{{Name: "text", Type: flow.TypeText}},
+	Run: func(ctx context.Context, in *flow.In) (flow.Out, error) {
+		if in.TakeDecision == nil {
+			return flow.Out{}, errors.New("nobody can be asked")
+		}
+		d, err := in.TakeDecision(ctx)
+		if err != nil {
+			return flow.Out{}, err
+		}
+		if d == nil {
+			return flow.Out{Suspend: &flow.Suspension{Until: clock(ctx).Add(waitLimit), State: "asked", Event: true}}, nil
+		}
+		return flow.Out{Outputs: map[string]any{"text": string(d.Outcome)}}, nil
+	},
+}

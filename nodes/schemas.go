@@ -1,0 +1,103 @@
+package nodes
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// JSON Schemas of what ports give. They are shared and never modified.
+var (
+	textSchema   = map[string]any{"type": "string"}
+	numberSchema = map[string]any{"type": "number"}
+)
+
+// tablesSchema describes the tables of a document.
+var tablesSchema = listSchema(objectSchema("name", textSchema, "rows", listSchema(map[string]any{"type": "object", "additionalProperties": textSchema})))
+
+func listSchema(items any) map[string]any { return map[string]any{"type": "array", "items": items} }
+
+// objectSchema returns the schema of an object from names and schemas of its members. All
+// of them are required.
+func objectSchema(members ...any) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for i := 0; i < len(members); i += 2 {
+		properties[members[i].(string)] = members[i+1]
+		required = append(required, members[i])
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required}
+}
+
+// plainWords are the keywords of JSON Schema that generators of clients understand, and
+// that say as much or less about a value when others are left out.
+var plainWords = []string{"type", "title", "description", "enum", "const", "required", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
+
+// maxPlainDepth bounds how deep a schema is described; below, anything may be.
+const maxPlainDepth = 12
+
+// plainSchema returns a schema without references that accepts whatever the part of a
+// schema accepts. root is the schema that local references are resolved in.
+func plainSchema(root, part any, depth int) map[string]any {
+	s, _ := part.(map[string]any)
+	plain := map[string]any{}
+	if depth > maxPlainDepth || s == nil {
+		return plain
+	}
+	if ref, has := s["$ref"].(string); has {
+		return plainSchema(root, resolveRef(root, ref), depth+1)
+	}
+	for _, word := range plainWords {
+		if v, has := s[word]; has {
+			plain[word] = v
+		}
+	}
+	if properties, ok := s["properties"].(map[string]any); ok {
+		described := map[string]any{}
+		for name, p := range properties {
+			described[name] = plainSchema(root, p, depth+1)
+		}
+		plain["properties"] = described
+	}
+	if items, ok := s["items"].(map[string]any); ok && s["prefixItems"] == nil {
+		plain["items"] = plainSchema(root, items, depth+1)
+	}
+	if more, has := s["additionalProperties"]; has && s["patternProperties"] == nil {
+		plain["additionalProperties"] = more
+		if _, isSchema := more.(map[string]any); isSchema {
+			plain["additionalProperties"] = plainSchema(root, more, depth+1)
+		}
+	}
+	for _, word := range []string{"anyOf", "oneOf"} { // of schemas that accept more, several may fit
+		list, _ := s[word].([]any)
+		if len(list) == 0 || plain["anyOf"] != nil {
+			continue
+		}
+		described := make([]any, len(list))
+		for i, p := range list {
+			described[i] = plainSchema(root, p, depth+1)
+		}
+		plain["anyOf"] = described
+	}
+	return plain
+}
+
+// resolveRef returns the part of a schema that a local reference names, or nil.
+func resolveRef(root any, ref string) any {
+	path, local := strings.CutPrefix(ref, "#")
+	if !local {
+		return nil
+	}
+	at := root
+	for _, name := range strings.Split(path, "/")[min(1, len(strings.Split(path, "/"))):] {
+		object, _ := at.(map[string]any)
+		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+	}
+	return at
+}
+
+// isRequired reports whether a schema of an object requires a member.
+func isRequired(schema map[string]any, name string) bool {
+	list, _ := schema["required"].([]any)
+	return slices.ContainsFunc(list, func(v any) bool { return flow.Text(v) == name })
+}

@@ -1,0 +1,112 @@
+package snippets
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// maxTypeText bounds the declaration of the outputs in a snippet, in characters. Longer ones
+// hide what the snippet does.
+const maxTypeText = 1200
+
+// scriptOutputs declares the outputs of a flow as a type of TypeScript.
+func scriptOutputs(outputs []document.Output) string {
+	if len(outputs) == 0 {
+		return "unknown"
+	}
+	text := scriptType(document.OutputsSchema(outputs), 0)
+	if len(text) > maxTypeText {
+		return "Record<string, unknown>"
+	}
+	return text
+}
+
+// scriptType writes a JSON Schema as a type of TypeScript. What is nested too deep, or not
+// said, is unknown.
+func scriptType(schema map[string]any, depth int) string {
+	const deepest = 4
+	alternatives, _ := schema["anyOf"].([]any)
+	values, _ := schema["enum"].([]any)
+	types, _ := schema["type"].([]any)
+	var list []string
+	add := func(t string) {
+		if !slices.Contains(list, t) {
+			list = append(list, t)
+		}
+	}
+	switch {
+	case depth > deepest:
+	case len(values) > 0:
+		for _, v := range values {
+			if s, isText := v.(string); isText {
+				add(scriptText(s))
+			} else {
+				add(string(flow.EncodeJSON(v)))
+			}
+		}
+	case len(alternatives) > 0:
+		for _, a := range alternatives {
+			inner, _ := a.(map[string]any)
+			add(scriptType(inner, depth+1))
+		}
+	case len(types) > 0:
+		for _, t := range types {
+			add(scriptTypeOf(t, schema, depth))
+		}
+	default:
+		add(scriptTypeOf(schema["type"], schema, depth))
+	}
+	if len(list) == 0 || slices.Contains(list, "unknown") {
+		return "unknown"
+	}
+	return strings.Join(list, " | ")
+}
+
+func scriptTypeOf(name any, schema map[string]any, depth int) string {
+	switch name {
+	case "string", "number", "boolean", "null":
+		return name.(string)
+	case "integer":
+		return "number"
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		return "Array<" + scriptType(items, depth+1) + ">"
+	case "object":
+		return scriptObject(schema, depth)
+	}
+	return "unknown"
+}
+
+func scriptObject(schema map[string]any, depth int) string {
+	properties, _ := schema["properties"].(map[string]any)
+	if len(properties) == 0 {
+		values, _ := schema["additionalProperties"].(map[string]any)
+		return "Record<string, " + scriptType(values, depth+1) + ">"
+	}
+	var members []string
+	for _, name := range flow.SortedNames(properties) {
+		property, _ := properties[name].(map[string]any)
+		optional := "?"
+		if slices.Contains(requiredIn(schema), name) {
+			optional = ""
+		}
+		members = append(members, scriptKey(name)+optional+": "+scriptType(property, depth+1))
+	}
+	return "{ " + strings.Join(members, "; ") + " }"
+}
+
+// requiredIn returns the members that a schema requires.
+func requiredIn(schema map[string]any) (names []string) {
+	switch list := schema["required"].(type) {
+	case []string:
+		return list
+	case []any:
+		for _, v := range list {
+			names = append(names, flow.Text(v))
+		}
+	}
+	return names
+}
