@@ -13,6 +13,7 @@ import (
 	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/document/aiflow"
 	"sluice/flow/library"
 	"sluice/nodes"
 )
@@ -122,7 +123,8 @@ func (c flowImportCmd) show(s *streams, list []library.Imported) error {
 }
 
 // readDocument reads a file, or standard input for "-". It reads one byte more than a
-// document may have, so that the parser reports a document that is too large.
+// document may have, so that the parser reports a document that is too large. An export of
+// AI-Flow is converted.
 func readDocument(s *streams, name string) ([]byte, error) {
 	in := s.in
 	if name != "-" {
@@ -133,7 +135,15 @@ func readDocument(s *streams, name string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	return io.ReadAll(io.LimitReader(in, flow.MaxDocumentBytes+1))
+	data, err := io.ReadAll(io.LimitReader(in, flow.MaxDocumentBytes+1))
+	if err != nil || !aiflow.Recognize(data) {
+		return data, err
+	}
+	d, _, err := aiflow.Convert(data, nodes.New(nodes.Deps{}))
+	if err != nil {
+		return nil, err
+	}
+	return d.Canonical(), nil
 }
 
 // flowPublishCmd makes the draft the live version, or rolls back to an older one.
