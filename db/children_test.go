@@ -165,13 +165,13 @@ func TestChildren_budgets(t *testing.T) {
 		wantBudget(t, w.reserve(first, 1), flow.Budget{FlowID: other.ID, Unit: flow.BudgetUSD, Limit: 100, Used: 100})
 		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{}))
 		k.USDPerDay = 100
-		w.must(w.UpdateKey(w.ctx, k))
+		w.must(w.updateKey(k))
 		wantBudget(t, w.reserve(first, 1), flow.Budget{KeyID: k.ID, Name: "billing", Unit: flow.BudgetUSD, Limit: 100, Used: 100})
 
 		w.clock.move(24 * time.Hour)
 		w.must(w.reserve(first, 1))
 		k.USDPerDay = 0
-		w.must(w.UpdateKey(w.ctx, k))
+		w.must(w.updateKey(k))
 		w.limit(flow.Limits{USDPerDay: 100})
 		unpriced := flow.Reservation{
 			WorkspaceID: ws, FlowID: other.ID, FlowsAbove: first.FlowsAbove, RunID: first.ID, Path: "write", Attempt: first.Attempt, Unpriced: "openai/x",
@@ -186,7 +186,7 @@ func TestChildren_limits(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		k, byKey := w.key(1, 0)
 		k.Concurrency = 1
-		w.must(w.UpdateKey(w.ctx, k))
+		w.must(w.updateKey(k))
 		other := w.newFlow(ws)
 		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{RunsPerDay: 1, MaxQueued: 1, MaxRunning: 1}))
 		_, step := w.childrenOf(other.ID, 5, true, byKey)

@@ -18,7 +18,7 @@ import (
 
 // entries are the files that pages load by name. All other sources are imported
 // by them, statically or with import(), which makes a chunk of its own.
-var entries = []string{"src/app.ts", "src/form.ts", "src/chat.ts", "src/embed.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/pages.css", "src/styles/panes.css", "src/styles/values.css", "src/styles/docs.css", "src/styles/picker.css", "src/styles/catalog.css", "src/styles/welcome.css", "src/styles/approval.css", "src/styles/children.css", "src/styles/chat.css"}
+var entries = []string{"src/app.ts", "src/form.ts", "src/chat.ts", "src/embed.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/pages.css", "src/styles/panes.css", "src/styles/public.css", "src/styles/docs.css", "src/styles/picker.css", "src/styles/catalog.css", "src/styles/welcome.css", "src/styles/approval.css", "src/styles/children.css", "src/styles/chat.css"}
 
 // bundle holds the built files by their name in dist, and the manifest, which maps
 // plain names ("app.js") to them.

@@ -3,6 +3,8 @@ package editor
 import (
 	"time"
 
+	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/snippets"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -35,7 +37,9 @@ func sampleLanguages() (list []APILanguage) {
 
 func sampleAPI() APIPane {
 	const base, id = "https://flows.example.com", "flow_01jd6v0q8zmkt5ej4d7n3a"
-	call := snippets.Call{BaseURL: base, FlowID: id, FlowName: "Route a support ticket", Inputs: []snippets.Input{{Name: "ticket", Value: "I was charged twice."}}, Outputs: []string{"reply", "team"}}
+	call := snippets.Call{BaseURL: base, FlowID: id, FlowName: "Route a support ticket", Inputs: []snippets.Input{{Name: "ticket", Value: "I was charged twice."}}, Outputs: []document.Output{
+		{Output: contract.Output{Name: "reply"}, Schema: map[string]any{"type": "string"}}, {Output: contract.Output{Name: "team"}, Schema: map[string]any{"type": "string"}},
+	}}
 	code, err := snippets.Render("curl", snippets.MannerWait, call)
 	if err != nil {
 		panic(err)
