@@ -44,9 +44,9 @@ func TestFlowCycle(t *testing.T) {
 	}
 	// Once the second flow no longer runs the third, the third may run the first, and then
 	// the old version of the second cannot become live again.
-	c.want(200, "POST", "/v1/apply", object{"documents": []any{json.RawMessage(passing("Second", ""))}, "force": true, "publish": true})
-	c.want(200, "POST", "/v1/apply", object{"documents": []any{closing}, "force": true, "publish": true})
-	if r := c.do("POST", "/v1/flow/second/publish", object{"version": 1}); r.status != http.StatusUnprocessableEntity || !strings.Contains(string(r.body), "would run itself") {
+	c.want(200, "POST", "/v1/apply", object{"documents": []any{json.RawMessage(passing("Second", ""))}, "force": true, "publish": true, "allow_breaking": true})
+	c.want(200, "POST", "/v1/apply", object{"documents": []any{closing}, "force": true, "publish": true, "allow_breaking": true})
+	if r := c.do("POST", "/v1/flow/second/publish", object{"version": 1, "allow_breaking": true}); r.status != http.StatusUnprocessableEntity || !strings.Contains(string(r.body), "would run itself") {
 		t.Errorf("made live again: %d %s", r.status, r.body)
 	}
 }

@@ -19,9 +19,8 @@ import (
 // checked without the other flow, and an edge does not vanish when that flow changes.
 
 // addContracts adds to edits that choose another flow for a node the edits that store the
-// contract of that flow. It refuses a flow that runs the edited one. A flow that does not
-// exist is reported when the node runs.
-func (l *Library) addContracts(ctx context.Context, f *flow.Flow, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
+// contract of that flow. A flow that does not exist is reported when the node runs.
+func (l *Library) addContracts(ctx context.Context, ws flow.WorkspaceID, d *flow.Document, ops []document.Edit) ([]document.Edit, error) {
 	var chosen []string // nodes
 	for i := range ops {
 		switch e := &ops[i]; {
@@ -43,14 +42,7 @@ func (l *Library) addContracts(ctx context.Context, f *flow.Flow, d *flow.Docume
 		if !l.runsFlow(n) || !slices.Contains(chosen, n.ID) {
 			continue
 		}
-		cycle, err := l.cycleProblem(ctx, f, i, n)
-		if err != nil {
-			return nil, err
-		}
-		if cycle != nil {
-			return nil, document.EditsInvalid([]flow.Problem{*cycle})
-		}
-		contract, err := l.contractOf(ctx, f.WorkspaceID, n)
+		contract, err := l.contractOf(ctx, ws, n)
 		if err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Ed
 		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
 	}
 	if contracts {
-		if ops, err = l.addContracts(ctx, f, d, ops); err != nil {
+		if ops, err = l.addContracts(ctx, f.WorkspaceID, d, ops); err != nil {
 			return nil, err
 		}
 	}

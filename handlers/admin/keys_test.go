@@ -125,15 +125,16 @@ func TestKeysAreListed(t *testing.T) {
 			}
 			next, more := a.body["next_cursor"].(string)
 			if !more {
+				slices.Sort(list) // keys of one millisecond have no order
 				return list
 			}
 			path = "/v1/keys?limit=2&cursor=" + next
 		}
 	}
-	if got := names(admin); !slices.Equal(got, []string{"4", "3", "2", "1", "0", "test", "test"}) {
+	if got := names(admin); !slices.Equal(got, []string{"0", "1", "2", "3", "4", "test", "test"}) {
 		t.Errorf("all keys: %v", got)
 	}
-	if got := names(narrow); !slices.Equal(got, []string{"4", "0", "test"}) {
+	if got := names(narrow); !slices.Equal(got, []string{"0", "4", "test"}) {
 		t.Errorf("keys of one flow: %v", got)
 	}
 	e.send(narrow, "GET", "/v1/keys/"+listed.ID, "").want(200, "")
