@@ -92,7 +92,7 @@ func TestApproval(t *testing.T) {
 	if end := c.await(r); decided != 1 || end.Status != "succeeded" || end.Outputs["sent"] != "Hello Ada" || end.Outputs["no"] != nil {
 		t.Errorf("%d answers counted, the run is %s with %v", decided, end.Status, end.Outputs)
 	}
-	if late := s.form(link.Path, url.Values{"decision": {"rejected"}}); late.status != 409 || !strings.Contains(string(late.body), "Bob has already approved this.") {
+	if late := s.form(link.Path, url.Values{"decision": {"rejected"}}); late.status != 409 || !strings.Contains(string(late.body), "Bob has already approved this on ") {
 		t.Errorf("a later answer: %d %s", late.status, late.body)
 	}
 	token := strings.TrimPrefix(link.Path, "/approval/")

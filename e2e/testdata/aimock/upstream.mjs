@@ -12,8 +12,9 @@ const usage = { prompt_tokens: 11, completion_tokens: 7, input_tokens: 11, outpu
 
 const mock = new LLMock({ port: 0, chunkSize: 3, latency: 1 });
 const large = { prompt_tokens: 250_001, completion_tokens: 3_000, input_tokens: 250_001, output_tokens: 3_000 };
-mock.on({ model: "gpt-busy" }, { error: { message: "Rate limit reached, slow down.", type: "rate_limit_error" }, status: 429 });
-mock.on({ model: "gpt-down" }, { error: { message: "The server had an error.", type: "server_error" }, status: 500 });
+// Patterns, because names are listed as the models of Ollama.
+mock.on({ model: /^gpt-busy$/ }, { error: { message: "Rate limit reached, slow down.", type: "rate_limit_error" }, status: 429 });
+mock.on({ model: /^gpt-down$/ }, { error: { message: "The server had an error.", type: "server_error" }, status: 500 });
 mock.onMessage(/price this/i, { content: "Priced.", usage: large });
 mock.onMessage(/greet/i, { content: "Grüß dich, Ada – schön! 👋", usage });
 mock.onMessage(/route this ticket/i, { content: '{"team": "billing", "urgent": true}', usage });
