@@ -14,6 +14,8 @@ var limits = map[string]string{
 	"Body of a JSON request":          "{{bytes `handlers/api` `MaxBody`}} (`/v1/chat/completions`: {{bytes `handlers/openai` `maxBody`}})",
 	"Nesting of JSON":                 `{{number "flow" "MaxJSONDepth"}} levels`,
 	"Messages of a conversation":      `{{number "flow" "MaxMessages"}}; {{number "handlers/forms" "maxChatPictures"}} pictures on a form`,
+	"Models that a chat node asks":    `1, and {{number "nodes" "maxFallbacks"}} fallback models`,
+	"Calls with a credential":         `unlimited; at once and per minute up to {{number "flow" "MaxCallLimit"}}`,
 	"Headers":                         `{{bytes "handlers/web" "maxHeader"}}`,
 	"`Prefer: wait=N` and `?wait=N`":  `{{span "handlers/api" "maxWait"}}`,
 	"`Idempotency-Key`":               "{{number `handlers/api` `maxIdempotencyKey`}} characters, kept {{span `flow` `IdempotencyLife`}}",
