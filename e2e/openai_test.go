@@ -94,7 +94,11 @@ func TestChatRoute(t *testing.T) {
 		}
 		bodies <- body
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))
+		reason := "stop"
+		if strings.Contains(string(data), "at length") {
+			reason = "length"
+		}
+		_, _ = w.Write([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"" + reason + "\"}]}\n\ndata: [DONE]\n\n"))
 	}))
 	t.Cleanup(model.Close)
 	s := newServer(t, "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL="+model.URL+"/v1")
@@ -122,6 +126,12 @@ func TestChatRoute(t *testing.T) {
 	}
 	if run := a.header.Get("X-Sluice-Run"); !strings.HasPrefix(run, "run_") || a.object(t)["id"] != "chatcmpl-"+run || a.header.Get("X-Should-Retry") != "false" {
 		t.Errorf("answered %v with %v", a.object(t), a.header)
+	}
+	for _, stream := range []bool{false, true} {
+		a := c.want(200, "POST", route, say("talk", object{"stream": stream}, user("Tell it at length")))
+		if <-bodies; !strings.Contains(string(a.body), `"finish_reason":"length"`) {
+			t.Errorf("an answer that was cut off at its max tokens, stream %v: %s", stream, a.body)
+		}
 	}
 	refused := func(status int, code string, body any) {
 		t.Helper()

@@ -43,8 +43,6 @@ type usage struct {
 	Total      int64 `json:"total_tokens"`
 }
 
-var finished = "stop"
-
 func newUsage(u flow.Usage) *usage {
 	return &usage{u.InputTokens, u.OutputTokens, u.InputTokens + u.OutputTokens}
 }
@@ -126,9 +124,13 @@ func (a *answer) whole() error {
 	if err != nil {
 		return err
 	}
+	finish, err := a.finish()
+	if err != nil {
+		return err
+	}
 	return a.WriteJSON(http.StatusOK, completion{
 		ID: a.id(), Object: "chat.completion", Created: a.run.CreatedAt.Unix(), Model: a.model, Usage: used,
-		Choices: []choice{{Message: &message{"assistant", text}, Finish: &finished}},
+		Choices: []choice{{Message: &message{"assistant", text}, Finish: &finish}},
 	})
 }
 
@@ -136,6 +138,25 @@ func (a *answer) whole() error {
 func (a *answer) used() (*usage, error) {
 	below, err := a.api.Runner.ChildUsage(a.Request().Context(), a.run)
 	return newUsage(a.run.Usage.Add(below)), err
+}
+
+// finish returns why the reply ended: "length" if the chat node that feeds it directly was cut
+// off at its max tokens, otherwise "stop".
+func (a *answer) finish() (string, error) {
+	source := a.outline.Sources[a.outline.Reply]
+	if source == "" {
+		return "stop", nil
+	}
+	steps, err := a.api.Store.FindSteps(a.Request().Context(), a.run.WorkspaceID, a.run.ID)
+	if err != nil {
+		return "", fmt.Errorf("read the steps of %s: %w", a.run.ID, err)
+	}
+	for i := range steps {
+		if steps[i].Path == source && steps[i].Outputs["finish"] == "length" {
+			return "length", nil
+		}
+	}
+	return "stop", nil
 }
 
 // cancel cancels the run of a client that has disconnected, unless the server closed the

@@ -106,9 +106,12 @@ func (p *pieces) look(watch flow.Watch) error {
 
 // end sends what is missing, or the error.
 func (p *pieces) end(err error) error {
-	text := ""
+	text, finish := "", ""
 	if err == nil {
 		text, err = p.text()
+	}
+	if err == nil {
+		finish, err = p.finish()
 	}
 	if err != nil {
 		e := p.api.PublicError(err, p.Call)
@@ -117,7 +120,7 @@ func (p *pieces) end(err error) error {
 		return ended(p.out.Flush())
 	}
 	p.say(text, true)
-	p.add(&message{}, &finished, nil)
+	p.add(&message{}, &finish, nil)
 	if p.usage {
 		used, err := p.used()
 		if err != nil {
