@@ -26,7 +26,6 @@ type mapLoad struct {
 	ledger *ledger
 	c      *client // may start, read and cancel
 	person *client // may approve
-	item   string  // the flow that runs for an item
 	flows  [2]string
 
 	mu      sync.Mutex
