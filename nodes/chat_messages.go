@@ -8,9 +8,6 @@ import (
 	"sluice/providers"
 )
 
-// maxMessages bounds the messages of a conversation.
-const maxMessages = 1000
-
 // chatMessage is a message whose images have not been fetched yet.
 type chatMessage struct {
 	role  string
@@ -28,8 +25,8 @@ type chatPart struct {
 // separately, because not every provider takes them among the others.
 func readMessages(value any) (system string, list []chatMessage, err error) {
 	items, _ := value.([]any)
-	if len(items) > maxMessages {
-		return "", nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d messages; the limit is %d.", "messages", len(items), maxMessages)
+	if len(items) > flow.MaxMessages {
+		return "", nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d messages; the limit is %d.", "messages", len(items), flow.MaxMessages)
 	}
 	for i, item := range items {
 		m, _ := item.(map[string]any)

@@ -53,7 +53,7 @@ func TestChatMessages(t *testing.T) {
 		`has the role "tool"`: {said("tool", "x")},
 		"has no content":      {said("user", nil)},
 		"Message 2":           {said("user", "x"), "y"},
-		"the limit is 1000":   make([]any, maxMessages+1),
+		"the limit is 1000":   make([]any, flow.MaxMessages+1),
 	} {
 		if _, _, err := readMessages(list); err == nil || flow.AsError(err).Code != flow.CodeInputInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

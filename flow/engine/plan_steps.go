@@ -131,7 +131,7 @@ func (p *Plan) wait(i int, state flow.StepState, until time.Time) {
 
 // failed handles an error of a step: a retry with back-off if the node allows one and the error
 // is transient, else the node's error handling, else the end of the run. paid reports that the
-// attempt used something of a provider all the same.
+// attempt may have cost something although it failed.
 func (p *Plan) failed(i int, e *flow.Error, now time.Time, paid bool) {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
 	e = &flow.Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
