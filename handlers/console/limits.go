@@ -63,7 +63,7 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 	form.Budgets = budgetRows(budgets)
 	if f.USDPerDay > 0 {
 		if d, _ := document.ParseDocument(f.Draft); d != nil {
-			if form.Unpriced, err = flow.Unpriced(c.Ctx(), d.Charges(c.s.Kinds), c.s.Prices, c.WorkspaceID()); err != nil {
+			if form.Unpriced, err = document.Unpriced(c.Ctx(), document.Charges(d, c.s.Kinds), c.s.Prices, c.WorkspaceID()); err != nil {
 				return err
 			}
 		}
