@@ -132,8 +132,8 @@ type keyList struct {
 	NextCursor *string     `json:"next_cursor"`
 }
 
-// newKeyObject returns the object of the API. A limit of 0 in the store means that
-// there is none, which the API says with null.
+// newKeyObject returns the object of the API. The store has 0 for a limit that is not
+// set; the API has null.
 func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	o := keyObject{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: append([]flow.Scope{}, k.Scopes...), Flows: append([]string{}, k.Flows...), State: k.State(now),

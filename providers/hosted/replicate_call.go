@@ -125,7 +125,7 @@ func backoff(try int, after time.Duration) time.Duration {
 	return d - rand.N(d/4)
 }
 
-// sendOnce makes one attempt. The error says whether another one makes sense.
+// sendOnce makes one attempt. Its error is marked retryable if another one makes sense.
 func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret string, c call) (*http.Response, *providers.Error) {
 	req, failure := p.newRequest(ctx, secret, c)
 	if failure != nil {

@@ -145,7 +145,7 @@ type wireModel struct {
 	DefaultExample           struct{ Output any } `json:"default_example"`
 }
 
-// wireVersion is a version in the platform's format, of which only the schemas are
+// wireVersion is a version in the platform's format. Only its schemas are
 // read.
 type wireVersion struct {
 	ID            string
