@@ -157,7 +157,7 @@ func TestFlowsFromFiles(t *testing.T) {
 		r := r.in(t)
 		r.write("one/old.flow.json", greet("Old", "Hello", "name"))
 		r.must("flow", "apply", "one")
-		c := s.client(r.key())
+		c := s.client(s.key("--scope", "edit,read"))
 		var renamed object
 		if err := json.Unmarshal([]byte(greet("Old", "Hello", "name")), &renamed); err != nil {
 			t.Fatal(err)

@@ -72,9 +72,6 @@ var auditText = map[string]string{
 	"run.erase": "erased the run", "run.cancel": "canceled the run", "file.erase": "erased the file", "approval.answer": "answered a question of the run",
 }
 
-// revertedDetail ends the details of a version that was restored into the draft.
-const revertedDetail = " to the draft"
-
 // auditRow converts a log entry. For keys, the name comes first and then the
 // ID.
 func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
@@ -82,8 +79,8 @@ func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 		At: e.CreatedAt, Who: auditActor(e), What: auditText[e.Action], Target: e.Target, Detail: e.Detail, From: e.IP,
 		Alarm: e.Action == "session.refuse",
 	}
-	if e.Action == "flow.restore" && strings.HasSuffix(e.Detail, revertedDetail) {
-		row.What = auditText["flow.revert"] // older entries have one action for both
+	if e.Action == "flow.restore" && strings.HasSuffix(e.Detail, " to the draft") { // older entries have one action for both
+		row.What = auditText["flow.revert"]
 	}
 	if row.What == "" {
 		row.What = strings.NewReplacer(".", " ", "_", " ").Replace(e.Action)
