@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -65,4 +66,60 @@ func TestRunSlug(t *testing.T) {
 	tag := c.want(200, "GET", "/v1/flow/route-ticket/document?version=draft", nil).header.Get("ETag")
 	c.want(200, "PUT", "/v1/flow/route-ticket", document, "If-Match: "+tag)
 	check("sort-ticket")
+}
+
+// TestMCPFormerName renames a flow and its slug: the official client of MCP still calls it by
+// the tool that it listed before, and the use of the former slug is counted for its key.
+func TestMCPFormerName(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	c := s.client(s.key("--scope", "edit,read"))
+	save := func(name, slug string) {
+		t.Helper()
+		var document object
+		if err := json.Unmarshal([]byte(greet(name, "Hello", "name")), &document); err != nil {
+			t.Fatal(err)
+		}
+		document["slug"] = slug
+		if c.do("GET", "/v1/flow/greet/document?version=draft", nil).status == 404 {
+			c.want(201, "POST", "/v1/flow", document)
+		} else {
+			tag := c.want(200, "GET", "/v1/flow/greet/document?version=draft", nil).header.Get("ETag")
+			c.want(200, "PUT", "/v1/flow/greet", document, "If-Match: "+tag)
+		}
+		c.want(200, "POST", "/v1/flow/greet/publish", object{})
+	}
+	save("Greet", "greet")
+	a := newMCPAgent(t, s, s.must("key", "create", "--name", "Agent", "--scope", "run,read"), "")
+	a.ask("connect", nil)
+	call := func(tool string) {
+		t.Helper()
+		said := a.call(tool, object{"name": "Ada"})
+		if said.Error != nil || said.Answer.IsError || said.Answer.StructuredContent["text"] != "Hello Ada!" {
+			t.Errorf("%s: %s", tool, said.Raw)
+		}
+	}
+	call("greet")
+	save("Welcome people", "welcome")
+	names := ""
+	for _, tool := range a.ask("list", nil).Answer.Tools {
+		names += " " + tool.Name
+	}
+	if names != " welcome_people" {
+		t.Errorf("the tools are%s", names)
+	}
+	for _, tool := range []string{"welcome_people", "greet", "welcome"} {
+		call(tool)
+	}
+	if said := a.call("gret", object{"name": "Ada"}); said.Error == nil {
+		t.Errorf("a tool that never was: %s", said.Raw)
+	}
+	var document object
+	if err := json.Unmarshal([]byte(greet("Greet", "Hi", "name")), &document); err != nil {
+		t.Fatal(err)
+	}
+	s.waitUntil("the use of the former slug is stored", func() bool {
+		refused := c.rejected(409, "slug_taken", "POST", "/v1/apply", object{"documents": []any{document}})
+		return strings.Contains(string(refused.body), `"name":"Agent","calls_30d":1}`)
+	})
 }
