@@ -18,9 +18,16 @@ const (
 )
 
 // Losses returns the notes about what is not in the flow as it was in the file, and what is
-// left to do. The others say that a node was kept.
+// left to do. The others say that a node was kept. Texts name the provider whose credential
+// is needed, so that each can stand alone.
 func Losses(report []Note) []Note {
-	return slices.DeleteFunc(slices.Clone(report), func(n Note) bool { return n.Sort == Mapped || n.Sort == Passed })
+	list := slices.DeleteFunc(slices.Clone(report), func(n Note) bool { return n.Sort == Mapped || n.Sort == Passed })
+	for i := range list {
+		if n := &list[i]; n.Provider != "" {
+			n.Text = n.Provider + ": " + n.Text
+		}
+	}
+	return list
 }
 
 // Note is one sentence of the report. It holds no value of a setting, so that
