@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 )
 
 // StartRun starts a run: it resolves the document, checks the inputs and commits
@@ -209,7 +210,7 @@ func (r *Runner) createRun(ctx context.Context, s flow.Start, n *flow.NewRun, c 
 	}
 	started, err := r.store.StartRun(ctx, *n)
 	if errors.Is(err, flow.ErrPricesWanted) { // rare, so prices are not read for other starts
-		if n.Unpriced, err = flow.Unpriced(ctx, c.graph.Document.Charges(r.cfg.Kinds), r.cfg.Prices, s.WorkspaceID); err != nil {
+		if n.Unpriced, err = document.Unpriced(ctx, document.Charges(c.graph.Document, r.cfg.Kinds), r.cfg.Prices, s.WorkspaceID); err != nil {
 			return flow.Started{}, err
 		}
 		n.Prices = true

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/api"
 )
 
@@ -50,7 +51,7 @@ var credentialSchemas = map[string]map[string]any{
 	"SetCredential": {
 		"type": "object", "additionalProperties": false, "required": []string{"secret"},
 		"properties": map[string]any{
-			"secret":           map[string]any{"type": "string", "maxLength": flow.MaxSecretBytes, "description": "No response contains it."},
+			"secret":           map[string]any{"type": "string", "maxLength": library.MaxSecretBytes, "description": "No response contains it."},
 			"provider":         map[string]any{"type": []string{"string", "null"}, "description": "Model provider that the secret is for, such as openai. Default: none; then hosts are required."},
 			"base_url":         map[string]any{"type": []string{"string", "null"}, "description": "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody."},
 			"hosts":            map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "Hosts that the secret may be sent to. A provider has its own."},

@@ -8,6 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -62,7 +63,7 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: ask.Until, From: ask.From, Parent: ask.Parent}
 	if n := d.Node(targetNode(ask)); n != nil {
 		k := c.s.Kinds.For(n)
-		form.Node, form.Sends = flow.NodeTitle(n, k), k != nil && k.OutputsField != ""
+		form.Node, form.Sends = document.NodeTitle(n, k), k != nil && k.OutputsField != ""
 	}
 	form.Webhooks = c.webhooks(d)
 	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, ask.Until)
