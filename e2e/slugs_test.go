@@ -105,7 +105,7 @@ func TestMCPFormerName(t *testing.T) {
 	for _, tool := range a.ask("list", nil).Answer.Tools {
 		names += " " + tool.Name
 	}
-	if names != " welcome_people" {
+	if !strings.Contains(names, " welcome_people") || strings.Contains(names, " greet") {
 		t.Errorf("the tools are%s", names)
 	}
 	for _, tool := range []string{"welcome_people", "greet", "welcome"} {
