@@ -37,16 +37,22 @@ type Providers interface {
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
 }
 
+// credentialNames maps the Go types of responses to the names of their schemas in the
+// OpenAPI document. Names are part of the API: generated clients name their types after
+// them.
 var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[credentialObject](): "Credential",
 	reflect.TypeFor[credentialTest]():   "CredentialTest",
 	reflect.TypeFor[credentialList]():   "CredentialList",
 }
 
+// credentialParams are the parameters that routes name in their Params.
 var credentialParams = map[string]map[string]any{
 	"name": {"name": "name", "in": "path", "required": true, "description": "Name of the credential.", "schema": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}},
 }
 
+// credentialSchemas are the schemas of request bodies. They are written by hand because
+// a response type says nothing of defaults, limits and what null means.
 var credentialSchemas = map[string]map[string]any{
 	"SetCredential": {
 		"type": "object", "additionalProperties": false, "required": []string{"secret"},
@@ -62,6 +68,8 @@ var credentialSchemas = map[string]map[string]any{
 	},
 }
 
+// credentialRoutes returns the routes of credentials, each with its part of the OpenAPI
+// document.
 func (s *Server) credentialRoutes() []api.Route {
 	const path, tag = "/v1/credentials/:name", "Credentials"
 	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}
@@ -130,6 +138,8 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
+// newCredentialObject returns the object of the API. The secret is not a field of
+// flow.Credential, so no response can contain it.
 func newCredentialObject(k *flow.Credential) credentialObject {
 	return credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute, CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)}
 }
