@@ -32,15 +32,16 @@ type Rerun struct {
 	Start
 	ParentRunID string
 	From        string // node to run again with all that depends on it; empty: what did not succeed
-	// ChildrenLive lets steps that run other flows use the version that is live now, or
-	// that the node names. Otherwise they use the one of the run that is repeated.
-	ChildrenLive bool
+	// ChildVersions are the versions that steps run of other flows. Reruns of a run with
+	// drafts keep to drafts unless the live versions are asked for.
+	ChildVersions ChildVersions
 }
 
 // RunOptions are the reserved part of a start.
 type RunOptions struct {
 	Version  int64 // 0 means the live one
 	Draft    bool
+	Children ChildVersions // ChildrenDraft only together with Draft or a TestRun
 	Webhook  *RunWebhook
 	Metadata map[string]any
 	Timeout  time.Duration // 0 means RunTimeout

@@ -114,7 +114,7 @@ func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *engine.Gra
 	if err != nil {
 		return nil, fmt.Errorf("find the files of %s: %w", run.ParentRunID, err)
 	}
-	if run.ChildrenLive { // these steps decide for each item whether its result is reused
+	if run.ChildVersions == flow.ChildrenLive { // these steps decide for each item whether its result is reused
 		steps = slices.DeleteFunc(steps, func(s flow.Step) bool { k := r.documents.kinds.Find(s.Kind); return k != nil && k.StartsRuns() })
 	}
 	return engine.NewReuse(g, steps, run.RerunFrom), nil

@@ -98,7 +98,7 @@ func allowedHosts(hosts []string) string {
 // credential returns the credential that the flags describe, with the hosts that it
 // may be sent to.
 func (c credentialAddCmd) credential() (*flow.Credential, error) {
-	if !flow.ValidCredentialName(c.Name) {
+	if !library.ValidCredentialName(c.Name) {
 		return nil, usageError(fmt.Sprintf("%q is not a name for a credential: up to 64 letters, digits, _, . and -", c.Name))
 	}
 	k := &flow.Credential{
@@ -250,7 +250,7 @@ func (c credentialAddCmd) secret(s *remote.Streams) (string, error) {
 	if text == "" && !optional {
 		return "", usageError("there is no secret on standard input; pipe it in, as in 'sluice credential add … < key.txt'")
 	}
-	if problem := flow.CheckSecret(text); text != "" && problem != "" {
+	if problem := library.CheckSecret(text); text != "" && problem != "" {
 		return "", usageError(uncapitalized(problem))
 	}
 	return text, nil
@@ -265,7 +265,7 @@ func readSecret(s *remote.Streams) (string, error) {
 		fmt.Fprintln(s.Err)
 		return strings.TrimSpace(string(text)), err
 	}
-	text, err := bufio.NewReader(io.LimitReader(s.In, flow.MaxSecretBytes+2)).ReadString(0)
+	text, err := bufio.NewReader(io.LimitReader(s.In, library.MaxSecretBytes+2)).ReadString(0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the secret: %w", err)
 	}

@@ -86,7 +86,7 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
-		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: r.ChildrenLive != 0, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildVersions: flow.ChildVersions(r.ChildrenLive), Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
 		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
 		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},

@@ -38,6 +38,9 @@ type Providers interface {
 	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
 }
 
+// credentialNames maps the Go types of responses to the names of their schemas in the
+// OpenAPI document. Names are part of the API: generated clients name their types after
+// them.
 var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[Credential]():     "Credential",
 	reflect.TypeFor[CredentialUse]():  "CredentialUse",
@@ -45,15 +48,18 @@ var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[CredentialList](): "CredentialList",
 }
 
+// credentialParams are the parameters that routes name in their Params.
 var credentialParams = map[string]map[string]any{
 	"name": {"name": "name", "in": "path", "required": true, "description": "Name of the credential.", "schema": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}},
 }
 
+// credentialSchemas are the schemas of request bodies. They are written by hand because
+// a response type says nothing of defaults, limits and what null means.
 var credentialSchemas = map[string]map[string]any{
 	"SetCredential": {
 		"type": "object", "additionalProperties": false, "required": []string{"secret"},
 		"properties": map[string]any{
-			"secret":           map[string]any{"type": "string", "maxLength": flow.MaxSecretBytes, "description": "No response contains it."},
+			"secret":           map[string]any{"type": "string", "maxLength": library.MaxSecretBytes, "description": "No response contains it."},
 			"provider":         map[string]any{"type": []string{"string", "null"}, "description": "Model provider that the secret is for, such as openai. Default: none; then hosts are required."},
 			"base_url":         map[string]any{"type": []string{"string", "null"}, "description": "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody."},
 			"hosts":            map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "Hosts that the secret may be sent to. A provider has its own."},
@@ -72,6 +78,8 @@ var credentialSchemas = map[string]map[string]any{
 	},
 }
 
+// credentialRoutes returns the routes of credentials, each with its part of the OpenAPI
+// document.
 func (s *Server) credentialRoutes() []api.Route {
 	const path, tag = "/v1/credentials/:name", "Credentials"
 	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}

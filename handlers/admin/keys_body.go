@@ -44,10 +44,13 @@ var (
 // defaultOverlap is how long the old secret works if the request does not say.
 const defaultOverlap = 24 * time.Hour
 
+// keyLimit returns the schema of a limit that may be null.
 func keyLimit(text string) map[string]any {
 	return map[string]any{"type": []string{"integer", "null"}, "minimum": 1, "maximum": 1_000_000_000, "description": text + " Null: no limit."}
 }
 
+// withScopes returns the properties of a new key: those that can be changed later, and
+// the scopes, which cannot.
 func withScopes(properties map[string]any) map[string]any {
 	all := maps.Clone(properties)
 	all["scopes"] = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": flow.Scopes}, "default": []flow.Scope{flow.ScopeRun, flow.ScopeRead}}
@@ -77,6 +80,9 @@ func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error
 	return r.apply(unknownKeyField)
 }
 
+// unknownKeyField returns the problem of a field that a key does not have. The scopes
+// get a reason of their own, because clients that manage keys declaratively try to
+// change them.
 func unknownKeyField(name string) flow.Problem {
 	detail := "this is not a setting of a key"
 	if name == "scopes" {

@@ -90,7 +90,7 @@ func UnpricedModels(ctx context.Context, f *flow.Flow, kinds *flow.Registry, pri
 	if f.USDPerDay == 0 || d == nil {
 		return nil, nil
 	}
-	return flow.Unpriced(ctx, d.Charges(kinds), prices, f.WorkspaceID)
+	return document.Unpriced(ctx, document.Charges(d, kinds), prices, f.WorkspaceID)
 }
 
 // showLimits is GET flow/limits.

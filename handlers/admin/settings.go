@@ -82,9 +82,13 @@ func orZero[V any](as func(v any) (V, bool)) func(v any) (V, bool) {
 	}
 }
 
+// asText and the functions below read a value of a JSON body as a type. They report
+// whether it has that type, so that a body with several wrong fields gets one problem
+// for each instead of the decoder's first error.
 func asText(v any) (string, bool) { s, ok := v.(string); return s, ok }
 func asBool(v any) (bool, bool)   { b, ok := v.(bool); return b, ok }
 
+// asTexts reads a list whose items are all strings.
 func asTexts(v any) (texts []string, ok bool) {
 	list, ok := v.([]any)
 	for _, item := range list {
@@ -94,12 +98,16 @@ func asTexts(v any) (texts []string, ok bool) {
 	return texts, ok
 }
 
+// asTime reads a time in RFC 3339. It is cut to microseconds, the resolution of the
+// database, so that a response equals what a later one says.
 func asTime(v any) (time.Time, bool) {
 	s, _ := v.(string)
 	at, err := time.Parse(time.RFC3339, s)
 	return at.UTC().Truncate(time.Microsecond), err == nil && at.Year() >= 1970
 }
 
+// asCount reads a limit: a whole number from 1 to 10⁹. A fraction is refused instead of
+// rounded.
 func asCount(v any) (int64, bool) { return asWhole(v, 1, 1e9) }
 
 // asWhole reads a whole number within bounds.
@@ -108,7 +116,8 @@ func asWhole(v any, least, most float64) (int64, bool) {
 	return int64(n), ok && n == math.Trunc(n) && n >= least && n <= most
 }
 
-// asUSD reads a limit in dollars, which is more than nothing.
+// asUSD reads a limit in dollars. An amount that is less than a billionth of a dollar
+// would be stored as 0, which means no limit, so it is refused.
 func asUSD(v any) (flow.NanoUSD, bool) {
 	usd, ok := asPrice(v)
 	return usd, ok && usd > 0

@@ -94,7 +94,7 @@ func (s *Server) webhookOwner(ctx context.Context, f *flow.Flow, node string) (o
 		live, _ = document.ParseDocument(data)
 	}
 	draft, _ := document.ParseDocument(f.Draft)
-	for _, w := range flow.Webhooks(live, draft) {
+	for _, w := range document.Webhooks(live, draft) {
 		if w.ID == node && w.Credential() == "" {
 			return flow.WebhookOwner{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Node: w.ID, Host: w.Host}, nil
 		}

@@ -236,6 +236,7 @@ func optionsSchema(runOptions, webhookOptions []contract.Input) Schema {
 	}
 	webhook := Schema(contract.Schema(webhookOptions))
 	set("version", "A version other than the live one; needs the scope manage.", Schema{"oneOf": []Schema{{"type": "integer", "minimum": 1}, {"type": "string", "enum": []string{"draft"}}, {"type": "null"}}})
+	set("children", "What steps run of other flows: the version that the node names or that is live, or the draft. draft is for runs of the draft, and applies to all flows below.", Schema{"type": []string{"string", "null"}, "enum": []any{"live", "draft", nil}, "default": "live"})
 	set("webhook", "Called when the run has ended.", Nullable(webhook))
 	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", Schema{"type": []string{"object", "null"}})
 	set("timeout_s", "Time limit of the run in seconds.", Nullable(properties["timeout_s"].(Schema)))
