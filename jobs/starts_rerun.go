@@ -76,6 +76,7 @@ func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []
 // parent's metadata, time limit and retention, but not its webhook.
 func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) *flow.NewRun {
 	n := r.newRun(s.Start)
+	n.Run.FlowSlug = parent.FlowSlug
 	n.Run.ParentRunID, n.Run.RerunFrom = parent.ID, s.From
 	switch n.Run.ChildVersions = s.ChildVersions; {
 	case s.ChildVersions == flow.ChildrenRecorded && parent.ChildVersions == flow.ChildrenDraft:

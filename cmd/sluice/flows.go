@@ -52,17 +52,20 @@ type flowImportCmd struct {
 }
 
 // read reads all files.
-func (c flowImportCmd) read(in io.Reader) ([][]byte, error) {
+func (c flowImportCmd) read(in io.Reader) ([]remote.ImportFile, error) {
 	if c.ID != "" && len(c.Files) > 1 {
 		return nil, usageError("--id replaces one flow, so give one file")
 	}
-	list := make([][]byte, len(c.Files))
+	list := make([]remote.ImportFile, len(c.Files))
 	for i, name := range c.Files {
-		data, err := readDocument(in, name)
+		data, lost, err := readConverted(in, name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		list[i] = data
+		list[i] = remote.ImportFile{Name: name, Data: data}
+		for _, n := range lost {
+			list[i].Losses = append(list[i].Losses, n.Text)
+		}
 	}
 	return list, nil
 }
@@ -80,8 +83,8 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	defer store.Close()
 	sources := make([]library.ImportSource, len(files))
-	for i, data := range files {
-		sources[i] = library.ImportSource{Data: data, FlowID: c.ID}
+	for i, f := range files {
+		sources[i] = library.ImportSource{Data: f.Data, FlowID: c.ID}
 	}
 	by := ""
 	if c.Publish {
@@ -93,9 +96,9 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	results := make([]remote.Imported, len(list))
 	for i, one := range list {
-		results[i] = remote.Imported{ID: one.Flow.ID, Name: one.Flow.Name, File: c.Files[i], Version: one.Version.Number}
+		results[i] = remote.Imported{ID: one.Flow.ID, Name: one.Flow.Name, File: c.Files[i], Version: one.Version.Number, Losses: files[i].Losses}
 	}
-	return remote.PrintImported(s.out, results, c.JSON)
+	return remote.PrintImported(s.remote(), results, c.JSON)
 }
 
 // RunRemote imports over HTTP: new flows all or none. Replacing the draft of a flow and
@@ -105,7 +108,7 @@ func (c flowImportCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 	if err != nil {
 		return err
 	}
-	return remote.Import{Names: c.Files, Files: files, Publish: c.Publish, Flow: c.ID, JSON: c.JSON}.Send(ctx, api, s)
+	return remote.Import{Files: files, Publish: c.Publish, Flow: c.ID, JSON: c.JSON}.Send(ctx, api, s)
 }
 
 // refused returns an error that names every file that cannot be imported and
@@ -131,23 +134,29 @@ func (c flowImportCmd) refused(err error) error {
 // document may have, so that the parser reports a document that is too large. An export of
 // AI-Flow is converted.
 func readDocument(in io.Reader, name string) ([]byte, error) {
+	data, _, err := readConverted(in, name)
+	return data, err
+}
+
+// readConverted is readDocument that also returns what the document lacks of an export.
+func readConverted(in io.Reader, name string) (_ []byte, losses []aiflow.Note, err error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("it cannot be read: %w", err)
+			return nil, nil, fmt.Errorf("it cannot be read: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, flow.MaxDocumentBytes+1))
 	if err != nil || !aiflow.Recognize(data) {
-		return data, err
+		return data, nil, err
 	}
-	d, _, err := aiflow.Convert(data, nodes.New(nodes.Deps{}))
+	d, report, err := aiflow.Convert(data, nodes.New(nodes.Deps{}))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.Canonical(), nil
+	return d.Canonical(), aiflow.Losses(report), nil
 }
 
 // flowPublishCmd makes the draft the live version, or rolls back to an older one.

@@ -242,7 +242,12 @@ func (p *runWrite) leaveWorker(tx *Tx, cancel bool, webhook []byte) error {
 // the run.
 func (p *runWrite) end(tx *Tx, webhook []byte) error {
 	if len(webhook) > 0 {
-		err := tx.addRunWebhook(&p.run, webhook, flow.DeliveryID(p.run.ID, "", 0), tx.Store.webhookBody(&p.run))
+		l, err := tx.FlowLimits(FlowKey{p.run.WorkspaceID, p.run.FlowID}) // a set has read them already
+		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return err
+		}
+		p.run.FlowSlug = l.Slug // the flow may have been renamed since the worker read the run
+		err = tx.addRunWebhook(&p.run, webhook, flow.DeliveryID(p.run.ID, "", 0), tx.Store.webhookBody(&p.run))
 		if p.ignoreWebhookError && flow.IsPermanent(err) {
 			p.s.Config.Log.Error("the webhook of a failed run cannot be sent", "run", p.run.ID, "error", err)
 			err = nil

@@ -2,11 +2,13 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	"sluice/flow"
 	"sluice/flow/library"
@@ -235,7 +237,7 @@ func (s *Server) setCredential(c *api.Call) error {
 	wanted.WorkspaceID, wanted.Name = c.Key.WorkspaceID, c.Param("name")
 	k, err := s.providers.Credential(wanted, secret)
 	if err != nil {
-		return err
+		return requestFields(err)
 	}
 	k.Trusted, k.Overlap = false, flow.SigningOverlap
 	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
@@ -348,6 +350,23 @@ func (s *Server) limitCredential(c *api.Call) error {
 		return err
 	}
 	return s.showCredential(c)
+}
+
+// requestFields returns an error whose fields are JSON Pointers into the request. The rules of
+// the dashboard name the fields of its form, such as base_url.
+func requestFields(err error) error {
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok {
+		return err
+	}
+	located := *e
+	located.Fields = slices.Clone(e.Fields)
+	for i := range located.Fields {
+		if p := &located.Fields[i].Pointer; *p != "" && !strings.HasPrefix(*p, "/") {
+			*p = flow.Pointer(*p)
+		}
+	}
+	return &located
 }
 
 // removeCredential is DELETE credentials/name.

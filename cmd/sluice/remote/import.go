@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"sluice/cmd/sluice/client"
@@ -18,27 +17,39 @@ type Imported struct {
 	Name    string `json:"name"`
 	File    string `json:"file"`
 	Version int64  `json:"version,omitempty"` // that is live; 0 if it was not published
+
+	Losses []string `json:"losses,omitempty"` // what it lacks of the export that it was made from
 }
 
-// PrintImported prints the ID of each imported flow on a line of its own.
-func PrintImported(out io.Writer, list []Imported, asJSON bool) error {
+// ImportFile is a file with a document to import.
+type ImportFile struct {
+	Name   string
+	Data   []byte
+	Losses []string // what the document lacks of the export that it was made from
+}
+
+// PrintImported prints the ID of each imported flow on a line of its own, and on standard
+// error what flows lack of the exports that they were made from.
+func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 	if asJSON {
 		raw, err := json.Marshal(list)
 		if err != nil {
 			return err
 		}
-		return printRaw(out, raw)
+		return printRaw(s.Out, raw)
 	}
 	for i := range list {
-		fmt.Fprintln(out, list[i].ID)
+		for _, loss := range list[i].Losses {
+			fmt.Fprintf(s.Err, "%s: %s\n", list[i].File, loss)
+		}
+		fmt.Fprintln(s.Out, list[i].ID)
 	}
 	return nil
 }
 
 // Import sends documents to a server.
 type Import struct {
-	Names   []string // of the files, for messages
-	Files   [][]byte
+	Files   []ImportFile
 	Publish bool
 	Flow    string // whose draft is replaced by the only file; "" makes new flows
 	JSON    bool
@@ -47,12 +58,12 @@ type Import struct {
 // Send imports the documents and prints their IDs.
 func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error {
 	sources := make([]*source, len(m.Files))
-	for i, data := range m.Files {
-		value, err := flow.DecodeJSON(data)
+	for i, f := range m.Files {
+		value, err := flow.DecodeJSON(f.Data)
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", m.Names[i], lastLine(data), err)
+			return fmt.Errorf("%s:%d: %w", f.Name, lastLine(f.Data), err)
 		}
-		sources[i] = &source{path: m.Names[i], data: data, value: value}
+		sources[i] = &source{path: f.Name, data: f.Data, value: value}
 	}
 	if m.Flow != "" {
 		return m.replace(ctx, api, s, sources[0])
@@ -77,9 +88,9 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 	}
 	list := make([]Imported, len(made.Flows))
 	for i, f := range made.Flows {
-		list[i] = Imported{f.ID, f.Name, m.Names[i], f.Version}
+		list[i] = Imported{f.ID, f.Name, m.Files[i].Name, f.Version, m.Files[i].Losses}
 	}
-	return PrintImported(s.Out, list, m.JSON)
+	return PrintImported(s, list, m.JSON)
 }
 
 // refused returns an error that names the files and lines of all problems.
@@ -115,11 +126,11 @@ func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *
 	if err != nil {
 		return err
 	}
-	done := Imported{ID: now.ID, Name: now.Name, File: m.Names[0]}
+	done := Imported{ID: now.ID, Name: now.Name, File: m.Files[0].Name, Losses: m.Files[0].Losses}
 	if m.Publish {
 		if _, done.Version, err = publish(ctx, api, now.ID, map[string]any{}); err != nil {
 			return fmt.Errorf("the draft was replaced, but not published: %w", err)
 		}
 	}
-	return PrintImported(s.Out, []Imported{done}, m.JSON)
+	return PrintImported(s, []Imported{done}, m.JSON)
 }
