@@ -234,9 +234,9 @@ type workspaceLimitsSetCmd struct {
 }
 
 // given returns the quotas of the flags.
-func (c workspaceLimitsSetCmd) given() (map[flow.QuotaKind]int64, error) {
-	given := map[flow.QuotaKind]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
-	maps.DeleteFunc(given, func(_ flow.QuotaKind, n int64) bool { return n == quotaUnset })
+func (c workspaceLimitsSetCmd) given() (map[flow.QuotaUnit]int64, error) {
+	given := map[flow.QuotaUnit]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
+	maps.DeleteFunc(given, func(_ flow.QuotaUnit, n int64) bool { return n == quotaUnset })
 	if len(given) == 0 {
 		return nil, usageError("give at least one of --bytes, --flows and --runs")
 	}
@@ -286,7 +286,7 @@ func (c workspaceLimitsSetCmd) RunRemote(ctx context.Context, api *client.Client
 	if err != nil {
 		return err
 	}
-	body := map[flow.QuotaKind]any{}
+	body := map[flow.QuotaUnit]any{}
 	for k, n := range given {
 		switch n {
 		case quotaUnlimited:

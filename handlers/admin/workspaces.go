@@ -94,7 +94,7 @@ type WorkspaceList struct {
 
 // WorkspaceObject returns the JSON of the storage of a workspace.
 func WorkspaceObject(ws *flow.WorkspaceStorage) Workspace {
-	quota := func(k flow.QuotaKind) Quota {
+	quota := func(k flow.QuotaUnit) Quota {
 		return Quota{Used: ws.Used.Get(k), Default: ws.Own.Get(k) == flow.DefaultQuota, Limit: orNull(max(0, ws.Limit.Get(k)))}
 	}
 	return Workspace{ID: ws.ID, Name: ws.Name, Bytes: quota(flow.QuotaBytes), Flows: quota(flow.QuotaFlows), Runs: quota(flow.QuotaRuns)}
@@ -198,7 +198,7 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 		return err
 	}
 	r := newSettings[flow.Storage](body)
-	for _, k := range flow.QuotaKinds {
+	for _, k := range flow.QuotaUnits {
 		read(r, string(k), "wanted a whole number of at least 1, null for no limit, or \"default\"", asQuota, func(own *flow.Storage, n int64) { own.Set(k, n) })
 	}
 	set, err := r.apply(unknownSetting("a workspace"))
@@ -245,7 +245,7 @@ func asQuota(v any) (int64, bool) {
 // audit log.
 func QuotaChanges(before, after flow.Storage) string {
 	var list []string
-	for _, k := range flow.QuotaKinds {
+	for _, k := range flow.QuotaUnits {
 		if before.Get(k) != after.Get(k) {
 			list = append(list, string(k)+" from "+quotaText(before, k)+" to "+quotaText(after, k))
 		}
@@ -254,7 +254,7 @@ func QuotaChanges(before, after flow.Storage) string {
 }
 
 // quotaText returns the quota that the operator set for a workspace.
-func quotaText(own flow.Storage, k flow.QuotaKind) string {
+func quotaText(own flow.Storage, k flow.QuotaUnit) string {
 	switch n := own.Get(k); {
 	case n == flow.DefaultQuota:
 		return "default"
