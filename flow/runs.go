@@ -139,7 +139,8 @@ type Run struct {
 	ID              string
 	WorkspaceID     WorkspaceID
 	FlowID          string
-	Version         int64 // 0 for a draft run
+	FlowSlug        string // slug of the flow when the run was read or accepted; empty where that was not loaded
+	Version         int64  // 0 for a draft run
 	Draft           bool
 	DocumentHash    string
 	State           RunState

@@ -118,7 +118,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 			return nil, err
 		}
 		if cached {
-			n.Run.Version, n.Run.DocumentHash, n.Live = live.Number, live.DocumentHash, true
+			n.Run.Version, n.Run.DocumentHash, n.Run.FlowSlug, n.Live = live.Number, live.DocumentHash, live.Slug, true
 			return r.documents.find(ctx, s.WorkspaceID, live.DocumentHash)
 		}
 	}
@@ -126,6 +126,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 	if err != nil {
 		return nil, err
 	}
+	n.Run.FlowSlug = f.Slug
 	switch {
 	case !f.ArchivedAt.IsZero(): // an archived flow can be found only through its runs
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
@@ -191,6 +192,8 @@ func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values map
 	}
 }
 
+// inputsErrorMessage sums up the problems of inputs; the fields of the error have them
+// all.
 func inputsErrorMessage(problems []flow.Problem) string {
 	if len(problems) == 1 {
 		return "An input is not right: " + problems[0].Detail + "."

@@ -16,6 +16,9 @@ func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 	return r.acceptOnce(ctx, s.Start, func() (flow.Started, error) { return r.startRerun(ctx, s) })
 }
 
+// startRerun starts a run of the document of an earlier run, with its inputs and the
+// results that can be reused. The document, not the live version, is used: a rerun
+// answers what would have happened.
 func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
 	parent, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.ParentRunID)
 	if err != nil {
@@ -76,6 +79,7 @@ func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []
 // parent's metadata, time limit and retention, but not its webhook.
 func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) *flow.NewRun {
 	n := r.newRun(s.Start)
+	n.Run.FlowSlug = parent.FlowSlug
 	n.Run.ParentRunID, n.Run.RerunFrom = parent.ID, s.From
 	switch n.Run.ChildVersions = s.ChildVersions; {
 	case s.ChildVersions == flow.ChildrenRecorded && parent.ChildVersions == flow.ChildrenDraft:

@@ -50,8 +50,11 @@ type StartWrite struct {
 	pinned    int64     // bytes of the document if it was not stored before
 }
 
+// runID implements setMember.
 func (w *StartWrite) runID() string { return w.Row.ID }
 
+// commitFailed implements setMember. After an error it is unknown whether the run was
+// stored, so a repetition looks for it first.
 func (w *StartWrite) commitFailed(s *DB, err error) error {
 	w.uncertain = w.uncertain || err != nil
 	return s.nameOutage(err)
@@ -87,7 +90,7 @@ func (w *StartWrite) Alone(tx *Tx) (err error) {
 	if err := tx.LinkFiles(w.Row.WorkspaceID, w.Row.ID, w.N.Files); err != nil {
 		return err
 	}
-	if err := tx.inheritFiles(w.Row.WorkspaceID, w.Row.ID, w.Row.ParentRunID); err != nil {
+	if err := tx.inheritFiles(&w.Row); err != nil {
 		return err
 	}
 	w.handToWorker(tx)

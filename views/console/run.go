@@ -100,6 +100,7 @@ type DeliveryLine struct {
 	At                         time.Time
 }
 
+// path returns the URL of a part of the run.
 func (r RunPage) path(rest string) templ.SafeURL {
 	return templ.SafeURL(components.RunPath(r.ID) + rest)
 }
