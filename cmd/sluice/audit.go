@@ -55,6 +55,7 @@ func (c auditVerifyCmd) RunRemote(ctx context.Context, api *client.Client, s *re
 	return c.print(s.Out, report)
 }
 
+// print prints the result. A break is an error, so that a script notices it by the exit code.
 func (c auditVerifyCmd) print(out io.Writer, report admin.AuditReport) (err error) {
 	if c.JSON {
 		err = printJSON(out, report)

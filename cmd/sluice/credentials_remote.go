@@ -16,6 +16,7 @@ import (
 // The commands for credentials over HTTP. A server never returns a secret, and binds each
 // to hosts, so that a key cannot have a stored secret sent elsewhere.
 
+// credentialPath returns the path of a credential in the API.
 func credentialPath(name string) string { return "/v1/credentials/" + url.PathEscape(name) }
 
 // RunRemote stores a credential over HTTP, and keeps its limits if there is one.

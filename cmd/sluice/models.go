@@ -68,6 +68,8 @@ func (c modelListCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 	return c.print(s, list.Models, list.Notice, err)
 }
 
+// print prints the models. A notice is a warning and no error: the featured models are listed
+// anyway. An unknown category is a usage error, which names the known ones.
 func (c modelListCmd) print(s *remote.Streams, list []admin.HostedModel, notice string, err error) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 && e.Fields[0].Pointer == "/category" {
 		return usageError(e.Fields[0].Detail)
@@ -125,6 +127,7 @@ func hostedPath(model string) (path, version string, err error) {
 	return "/v1/hosted-models/" + url.PathEscape(ref.Owner) + "/" + url.PathEscape(ref.Name), ref.Version, nil
 }
 
+// print prints a model as a table, as JSON, or as a node.
 func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 	switch {
 	case c.Node:
@@ -210,6 +213,7 @@ func (c modelCompareCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 	return c.print(s.Out, changes)
 }
 
+// print prints the changes, one a line; a ! marks those that could break a flow.
 func (c modelCompareCmd) print(out io.Writer, changes admin.HostedChanges) error {
 	if c.JSON {
 		return printJSON(out, changes)

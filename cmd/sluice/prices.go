@@ -128,6 +128,7 @@ func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 	return c.print(s.Out, found)
 }
 
+// print prints the prices, and where those of other models are from.
 func (c priceListCmd) print(out io.Writer, found admin.Prices) error {
 	err := printList(out, c.JSON, found.Prices, itself, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
 		source := p.Source
@@ -179,6 +180,7 @@ func (c priceRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *re
 	return err
 }
 
+// notFound rewords the error for a model without a price of the workspace.
 func (c priceRemoveCmd) notFound(err error) error {
 	return notFound(err, fmt.Sprintf("there is no price for %s; 'sluice price list' lists them", c.Model))
 }

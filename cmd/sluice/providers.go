@@ -40,6 +40,7 @@ func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 	return c.print(s.Out, list.Providers)
 }
 
+// print prints the providers with the variables that their secrets may be in.
 func (c providerListCmd) print(out io.Writer, list []admin.Provider) error {
 	return printList(out, c.JSON, list, itself, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *admin.Provider) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.Environment, ", ")), strings.Join(p.Can, ", "))
@@ -77,6 +78,7 @@ func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	return c.print(s.Out, list.Models)
 }
 
+// print prints one model reference a line, so that a shell can use it.
 func (c providerModelsCmd) print(out io.Writer, list []admin.Model) error {
 	return printList(out, c.JSON, list, itself, "", func(m *admin.Model) string { return m.Model })
 }

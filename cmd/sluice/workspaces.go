@@ -63,6 +63,7 @@ func (c workspaceLimitsListCmd) RunRemote(ctx context.Context, api *client.Clien
 	return c.print(s.Out, list)
 }
 
+// print prints the workspaces with what they store of their quotas.
 func (c workspaceLimitsListCmd) print(out io.Writer, list []admin.Workspace) error {
 	return printList(out, c.JSON, list, itself, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws.Bytes, flow.Size), usedOf(ws.Flows, number), usedOf(ws.Runs, number), ws.Name)
@@ -192,6 +193,7 @@ func showStorage(ctx context.Context, store *db.Store, s *streams, id string, as
 	return printStorage(s.out, admin.WorkspaceObject(ws), asJSON)
 }
 
+// printStorage prints the storage of one workspace, and whose decision each quota is.
 func printStorage(out io.Writer, ws admin.Workspace, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, ws)
@@ -221,6 +223,7 @@ func usedOf(q admin.Quota, amount func(n int64) string) string {
 	return amount(q.Used) + " of " + limit
 }
 
+// number formats a count as it is typed.
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current

@@ -14,12 +14,15 @@ type AuditStore interface {
 	VerifyAudit(ctx context.Context, ws flow.WorkspaceID) ([]flow.AuditChain, error)
 }
 
+// auditNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
 var auditNames = map[reflect.Type]string{
 	reflect.TypeFor[AuditReport](): "AuditReport",
 	reflect.TypeFor[AuditChain]():  "AuditChain",
 	reflect.TypeFor[AuditBreak]():  "AuditBreak",
 }
 
+// auditRoutes returns the routes of the audit log. Entries are read in the dashboard only.
 func (s *Server) auditRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/audit/verify", Scope: flow.ScopeAdmin, Handle: s.verifyAudit,

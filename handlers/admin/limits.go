@@ -19,8 +19,12 @@ type LimitStore interface {
 	FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error)
 }
 
+// limitNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
 var limitNames = map[reflect.Type]string{reflect.TypeFor[FlowLimits](): "LimitsOfFlow"}
 
+// limitSchemas are the bodies of requests. A limit is removed with null and never with 0, which
+// could be read as "nothing is allowed".
 var limitSchemas = map[string]map[string]any{"LimitFlow": {
 	"type": "object", "additionalProperties": false,
 	"properties": map[string]any{
@@ -33,6 +37,8 @@ var limitSchemas = map[string]map[string]any{"LimitFlow": {
 	"examples": []any{map[string]any{"usd_per_day": 5}},
 }}
 
+// limitRoutes returns the routes of the limits of flows. Reading them needs no scope admin,
+// since clients want to know why a start was refused.
 func (s *Server) limitRoutes() []api.Route {
 	const path, tag = "/v1/flow/:flow_id/limits", "Flows"
 	return []api.Route{{
@@ -102,6 +108,7 @@ func (s *Server) showLimits(c *api.Call) error {
 	return s.writeLimits(c, f)
 }
 
+// writeLimits responds with the limits of a flow and what was used today.
 func (s *Server) writeLimits(c *api.Call, f *flow.Flow) error {
 	ctx := c.Request().Context()
 	budgets, err := s.store.FlowBudgets(ctx, f)
@@ -148,6 +155,7 @@ func (s *Server) changeLimits(c *api.Call) error {
 	return s.writeLimits(c, f)
 }
 
+// readLimits returns what a body sets of the limits. Members that are missing set nothing.
 func readLimits(body map[string]any) (func(l *flow.Limits), error) {
 	r := newSettings[flow.Limits](body)
 	read(r, "max_running", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.MaxRunning = n })

@@ -23,6 +23,8 @@ type Catalog interface {
 	CompareHosted(ctx context.Context, ws flow.WorkspaceID, model, from, to string) (HostedChanges, error)
 }
 
+// modelNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
 var modelNames = map[reflect.Type]string{
 	reflect.TypeFor[Provider]():        "Provider",
 	reflect.TypeFor[ProviderList]():    "ProviderList",
@@ -37,6 +39,7 @@ var modelNames = map[reflect.Type]string{
 	reflect.TypeFor[HostedChange]():    "HostedChange",
 }
 
+// modelParams are the parameters that routes name in their Params.
 var modelParams = map[string]map[string]any{
 	"provider":        {"name": "provider", "in": "path", "required": true, "description": "A provider, or the name of a credential with a base URL of its own.", "schema": map[string]any{"type": "string"}},
 	"owner":           {"name": "owner", "in": "path", "required": true, "description": "The part of the model's name before the slash.", "schema": map[string]any{"type": "string"}},
@@ -48,6 +51,9 @@ var modelParams = map[string]map[string]any{
 	"hosted_to":       queryParam("to", "The version to compare it with. Default: the newest.", map[string]any{"type": "string"}),
 }
 
+// modelRoutes returns the routes of models. Those that ask a provider use a secret of the
+// workspace, so they need a scope that may use it anyway: to edit a flow, or to manage
+// credentials.
 func (s *Server) modelRoutes() []api.Route {
 	const tag, hosted = "Models", "/v1/hosted-models"
 	problems := []flow.Code{flow.CodeInputInvalid}

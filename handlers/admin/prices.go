@@ -32,12 +32,15 @@ type PriceList interface {
 	Search(text string, at time.Time) []flow.Price
 }
 
+// priceNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
 var priceNames = map[reflect.Type]string{
 	reflect.TypeFor[Price]():         "Price",
 	reflect.TypeFor[Prices]():        "Prices",
 	reflect.TypeFor[PriceListInfo](): "PriceListInfo",
 }
 
+// priceParams are the parameters that routes name in their Params.
 var priceParams = map[string]map[string]any{
 	"price_query": queryParam("query", "Also returns models of the price list whose name contains this.", map[string]any{"type": "string"}),
 	"price_model": {"name": "model", "in": "query", "required": true, "description": "The model, as provider/model.", "schema": map[string]any{"type": "string"}},
@@ -46,6 +49,7 @@ var priceParams = map[string]map[string]any{
 // modelName is a model as provider/model. The names of models may have more slashes.
 var modelName = regexp.MustCompile(`^[!-.0-~]{1,64}/[!-~]{1,200}$`)
 
+// priceSchemas are the bodies of requests. An amount of 0 is a price too: the model is free.
 var priceSchemas = map[string]map[string]any{"SetPrice": {
 	"type": "object", "additionalProperties": false, "required": []string{"model"}, "minProperties": 2,
 	"properties": map[string]any{
@@ -58,10 +62,13 @@ var priceSchemas = map[string]map[string]any{"SetPrice": {
 	"examples": []any{map[string]any{"model": "openai/gpt-x", "input": 2.5, "output": 10}},
 }}
 
+// price describes an amount in dollars. Unlike a limit, it may be 0.
 func price(text string) map[string]any {
 	return map[string]any{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars(), "description": text}
 }
 
+// priceRoutes returns the routes of prices. The model is not part of the path, because the names
+// of models have slashes, which proxies decode.
 func (s *Server) priceRoutes() []api.Route {
 	const path, tag = "/v1/prices", "Prices"
 	problems := []flow.Code{flow.CodeInputInvalid, flow.CodeExceedsKey, flow.CodeFlowNotAllowed, flow.CodeStorageFull}
@@ -136,6 +143,8 @@ func rateText(r *flow.TokenRate) string {
 	return text
 }
 
+// rateOf returns a price per million tokens; "" if the list has none for this kind of
+// tokens.
 func rateOf(r *flow.TokenRate) *string {
 	text := rateText(r)
 	return &text

@@ -23,6 +23,7 @@ type settings[T any] struct {
 	set   []func(of *T)
 }
 
+// newSettings begins to read a body.
 func newSettings[T any](body map[string]any) *settings[T] {
 	return &settings[T]{body: body, known: map[string]bool{}}
 }

@@ -19,18 +19,24 @@ type WebhookStore interface {
 	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error)
 }
 
+// webhookNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
 var webhookNames = map[reflect.Type]string{reflect.TypeFor[RotatedSecret](): "RotatedWebhookSecret"}
 
+// webhookParams are the parameters that routes name in their Params.
 var webhookParams = map[string]map[string]any{
 	"node": {"name": "node", "in": "path", "required": true, "description": "ID of the webhook node.", "schema": map[string]any{"type": "string"}},
 }
 
+// webhookSchemas are the bodies of requests.
 var webhookSchemas = map[string]map[string]any{"RotateWebhookSecret": {
 	"type": "object", "additionalProperties": false,
 	"properties": map[string]any{"overlap_s": map[string]any{"type": "integer", "minimum": 0, "maximum": int(flow.LongestOverlap.Seconds()), "default": int(defaultOverlap.Seconds()), "description": "Seconds for which the old secret signs too."}},
 	"examples":   []any{map[string]any{"overlap_s": 3600}},
 }}
 
+// webhookRoutes returns the route that replaces a secret. Package api has the one that reads
+// them.
 func (s *Server) webhookRoutes() []api.Route {
 	return []api.Route{{
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/webhooks/:node/rotate", Scope: flow.ScopeAdmin, Handle: s.rotateWebhookSecret,

@@ -25,22 +25,28 @@ type WorkspaceStore interface {
 // have very many.
 const workspacesPage = 100
 
+// workspaceNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
 var workspaceNames = map[reflect.Type]string{
 	reflect.TypeFor[Workspace]():     "Workspace",
 	reflect.TypeFor[Quota]():         "WorkspaceQuota",
 	reflect.TypeFor[WorkspaceList](): "WorkspaceList",
 }
 
+// workspaceParams are the parameters that routes name in their Params.
 var workspaceParams = map[string]map[string]any{
 	"workspace_id": {"name": "workspace_id", "in": "path", "required": true, "schema": map[string]any{"type": "string"}},
 }
 
+// workspaceSchemas are the bodies of requests.
 var workspaceSchemas = map[string]map[string]any{"LimitWorkspace": {
 	"type": "object", "additionalProperties": false,
 	"properties": map[string]any{"bytes": quota("Bytes that it may store."), "flows": quota("Flows that it may have."), "runs": quota("Runs that it may keep.")},
 	"examples":   []any{map[string]any{"bytes": 5 << 30, "runs": "default"}},
 }}
 
+// quota describes a quota. The word "default" keeps a workspace on the default of the server, which
+// the operator may change later; a number does not follow it.
 func quota(text string) map[string]any {
 	return map[string]any{"type": []string{"integer", "string", "null"}, "minimum": 1, "maximum": maxQuota, "pattern": "^default$", "description": text + " Null: no limit. default: the default of the server."}
 }
@@ -48,6 +54,8 @@ func quota(text string) map[string]any {
 // maxQuota bounds a quota.
 const maxQuota = 1_000_000_000_000_000
 
+// workspaceRoutes returns the routes of workspaces. No route makes or removes a
+// workspace: that is for people.
 func (s *Server) workspaceRoutes() []api.Route {
 	const path, tag = "/v1/workspaces", "Workspaces"
 	const whose = "A key of the operator gets those of all workspaces, any other key those of its own. A key of the operator is for the default workspace, without limits and without a list of flows, and was made by an owner or on the machine of the server, directly or through keys."

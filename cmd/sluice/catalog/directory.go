@@ -91,6 +91,8 @@ func asInvalid(ctx context.Context, err error) error {
 	return &flow.Error{Code: code, Message: sentence(err)}
 }
 
+// sentence returns the message of an error as a sentence for people. An error of a provider
+// never contains a secret; see package providers.
 func sentence(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "The provider did not answer in time. Try again in a moment."
@@ -135,6 +137,8 @@ func (d *Directory) ListHosted(ctx context.Context, ws flow.WorkspaceID, query, 
 	return models, notice, nil
 }
 
+// findHosted returns the models of the platform that match. With an error, which says why the
+// platform could not be asked, the featured ones are there all the same.
 func (d *Directory) findHosted(ctx context.Context, secret, query, category string) (list []hosted.Listing, err error) {
 	switch {
 	case query != "":
