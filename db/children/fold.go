@@ -158,6 +158,9 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 	return tx.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
 }
 
+// newChild returns a queued run for an item. It is recorded with the version of the
+// document that the step started with, so that all items run the same even if another
+// version goes live meanwhile.
 func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs map[string]any) flow.Run {
 	caller := c.Caller
 	caller.Item = item
