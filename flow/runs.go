@@ -195,6 +195,7 @@ type Step struct {
 	InputHash        string
 	Input            map[string]any
 	Outputs          map[string]any
+	Bulky            bool // set for a write: outputs that are too large for the row are stored apart
 	Error            *Error
 	Usage            Usage
 	Spent            Usage // what of it is new since the step was last written
@@ -204,6 +205,12 @@ type Step struct {
 	StartedAt        time.Time
 	EndedAt          time.Time
 	WaitUntil        time.Time
+}
+
+// WaitingStep is what a step that waits is, without its content.
+type WaitingStep struct {
+	Kind     string
+	HasState bool // it waits for something else than its next try
 }
 
 // RunWrite is one step of progress of a run, written in one transaction. It is
@@ -217,6 +224,7 @@ type RunWrite struct {
 	Busy       bool      // the run works inside the process after this write, as opposed to waiting
 	End        bool      // the run's state is final
 	WakeAt     time.Time // when a waiting run continues; zero unless Run.State is waiting
+	Draining   bool      // it waits for the end of its child runs, and ends then
 }
 
 // NewDelivery is a webhook message to be sent once its transaction is durable.

@@ -56,18 +56,23 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 
 // AddChildItems stores items of a step. Items that are stored already stay as they are.
 func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error {
+	rows := make([][]any, len(items)) // encoded before the transaction, which SQLite has only one of
+	for i := range items {
+		it := &items[i]
+		rows[i] = []any{step.RunID, step.Path, int64(step.Round), int64(it.Item), dbconn.EncodeMap(it.Inputs), dbconn.EncodeError(it.Error), it.Reused}
+	}
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		for i := range items {
-			err := tx.InsertChildItem(tx.Ctx, gen.InsertChildItemParams{
-				RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Item: int64(items[i].Item),
-				Inputs: dbconn.EncodeMap(items[i].Inputs), Error: dbconn.EncodeError(items[i].Error), Reused: items[i].Reused,
-			})
-			if err != nil {
-				return fmt.Errorf("store item %d: %w", items[i].Item, err)
-			}
+		if err := tx.InsertMany("child_items", itemColumns, rows); err != nil {
+			return fmt.Errorf("store %d items of %s:%s: %w", len(rows), step.RunID, step.Path, err)
 		}
 		return nil
 	})
+}
+
+// itemColumns are the columns of an item.
+var itemColumns = []core.Column{
+	{Name: "run_id", Text: true}, {Name: "path", Text: true}, {Name: "round"}, {Name: "item"},
+	{Name: "inputs", Text: true}, {Name: "error", Text: true}, {Name: "reused", Text: true},
 }
 
 // StartChildren starts the first items once all are stored: failed of them cannot

@@ -20,6 +20,9 @@ var stepColumns = []string{
 	"error", "saved", "input", "outputs", "attempts",
 }
 
+// stepOutputs is the index of the column outputs in stepColumns.
+const stepOutputs = 24
+
 // stepContent is the index of the first column in stepColumns that counts toward
 // a quota: error, saved, input, outputs and attempts.
 const stepContent = 21
@@ -127,10 +130,13 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID str
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
+	if err := s.joinParts(ctx, runID, rows, sizes); err != nil {
+		return nil, err
+	}
 	steps := make([]flow.Step, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		sizes[r.Path] = int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
+		sizes[r.Path] += int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
 		if steps[i], err = stepOf(r); err != nil {
 			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err), "run", runID)
 		}
