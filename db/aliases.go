@@ -3,6 +3,7 @@ package db
 import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
+	"sluice/db/masterkey"
 )
 
 // Names of package core that belong to the store.
@@ -19,7 +20,7 @@ type (
 const (
 	DatabaseFile = core.DatabaseFile
 	EngineFile   = core.EngineFile
-	KeyFile      = core.KeyFile
+	KeyFile      = masterkey.File
 )
 
 // ReadEngine returns how to reach the engine of a data directory and whether it

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/auditkeys"
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
@@ -42,14 +43,14 @@ func openAudit(ctx context.Context, s *core.DB) error {
 	if err != nil {
 		return err
 	}
-	s.AuditKeys, err = core.ParseAuditKeys(text)
+	s.AuditKeys, err = auditkeys.Parse(text)
 	return err
 }
 
 // startAudit creates the first key and adopts older entries in one transaction,
 // so that only one of several starting instances does it.
 func startAudit(ctx context.Context, s *core.DB) error {
-	key := core.NewAuditKey()
+	key := auditkeys.New()
 	sealed, err := s.Seal(key, "meta", "audit", "key")
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func startAudit(ctx context.Context, s *core.DB) error {
 		}
 		list, err := tx.ListAuditWorkspaces(tx.Ctx)
 		for _, ws := range list {
-			if err := adoptAudit(tx, core.AuditKeys{key}, ws); err != nil {
+			if err := adoptAudit(tx, auditkeys.Keys{key}, ws); err != nil {
 				return fmt.Errorf("adopt the entries of %s: %w", ws, err)
 			}
 		}
@@ -73,7 +74,7 @@ func startAudit(ctx context.Context, s *core.DB) error {
 const auditPage = 500
 
 // adoptAudit starts a workspace's chain with its existing entries.
-func adoptAudit(tx *core.Tx, keys core.AuditKeys, ws flow.WorkspaceID) error {
+func adoptAudit(tx *core.Tx, keys auditkeys.Keys, ws flow.WorkspaceID) error {
 	c := gen.AuditChain{WorkspaceID: ws, BeganAt: tx.Store.NowMicros(), KeyNo: keys.Newest()}
 	n, err := tx.InsertAuditChain(tx.Ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo})
 	if err != nil || n == 0 { // a chain without its key stays broken
@@ -125,7 +126,7 @@ func chainAudit(tx *core.Tx, rows []gen.Audit) error {
 }
 
 // saveAuditChain signs and stores the row of a chain.
-func saveAuditChain(tx *core.Tx, keys core.AuditKeys, c gen.AuditChain) error {
+func saveAuditChain(tx *core.Tx, keys auditkeys.Keys, c gen.AuditChain) error {
 	return storeAuditChain(tx, c, keys.Chain(c))
 }
 
@@ -242,7 +243,7 @@ func (to sealing) audit(tx *core.Tx) error {
 	if err != nil {
 		return err
 	}
-	keys, err := core.ParseAuditKeys(append(text, core.NewAuditKey()...))
+	keys, err := auditkeys.Parse(append(text, auditkeys.New()...))
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/backup"
 	"sluice/db/core"
 	"sluice/db/dbtest"
+	"sluice/db/masterkey"
 	"sluice/flow"
 )
 
@@ -284,7 +286,7 @@ func TestVerifyAudit_after_rotation(t *testing.T) {
 			rotated.MasterKey, rotated.MasterKeyFile = "", file
 			write(rotated, 3)
 			// Other tests use this database with its original key.
-			first := filepath.Join(cfg.DataDir, core.KeyFile)
+			first := filepath.Join(cfg.DataDir, masterkey.File)
 			if cfg.MasterKey != "" {
 				first = filepath.Join(t.TempDir(), "first.key")
 				writeFile(t, first, cfg.MasterKey)
@@ -310,15 +312,15 @@ func TestVerifyAudit_after_restore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	backup := filepath.Join(t.TempDir(), "a.backup")
-	if _, err := s.BackUp(t.Context(), backup, "test"); err != nil {
+	archive := filepath.Join(t.TempDir(), "a.backup")
+	if _, err := backup.Create(t.Context(), s.DB, archive, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	into := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, core.KeyFile)}
-	if _, err := db.Restore(t.Context(), into, backup, false); err != nil {
+	into := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, masterkey.File)}
+	if _, err := backup.Restore(t.Context(), into, archive, false); err != nil {
 		t.Fatal(err)
 	}
 	restored, err := db.Open(t.Context(), into)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sluice/db/core"
+	"sluice/db/auditkeys"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -61,7 +61,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws flow.WorkspaceID) (list []
 
 // auditVerifier walks one chain.
 type auditVerifier struct {
-	keys   core.AuditKeys
+	keys   auditkeys.Keys
 	chain  gen.AuditChain
 	ws     flow.WorkspaceID
 	result flow.AuditChain

@@ -11,14 +11,16 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/backup"
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
+	"sluice/db/masterkey"
 	"sluice/flow"
 )
 
 // backedUp is a store with secrets, a run and files, and a backup of it.
-func backedUp(t *testing.T) (cfg core.Config, backup, fileID string) {
+func backedUp(t *testing.T) (cfg core.Config, archive, fileID string) {
 	t.Helper()
 	cfg = core.Config{DataDir: t.TempDir()}
 	sealedFixture(t, cfg)
@@ -32,42 +34,42 @@ func backedUp(t *testing.T) (cfg core.Config, backup, fileID string) {
 	gone, err := s.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws, Name: "dog.txt"}, strings.NewReader("a dog"))
 	w.must(err)
 	w.must(s.EraseFile(w.ctx, ws, gone.ID))
-	backup = filepath.Join(t.TempDir(), "sluice.backup")
-	b, err := s.BackUp(w.ctx, backup, "test")
+	archive = filepath.Join(t.TempDir(), "sluice.backup")
+	b, err := backup.Create(w.ctx, s.DB, archive, "test")
 	w.must(err)
 	wantEqual(t, "files", b.Files, 1)
 	wantEqual(t, "missing", len(b.Missing), 0)
-	if _, err := s.BackUp(w.ctx, backup, "test"); err == nil {
+	if _, err := backup.Create(w.ctx, s.DB, archive, "test"); err == nil {
 		t.Error("a backup was overwritten")
 	}
 	w.must(s.Close())
-	return cfg, backup, f.ID
+	return cfg, archive, f.ID
 }
 
 func TestBackUp_and_Restore(t *testing.T) {
 	t.Parallel()
-	cfg, backup, fileID := backedUp(t)
-	if text := readFile(t, backup); strings.Contains(text, readFile(t, filepath.Join(cfg.DataDir, core.KeyFile))) {
+	cfg, archive, fileID := backedUp(t)
+	if text := readFile(t, archive); strings.Contains(text, readFile(t, filepath.Join(cfg.DataDir, masterkey.File))) {
 		t.Error("the master key is in the backup")
 	}
 	to := core.Config{DataDir: t.TempDir()}
-	if _, err := db.Restore(t.Context(), to, backup, false); err == nil || !strings.Contains(err.Error(), "master key") {
+	if _, err := backup.Restore(t.Context(), to, archive, false); err == nil || !strings.Contains(err.Error(), "master key") {
 		t.Fatalf("without the master key: %v", err)
 	}
 	if left, _ := os.ReadDir(to.DataDir); len(left) > 1 { // the lock stays
 		t.Errorf("a restore that failed left %v", left)
 	}
-	copyFile(t, filepath.Join(cfg.DataDir, core.KeyFile), filepath.Join(to.DataDir, core.KeyFile))
-	if _, err := db.Restore(t.Context(), to, backup, false); err != nil {
+	copyFile(t, filepath.Join(cfg.DataDir, masterkey.File), filepath.Join(to.DataDir, masterkey.File))
+	if _, err := backup.Restore(t.Context(), to, archive, false); err != nil {
 		t.Fatal(err)
 	}
 	opens(t, to)
 	wantContent(t, to, fileID, "a cat")
 
-	if _, err := db.Restore(t.Context(), to, backup, false); !errors.Is(err, db.ErrNotEmpty) {
+	if _, err := backup.Restore(t.Context(), to, archive, false); !errors.Is(err, backup.ErrNotEmpty) {
 		t.Errorf("over a database: %v", err)
 	}
-	r, err := db.Restore(t.Context(), to, backup, true)
+	r, err := backup.Restore(t.Context(), to, archive, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +81,8 @@ func TestBackUp_and_Restore(t *testing.T) {
 
 func TestRestore_refuses(t *testing.T) {
 	t.Parallel()
-	cfg, backup, _ := backedUp(t)
-	whole := []byte(readFile(t, backup))
+	cfg, archive, _ := backedUp(t)
+	whole := []byte(readFile(t, archive))
 	cases := map[string][]byte{
 		"what is cut":       whole[:len(whole)*2/3],
 		"what is no backup": []byte("hello"),
@@ -94,8 +96,8 @@ func TestRestore_refuses(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			to := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, core.KeyFile)}
-			_, err := db.Restore(t.Context(), to, path, false)
+			to := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, masterkey.File)}
+			_, err := backup.Restore(t.Context(), to, path, false)
 			if err == nil {
 				t.Error("it was restored")
 			}
@@ -115,7 +117,7 @@ func TestRestore_refuses(t *testing.T) {
 		if err := s.LockEngine(core.EngineInfo{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Restore(t.Context(), used, backup, true); !errors.Is(err, dbconn.ErrEngineRunning) {
+		if _, err := backup.Restore(t.Context(), used, archive, true); !errors.Is(err, dbconn.ErrEngineRunning) {
 			t.Errorf("beside a server: %v", err)
 		}
 	})
@@ -124,7 +126,7 @@ func TestRestore_refuses(t *testing.T) {
 func TestBackUp_of_PostgreSQL_is_its_own(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Postgres(t)
-	if _, err := s.BackUp(t.Context(), filepath.Join(t.TempDir(), "b"), "test"); !errors.Is(err, db.ErrBackUpPostgres) {
+	if _, err := backup.Create(t.Context(), s.DB, filepath.Join(t.TempDir(), "b"), "test"); !errors.Is(err, backup.ErrPostgres) {
 		t.Errorf("it said %v", err)
 	}
 }

@@ -1,6 +1,5 @@
 // Package db is the store: a small store for each noun (runs, flows, keys,
-// users …) on SQLite or PostgreSQL with one set of SQL, and backups of the
-// database. Package flow makes the decisions; db reads and writes. It opens no
+// users …) on SQLite or PostgreSQL with one set of SQL. Package flow makes the decisions; db reads and writes. It opens no
 // connections except to the database, and knows neither HTTP nor the workers of
 // the queue.
 //
@@ -13,6 +12,8 @@
 //   - dbconn: connections, their limits and errors, and helpers for rows
 //   - webhooks: deliveries, endpoints and signing secrets
 //   - blobs: the content of files
+//   - backup: backups of SQLite databases
+//   - masterkey, auditkeys: the key of stored secrets, and those of the audit log
 //   - lists: queries of filtered lists, which are built at run time
 //   - migrations: the schema
 //   - queries, gen: SQL with named parameters, and the Go code that sqlc

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -121,6 +122,18 @@ func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string
 		}
 	}
 	return list, nil
+}
+
+// ListUndoable returns the edits of a tab since a time that were not undone, newest first and
+// without their contents.
+func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID, tab string, since time.Time, limit int) ([]document.EditTx, error) {
+	rows, err := s.Reads.ListUndoable(ctx, gen.ListUndoableParams{FlowID: flowID, WorkspaceID: ws, Tab: tab, Since: dbconn.Micros(since), MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list the edits of %s that can be undone: %w", flowID, err)
+	}
+	return dbconn.MapRows(rows, func(r gen.ListUndoableRow) document.EditTx {
+		return document.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: tab, UserID: r.UserID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+	}), nil
 }
 
 // forgetEdits removes the edits and pinned outputs of a flow.

@@ -15,6 +15,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/db/lists"
+	"sluice/db/masterkey"
 	"sluice/db/migrations"
 	"sluice/flow"
 )
@@ -79,7 +80,7 @@ func SealedColumns() (names []string) {
 // RotatePartly is RotateMasterKey interrupted after some columns.
 func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 	cfg = cfg.WithDefaults()
-	fresh, err := newKey(filepath.Join(cfg.DataDir, core.KeyFile) + ".new")
+	fresh, err := masterkey.ReadOrCreate(filepath.Join(cfg.DataDir, masterkey.File) + ".new")
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Keys, err = bothKeys(old, fresh); err != nil {
+	if cfg.Keys, err = masterkey.Join(old, fresh); err != nil {
 		return err
 	}
 	s, err := Open(ctx, cfg)
@@ -199,12 +200,6 @@ func (l *listener) QueryContext(ctx context.Context, query string, args ...any) 
 func (l *listener) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	l.note(query)
 	return l.DBTX.QueryRowContext(ctx, query, args...)
-}
-
-// Forget erases content in a snapshot, as a backup does with what was erased
-// since.
-func (s *Store) Forget(ctx context.Context, snapshot *sql.DB, hash string) error {
-	return s.forget(ctx, snapshot, []string{hash}, &Backup{})
 }
 
 // QueueStats counts open runs and pending deliveries.

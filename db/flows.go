@@ -6,6 +6,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/slugs"
 	"sluice/flow"
 	"sluice/flow/document"
 )
@@ -33,7 +34,7 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		if err := keepFiles(tx, f.WorkspaceID, files); err != nil {
 			return err
 		}
-		if slug, err = newSlug(tx, f); err != nil {
+		if slug, err = slugs.New(tx, f); err != nil {
 			return err
 		}
 		err = tx.InsertFlow(tx.Ctx, gen.InsertFlowParams{

@@ -84,5 +84,5 @@ func (s Flows) findLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowID 
 	if err != nil {
 		return live, false, err
 	}
-	return flow.LiveVersion{Number: r.Number, DocumentHash: r.DocumentHash}, true, nil
+	return flow.LiveVersion{Number: r.Number, DocumentHash: r.DocumentHash, Slug: r.Slug}, true, nil
 }

@@ -20,7 +20,7 @@ var small = []string{"tree", "instances", "queue_lengths", "users", "meta", "wor
 
 // few are the queries whose rows are few enough to be sorted. The most are the numbers of
 // the 100,000 items of a step.
-var few = []string{"CountChildItemCells", "CountChildRunCells", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
+var few = []string{"CountChildItemCells", "CountChildRunCells", "ListAliasCallers", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
 
 // TestQueries_use_indexes asks SQLite how it would carry out every query. A
 // partial index, in particular, is easily missed by a word.

@@ -1,19 +1,15 @@
 package db_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"sluice/db/core"
-	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/flow/document"
 )
@@ -301,26 +297,4 @@ func TestQuota_is_exact_under_concurrency(t *testing.T) {
 		})
 		w.wantStorage()
 	})
-}
-
-// TestBackUp_frees_the_storage_of_erased_files erases one of two files
-// with the same content and another file between the snapshot and the packing.
-func TestBackUp_frees_the_storage_of_erased_files(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
-	w.save("kept")
-	gone := w.save("gone")
-	again := w.save("gone")
-	path := filepath.Join(t.TempDir(), "snapshot.db")
-	_, err := w.SQLite().Exec("VACUUM INTO ?", path)
-	w.must(err)
-	snapshot, err := sql.Open("sqlite3", path)
-	w.must(err)
-	defer snapshot.Close()
-	w.must(w.EraseFile(w.ctx, ws, gone.ID))
-	w.must(w.EraseFile(w.ctx, ws, again.ID))
-	w.must(w.Forget(w.ctx, snapshot, gone.Hash))
-	var bytes int64
-	w.must(snapshot.QueryRow("SELECT sum(bytes) FROM storage WHERE workspace_id = ?", ws).Scan(&bytes))
-	wantEqual(t, "bytes", bytes, w.storage(ws).Used.Bytes)
 }

@@ -95,13 +95,20 @@ func TestStartRun_refuses_an_outdated_cached_version(t *testing.T) {
 				t.Fatal("the flow has no live version")
 			}
 			_, err = here.tryStart(func(n *flow.NewRun) {
-				n.Live, n.Run.Version, n.Run.DocumentHash = true, live.Number, live.DocumentHash
+				n.Live, n.Run.Version, n.Run.DocumentHash, n.Run.FlowSlug = true, live.Number, live.DocumentHash, live.Slug
 			})
 			return live, err
 		}
 		publish(here, `{"a":1}`)
 		_, err := start()
 		here.must(err)
+		here.must(there.RenameSlug(here.ctx, ws, here.flow.ID, "renamed", false))
+		if _, err = start(); !errors.Is(err, flow.ErrFlowOutdated) {
+			t.Errorf("a start with a slug from before a rename: %v", err)
+		}
+		if live, err := start(); err != nil || live.Slug != "renamed" {
+			t.Errorf("after the rename: %v, %v", live, err)
+		}
 		second := publish(there, `{"a":2}`)
 		if _, err = start(); !errors.Is(err, flow.ErrFlowOutdated) {
 			t.Errorf("a version that is no longer live was started: %v", err)

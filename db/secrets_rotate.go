@@ -14,14 +14,13 @@ import (
 	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
-	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
-	"google.golang.org/protobuf/proto"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/masterkey"
 	"sluice/flow"
 )
 
@@ -39,13 +38,13 @@ type Rotation struct {
 // during the rotation: if one does, it returns ErrEngineRunning.
 func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Rotation, err error) {
 	cfg = cfg.WithDefaults()
-	present := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, core.KeyFile))
+	present := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, masterkey.File))
 	if cfg.MasterKey != "" && newFile == "" {
 		return r, errors.New("the master key comes from SLUICE_MASTER_KEY, which cannot be changed from here; choose the file for the new key with --new-key-file")
 	}
 	inPlace := newFile == ""
 	r.KeyFile = cmp.Or(newFile, present+".new")
-	fresh, err := newKey(r.KeyFile)
+	fresh, err := masterkey.ReadOrCreate(r.KeyFile)
 	if err != nil {
 		return r, err
 	}
@@ -53,7 +52,7 @@ func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Ro
 	if err != nil {
 		return r, err
 	}
-	if cfg.Keys, err = bothKeys(old, fresh); err != nil {
+	if cfg.Keys, err = masterkey.Join(old, fresh); err != nil {
 		return r, err
 	}
 	if r.Resealed, err = reseal(ctx, cfg, fresh); err != nil || !inPlace {
@@ -71,40 +70,13 @@ func (r Rotation) takePlace(present string, now time.Time) (Rotation, error) {
 		err = os.Rename(r.KeyFile, present)
 	}
 	if err == nil {
-		err = core.SyncDir(filepath.Dir(present))
+		err = dbconn.SyncDir(filepath.Dir(present))
 	}
 	if err != nil {
 		return r, fmt.Errorf("replace the old key file: %w", err)
 	}
 	r.KeyFile = present
 	return r, nil
-}
-
-// newKey reads the new key, or creates it with mode 0600.
-func newKey(path string) (*keyset.Handle, error) {
-	text, err := os.ReadFile(path)
-	if err == nil {
-		return core.ParseKey(string(text))
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("read the new master key: %w", err)
-	}
-	return core.CreateKey(path)
-}
-
-// bothKeys returns a keyset that decrypts with either key and encrypts with the new
-// one.
-func bothKeys(old, fresh *keyset.Handle) (*keyset.Handle, error) {
-	if old.KeysetInfo().GetPrimaryKeyId() == fresh.KeysetInfo().GetPrimaryKeyId() {
-		return nil, errors.New("the new master key is the old one; give another file with --new-key-file")
-	}
-	both := insecurecleartextkeyset.KeysetMaterial(fresh)
-	both.Key = append(both.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
-	text, err := proto.Marshal(both)
-	if err != nil {
-		return nil, fmt.Errorf("join the master keys: %w", err)
-	}
-	return insecurecleartextkeyset.Read(keyset.NewBinaryReader(bytes.NewReader(text)))
 }
 
 // reseal encrypts all secrets with the new key, and at the end the value that

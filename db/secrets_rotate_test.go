@@ -14,6 +14,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
+	"sluice/db/masterkey"
 	"sluice/flow"
 )
 
@@ -69,7 +70,7 @@ func TestRotateMasterKey(t *testing.T) {
 		t.Parallel()
 		cfg := core.Config{DataDir: t.TempDir()}
 		sealedFixture(t, cfg)
-		before := readFile(t, filepath.Join(cfg.DataDir, core.KeyFile))
+		before := readFile(t, filepath.Join(cfg.DataDir, masterkey.File))
 		r, err := db.RotateMasterKey(t.Context(), cfg, "")
 		if err != nil {
 			t.Fatal(err)

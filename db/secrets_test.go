@@ -13,6 +13,7 @@ import (
 	"sluice/db"
 	"sluice/db/core"
 	"sluice/db/dbtest"
+	"sluice/db/masterkey"
 	"sluice/flow"
 )
 
@@ -103,7 +104,7 @@ func TestMasterKey(t *testing.T) {
 		"made and found again":  {none, none, ""},
 		"given in base64":       {key(raw(1)), key(raw(1)), ""},
 		"another one":           {key(raw(1)), key(raw(2)), "not the one"},
-		"lost":                  {none, func(c *core.Config) { os.Remove(filepath.Join(c.DataDir, core.KeyFile)) }, "there is no master key"},
+		"lost":                  {none, func(c *core.Config) { os.Remove(filepath.Join(c.DataDir, masterkey.File)) }, "there is no master key"},
 		"none where one was":    {key(raw(1)), none, "there is no master key"},
 		"too short":             {key("c2hvcnQ="), nil, "32 bytes"},
 		"a broken keyset":       {key(`{"key":[]}`), nil, "not a usable"},
@@ -136,7 +137,7 @@ func key(text string) func(*core.Config) { return func(c *core.Config) { c.Maste
 
 func move(c *core.Config) {
 	c.MasterKeyFile = filepath.Join(c.DataDir, "elsewhere")
-	os.Rename(filepath.Join(c.DataDir, core.KeyFile), c.MasterKeyFile)
+	os.Rename(filepath.Join(c.DataDir, masterkey.File), c.MasterKeyFile)
 }
 
 func openAndClose(t *testing.T, cfg core.Config) error {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/db/core"
+	"sluice/db/dbtest"
 	"sluice/flow"
 )
 
@@ -59,6 +61,22 @@ func TestSets_write_the_same_as_single_writes(t *testing.T) {
 		}
 		w.wantStorage()
 	})
+}
+
+// TestSets_take_starts checks that starts are carried out in a set. A set that fails is
+// repeated one by one, which would hide a broken statement but cost its whole advantage.
+func TestSets_take_starts(t *testing.T) {
+	t.Parallel()
+	var repeated <-chan struct{}
+	s := dbtest.Postgres(t, func(cfg *core.Config) { repeated = watch(cfg, "repeated one by one") })
+	w := newFixture(t, s, &clock{now: time.Now()})
+	many(8, func(int) {
+		_, err := w.tryStart()
+		w.must(err)
+	})
+	if n := len(repeated); n > 0 {
+		t.Errorf("%d sets of starts failed", n)
+	}
 }
 
 // rowsOf returns all rows of a run, without the values that differ between equal runs.

@@ -78,7 +78,7 @@ func (w *fixture) start(change ...func(*flow.NewRun)) *flow.Run {
 
 func (w *fixture) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
 	n := flow.NewRun{Prices: true, Run: flow.Run{
-		WorkspaceID: ws, FlowID: w.flow.ID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
+		WorkspaceID: ws, FlowID: w.flow.ID, FlowSlug: w.flow.Slug, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
 		Inputs: map[string]any{"ticket": "help"}, Metadata: map[string]any{"n": "1"}, Save: true, Timeout: time.Hour,
 		Progress: flow.Progress{Total: 3},
 	}}

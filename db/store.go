@@ -7,6 +7,7 @@ import (
 	"sluice/db/children"
 	"sluice/db/core"
 	"sluice/db/gen"
+	"sluice/db/slugs"
 	"sluice/db/webhooks"
 	"sluice/flow"
 	"sluice/flow/fairness"
@@ -27,6 +28,7 @@ type Store struct {
 	Recovery
 	Retention
 	Flows
+	slugs.Slugs
 	Versions
 	Edits
 	Pins
@@ -62,6 +64,7 @@ func newStore(c *core.DB) *Store {
 		Recovery:       Recovery{DB: c},
 		Retention:      Retention{DB: c},
 		Flows:          Flows{DB: c},
+		Slugs:          slugs.Slugs{DB: c},
 		Versions:       Versions{DB: c},
 		Edits:          Edits{DB: c},
 		Pins:           Pins{DB: c},
@@ -188,7 +191,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := openAudit(ctx, s.DB); err != nil {
 		return err
 	}
-	if err := s.addSlugs(ctx); err != nil {
+	if err := s.AddSlugs(ctx); err != nil {
 		return err
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {

@@ -79,6 +79,7 @@ type Span struct {
 // Token is a highlighted piece of code; Class is empty for plain text.
 type Token struct{ Class, Text string }
 
+// plain returns the text of spans without their formatting.
 func plain(spans []Span) string {
 	s := ""
 	for _, span := range spans {

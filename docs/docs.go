@@ -53,6 +53,7 @@ type Page struct {
 // Path returns the URL path of the page.
 func (p *Page) Path() string { return path(p.Name) }
 
+// path returns the URL of a page. The home page has the URL of the directory.
 func path(name string) string {
 	if name == Home {
 		return "/docs"
@@ -71,6 +72,7 @@ func (p *Page) Headings() []Block {
 	return list
 }
 
+// names makes pages that are still to be read.
 func names(list ...string) []*Page {
 	pages := make([]*Page, len(list))
 	for i, name := range list {
@@ -165,11 +167,15 @@ func (b *Book) order() []*Page {
 	return list
 }
 
+// exists reports whether there is a page with a name. Links are checked with it, so a
+// broken one fails a test instead of a reader.
 func (o Options) exists(name string) bool {
 	_, err := fs.Stat(files, name+".md")
 	return err == nil || o.Instead[name] != ""
 }
 
+// read parses a page. Examples get the URL of this server, except on pages about
+// servers behind a proxy, where the address in the text is the one that is meant.
 func (o Options) read(name string) (*Page, error) {
 	text, err := o.source(name)
 	if err != nil {
@@ -186,6 +192,7 @@ func (o Options) read(name string) (*Page, error) {
 	return p, nil
 }
 
+// source returns the Markdown of a page: what was generated instead, or else the file.
 func (o Options) source(name string) (string, error) {
 	if text := o.Instead[name]; text != "" {
 		return text, nil

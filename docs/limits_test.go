@@ -51,7 +51,7 @@ var limits = map[string]string{
 	"Nodes":                    `{{number "flow" "MaxNodes"}}`,
 	"Edges":                    `{{number "flow" "MaxEdges"}}`,
 	"Document":                 `{{bytes "flow" "MaxDocumentBytes"}}`,
-	"Tags":                     `{{number "flow" "MaxTags"}}, of {{number "flow" "MaxTagLetters"}} characters each`,
+	"Tags":                     `{{number "flow/library" "MaxTags"}}, of {{number "flow/library" "MaxTagLetters"}} characters each`,
 	"Pinned outputs of a node": `{{bytes "flow" "MaxPinBytes"}}`,
 	"Concurrent runs, queued runs, runs per day, dollars per day": "Off unless you set them: *Settings* of the flow, or `sluice flow limits ID`",
 

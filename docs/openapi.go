@@ -21,6 +21,7 @@ type openAPI struct {
 	common map[string][]string // codes that any request with a key may return, by status
 }
 
+// operation is one method of a path, as far as the reference shows it.
 type operation struct {
 	OperationID, Summary, Description string
 	Tags                              []string
@@ -32,6 +33,7 @@ type operation struct {
 	method, path string
 }
 
+// parameter is a parameter of an operation, or a reference to a shared one.
 type parameter struct {
 	Ref         string `json:"$ref"`
 	Name, In    string
@@ -40,11 +42,13 @@ type parameter struct {
 	Schema      *schema
 }
 
+// content is a body by media type.
 type content struct {
 	Description string
 	Content     map[string]struct{ Schema *schema }
 }
 
+// apiHead is the fixed beginning of the API reference.
 const apiHead = `# API reference
 
 Every operation of the HTTP API with its parameters, responses and errors.
@@ -90,6 +94,7 @@ func APIPage(document []byte) (string, error) {
 // tagOrder is the order of tags; other tags follow by name.
 var tagOrder = []string{"Runs", "Flows", "Files", "Webhooks", "Usage", "Credentials"}
 
+// tags returns the groups of operations in the order of the document.
 func (d *openAPI) tags() []string {
 	seen := map[string]bool{}
 	for _, item := range d.Paths {
@@ -102,6 +107,7 @@ func (d *openAPI) tags() []string {
 	})
 }
 
+// tag returns the group of an operation.
 func (o *operation) tag() string {
 	if len(o.Tags) == 0 {
 		return "Other"
@@ -117,8 +123,10 @@ func rank(list []string, s string) int {
 	return len(list)
 }
 
+// methodOrder sorts operations with the same path: what starts things first.
 var methodOrder = []string{"POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"}
 
+// operations returns the operations of a group, by path and method.
 func (d *openAPI) operations(tag string) []*operation {
 	var list []*operation
 	for path, item := range d.Paths {
@@ -134,6 +142,7 @@ func (d *openAPI) operations(tag string) []*operation {
 	return list
 }
 
+// writeOperation writes a section: title, path, description, parameters, body, answers.
 func (d *openAPI) writeOperation(b *strings.Builder, o *operation) {
 	fmt.Fprintf(b, "\n### %s\n\n`%s %s`\n", o.Summary, o.method, o.path)
 	if o.Description != "" {
@@ -145,6 +154,7 @@ func (d *openAPI) writeOperation(b *strings.Builder, o *operation) {
 	fmt.Fprintf(b, "\n```sh\n%s\n```\n", d.sample(o))
 }
 
+// writeParameters writes the table of parameters.
 func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
 	if len(o.Parameters) == 0 {
 		return
@@ -158,6 +168,7 @@ func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
 	}
 }
 
+// writeBody writes the type of the body for each media type.
 func (d *openAPI) writeBody(b *strings.Builder, o *operation) {
 	if o.RequestBody == nil {
 		return

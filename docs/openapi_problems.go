@@ -50,6 +50,7 @@ func (o *operation) problems() map[string][]string {
 	return all
 }
 
+// shared returns the codes that both operations can return with the same status.
 func shared(a, b map[string][]string) map[string][]string {
 	both := map[string][]string{}
 	for status, codes := range a {
@@ -62,6 +63,8 @@ func shared(a, b map[string][]string) map[string][]string {
 	return both
 }
 
+// writeCommon writes the codes that every operation can return once, so that the tables
+// of operations list only their own.
 func (d *openAPI) writeCommon(b *strings.Builder) {
 	d.findCommon()
 	b.WriteString("\n## Every request\n\nA failed request returns a [problem](errors.md). Any request with a key can return these codes; the tables below list the additional codes of each operation.\n")

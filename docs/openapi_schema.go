@@ -49,6 +49,7 @@ func (s *schema) kind() string {
 // typeWords maps JSON Schema types to the terms of this documentation.
 var typeWords = map[string]string{"string": "text", "integer": "whole number", "array": "list"}
 
+// typeNames says in words what a schema accepts.
 func (s *schema) typeNames() string {
 	var kinds []string
 	for _, t := range s.types() {
@@ -67,6 +68,8 @@ func (s *schema) typeNames() string {
 	return strings.Join(kinds, " or ")
 }
 
+// types returns the types of a schema, which JSON Schema writes as one text or as a
+// list.
 func (s *schema) types() []string {
 	switch t := s.Type.(type) {
 	case string:
@@ -118,6 +121,7 @@ func cellOf(text string) string {
 	return strings.TrimSpace(strings.NewReplacer("|", `\|`, "\n", " ").Replace(text))
 }
 
+// indented formats an example. Text that is not JSON stays as it is.
 func indented(text json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, text, "", "  ") != nil {
@@ -126,6 +130,7 @@ func indented(text json.RawMessage) string {
 	return b.String()
 }
 
+// compact removes the white space of an example.
 func compact(text json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
+// markdown parses CommonMark with tables, and nothing else: no raw HTML reaches a page.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table)).Parser()
 
 // reader converts the syntax tree of one file to blocks.
@@ -24,6 +25,7 @@ type reader struct {
 	wrong     []error
 }
 
+// readPage parses a page into blocks. All faults of a page are reported together.
 func readPage(name, source string, highlight func(string, string) []Token) (*Page, error) {
 	r := &reader{page: name, source: []byte(source), highlight: highlight, ids: map[string]int{}}
 	root := markdown.Parse(text.NewReader(r.source))
@@ -36,10 +38,14 @@ func readPage(name, source string, highlight func(string, string) []Token) (*Pag
 	return p, errors.Join(r.wrong...)
 }
 
+// fault records what is wrong with a page. The tests read all pages, so a page with a
+// fault cannot ship.
 func (r *reader) fault(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Errorf(format, args...))
 }
 
+// blocks converts the blocks within a node and joins code in several languages that
+// belongs together.
 func (r *reader) blocks(parent ast.Node) []Block {
 	var list []Block
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -84,6 +90,7 @@ func (r *reader) block(n ast.Node) (Block, bool) {
 	return Block{}, false
 }
 
+// heading converts a heading and gives it an anchor that is unique on its page.
 func (r *reader) heading(n *ast.Heading) Block {
 	b := Block{Type: Heading, Level: n.Level, Spans: r.spans(n)}
 	b.ID = r.anchor(b.Text())
@@ -110,6 +117,7 @@ func (r *reader) anchor(title string) string {
 	return name
 }
 
+// code converts a block of code and highlights it.
 func (r *reader) code(language string, n ast.Node) Block {
 	b := Block{Type: Code, Language: language, Code: strings.TrimRight(r.lines(n), "\n")}
 	if r.highlight != nil && language != "" {
@@ -118,6 +126,7 @@ func (r *reader) code(language string, n ast.Node) Block {
 	return b
 }
 
+// lines returns the source of a block without its indentation.
 func (r *reader) lines(n ast.Node) string {
 	var s strings.Builder
 	for i := range n.Lines().Len() {
@@ -127,6 +136,7 @@ func (r *reader) lines(n ast.Node) string {
 	return s.String()
 }
 
+// list converts a list with everything in its items.
 func (r *reader) list(n *ast.List) Block {
 	b := Block{Type: List, Ordered: n.IsOrdered()}
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
@@ -135,6 +145,7 @@ func (r *reader) list(n *ast.List) Block {
 	return b
 }
 
+// table converts a table. The first row is its head.
 func (r *reader) table(n *tables.Table) Block {
 	b := Block{Type: Table}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -151,6 +162,7 @@ func (r *reader) table(n *tables.Table) Block {
 	return b
 }
 
+// noteMark matches the first line of a note, in the syntax that GitHub renders too.
 var noteMark = regexp.MustCompile(`^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*`)
 
 // note converts a quote; its first word, such as [!WARNING], is the tone.
@@ -182,6 +194,8 @@ func joined(spans []Span) []Span {
 	return list
 }
 
+// endpointForm matches a method and a path, which a paragraph alone shows as an
+// endpoint.
 var endpointForm = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE|HEAD) (/\S*)$`)
 
 // endpoint converts a paragraph that contains only a method and a path to an
@@ -199,6 +213,8 @@ func endpoint(b Block) Block {
 // tabbed lists the languages whose adjacent samples are shown as tabs.
 var tabbed = []string{"sh", "python", "javascript", "typescript", "go", "php", "ruby", "java", "csharp"}
 
+// joins reports whether two blocks of code belong to one group of tabs: they follow
+// each other in different languages.
 func joins(a, b Block) bool {
 	if b.Type != Code || !isTabbed(b.Language) {
 		return false
@@ -206,6 +222,7 @@ func joins(a, b Block) bool {
 	return a.Type == Codes || a.Type == Code && isTabbed(a.Language) && a.Language != b.Language
 }
 
+// isTabbed reports whether a language may be a tab.
 func isTabbed(language string) bool {
 	for _, l := range tabbed {
 		if l == language {
@@ -215,6 +232,7 @@ func isTabbed(language string) bool {
 	return false
 }
 
+// together makes or extends a group of tabs.
 func together(a, b Block) Block {
 	if a.Type == Codes {
 		a.Blocks = append(a.Blocks, b)

@@ -8,6 +8,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
+// spans converts the text within a node and joins neighbors of the same form.
 func (r *reader) spans(parent ast.Node) []Span {
 	var list []Span
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -16,6 +17,7 @@ func (r *reader) spans(parent ast.Node) []Span {
 	return joined(list)
 }
 
+// span converts one inline node.
 func (r *reader) span(n ast.Node) []Span {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -53,6 +55,7 @@ func (r *reader) text(n *ast.Text) string {
 	return s
 }
 
+// mono returns the text of inline code.
 func (r *reader) mono(n *ast.CodeSpan) string {
 	var s strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -47,6 +47,8 @@ const (
 	weightText  = 1
 )
 
+// newIndex indexes the words of all sections. The documentation has a few hundred, so
+// the index takes milliseconds and is built at the first search.
 func newIndex(b *Book) *index {
 	x := &index{words: map[string][]*place{}}
 	for p := range b.Pages() {
@@ -80,6 +82,8 @@ func places(page *Page) []*place {
 	return list
 }
 
+// newPlace starts the index entry of a section. The title of a page weighs more for its
+// first section, so that the page itself is found before its parts.
 func newPlace(page *Page, title, path string) *place {
 	p := &place{page: page, title: title, path: path, weights: map[string]float64{}}
 	pageWeight := float64(weightPage)
@@ -92,6 +96,7 @@ func newPlace(page *Page, title, path string) *place {
 	return p
 }
 
+// add adds text to a section and to the excerpt that results show.
 func (p *place) add(text string) {
 	if text = strings.Join(strings.Fields(text), " "); text == "" {
 		return
@@ -114,6 +119,7 @@ func (p *place) weigh(text string, weight float64) {
 	}
 }
 
+// blockText returns all text of a block, for the index.
 func blockText(b Block) string {
 	parts := []string{plain(b.Spans), b.Code, b.Alt}
 	for _, sub := range b.Blocks {
@@ -132,6 +138,8 @@ func blockText(b Block) string {
 	return strings.Join(parts, " ")
 }
 
+// wordsOf splits a text into lowercase words. The underscore belongs to a word, so that
+// codes such as key_missing are found.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -74,6 +74,12 @@ func TestDrawMap(t *testing.T) {
 	e.Shot("journey-map-run")
 	e.Click(`.child-picks a[href*="items=failed"]`)
 	e.Until(`document.querySelectorAll(".child-items tbody tr").length === 1`)
+	failed := chrome.Value[string](e.Tab, `document.querySelector(".child-items .item-acts a").getAttribute("href")`)
+	e.Click(".child-items .item-acts form button") // run item 2 again: a run of its own, which changes nothing here
+	e.Until(`document.querySelector(".lineage")?.innerText.includes("Rerun of") && !document.body.innerText.includes("Item 2 of")`)
+	e.Until(fmt.Sprintf(`document.querySelector(".lineage a").getAttribute("href") === %q`, failed))
+	e.Go(d.base() + "/runs/" + r.ID + "?of=each&items=failed")
+	e.Until(`document.querySelector(".children .strip").getAttribute("aria-label") === "29 done, 0 running, 1 failed, 0 waiting"`)
 	e.Type(`.children [name="q"]`, "no such text")
 	e.Has(".child-foot", "No items match")
 	up.set(func() { up.broken, up.calls = map[string]bool{}, map[string]int{} })

@@ -109,6 +109,18 @@ func TestCredentialAddRefuses(t *testing.T) {
 	}
 }
 
+// TestCredentialRefusedOverHTTP checks that the rules for providers name the member of the
+// request, as the problems of every other route do.
+func TestCredentialRefusedOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	refused := s.client(s.key("--scope", "admin")).rejected(422, "input_invalid", "PUT", "/v1/credentials/one",
+		object{"provider": "openai", "secret": "sk-test-1234567890", "base_url": "https://example.com"})
+	if !strings.Contains(string(refused.body), `"pointer":"/base_url"`) {
+		t.Errorf("the problem is %s", refused.body)
+	}
+}
+
 // TestEnvironmentCredential checks that a secret in the environment needs no set-up.
 func TestEnvironmentCredential(t *testing.T) {
 	t.Parallel()

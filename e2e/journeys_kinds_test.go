@@ -42,10 +42,11 @@ func drawnKinds(child string) []drawnKind {
 	}
 }
 
-// drawnBy is a way to draw: a mouse, or fingers in the outline of a phone.
+// drawnBy is a way to draw: a mouse, a keyboard, or fingers in the outline of a phone.
 type drawnBy interface {
 	add(kind string)
 	open(node string) // its settings
+	set(f drawnField) // of the node that is open
 	connect(from, to string)
 }
 
@@ -70,7 +71,11 @@ func (m byMouse) connect(from, to string) {
 	m.wire(a, out, b, in)
 }
 
+func (m byMouse) set(f drawnField) { m.setField(f) }
+
 type byTouch struct{ *drawing }
+
+func (p byTouch) set(f drawnField) { p.setField(f) }
 
 func (p byTouch) add(kind string) {
 	p.Eval(fmt.Sprintf(`document.querySelector("#outline-kind").value = %q`, kind))
@@ -131,12 +136,12 @@ func (e *drawing) drawKind(by drawnBy, k drawnKind) {
 	by.add("input")
 	if k.typ != "" {
 		by.open("input")
-		e.setField(drawnField{"type", "select", k.typ})
+		by.set(drawnField{"type", "select", k.typ})
 	}
 	by.add(k.kind)
 	by.open(k.kind)
 	for _, f := range k.set {
-		e.setField(f)
+		by.set(f)
 	}
 	if _, phone := by.(byTouch); phone {
 		by.(byTouch).openLine(k.kind)
@@ -189,4 +194,9 @@ func TestDrawKindsOnAPhone(t *testing.T) {
 		e.There("#outline")
 		return byTouch{e}
 	})
+}
+
+func TestDrawKindsByKeyboard(t *testing.T) {
+	t.Parallel()
+	drawKinds(t, func(e *drawing) drawnBy { return byKeyboard{e} })
 }

@@ -153,6 +153,25 @@ func TestFlowsFromFiles(t *testing.T) {
 			t.Errorf("applying pulled files printed\n%s", out)
 		}
 	})
+	t.Run("takes a former slug only on request", func(t *testing.T) {
+		r := r.in(t)
+		r.write("one/old.flow.json", greet("Old", "Hello", "name"))
+		r.must("flow", "apply", "one")
+		c := s.client(s.key("--scope", "edit,read"))
+		var renamed object
+		if err := json.Unmarshal([]byte(greet("Old", "Hello", "name")), &renamed); err != nil {
+			t.Fatal(err)
+		}
+		renamed["slug"] = "current"
+		tag := c.want(200, "GET", "/v1/flow/old/document?version=draft", nil).header.Get("ETag")
+		c.want(200, "PUT", "/v1/flow/old", renamed, "If-Match: "+tag)
+		if got := r.run("flow", "apply", "one"); got.code != 1 || !strings.Contains(got.errs, "whose slug is now current") || !strings.Contains(got.errs, "--take-alias") {
+			t.Errorf("exit code %d: %s", got.code, got.errs)
+		}
+		if out := r.must("flow", "apply", "one", "--take-alias"); !strings.Contains(out, "created") || !strings.Contains(out, "taken from current") {
+			t.Errorf("apply printed\n%s", out)
+		}
+	})
 	t.Run("takes exports of AI-Flow", func(t *testing.T) {
 		r := r.in(t)
 		export, err := os.ReadFile(filepath.FromSlash("../flow/document/aiflow/testdata/summary.json"))
@@ -160,11 +179,17 @@ func TestFlowsFromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.write("ai/shorten.flow.json", string(export))
-		if out := r.must("flow", "apply", "ai"); !strings.Contains(out, "created  shorten") {
+		if out := r.must("flow", "apply", "ai"); !strings.Contains(out, "created  shorten") || !strings.Contains(out, "shorten: “url_input”: these settings have no place here: selectors") {
 			t.Errorf("apply printed\n%s", out)
 		}
 		if out := r.must("flow", "apply", "ai"); !strings.Contains(out, "unchanged  shorten") {
 			t.Errorf("applying again printed\n%s", out)
+		}
+		if dry := r.must("flow", "apply", "ai", "--dry-run", "--json"); !strings.Contains(dry, `"losses"`) {
+			t.Errorf("apply printed\n%s", dry)
+		}
+		if out := s.must("flow", "import", filepath.Join(r.dir, "ai/shorten.flow.json"), "--json"); !strings.Contains(out, "with_html_tags") {
+			t.Errorf("import printed\n%s", out)
 		}
 		if id := strings.TrimSpace(s.must("flow", "import", filepath.Join(r.dir, "ai/shorten.flow.json"))); !strings.Contains(r.must("flow", "export", id), `"schema": "sluice.flow/v1"`) {
 			t.Errorf("import printed %q", id)

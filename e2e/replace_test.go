@@ -85,3 +85,68 @@ func TestLargeReplacement(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoReplacement replaces a draft over HTTP while a person has it open: the builder says
+// so and undoes it on request, and keeps what was edited since. The page of versions does the
+// same for replacements that were made while nobody looked.
+func TestUndoReplacement(t *testing.T) {
+	t.Parallel()
+	site := newDashboard(t)
+	c := site.client(site.key("--scope", "edit,read"))
+	document := func(word string) (d object) {
+		if err := json.Unmarshal([]byte(greet("Greet", word, "name")), &d); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	id := c.want(201, "POST", "/v1/flow", document("Hello")).object(t)["flow_id"].(string)
+	replace := func(word string) {
+		t.Helper()
+		read := c.want(200, "GET", "/v1/flow/greet/document?version=draft", nil)
+		c.want(200, "PUT", "/v1/flow/greet", document(word), "If-Match: "+read.header.Get("ETag"))
+	}
+	stored := func(want ...string) {
+		t.Helper()
+		text := string(c.want(200, "GET", "/v1/flow/greet/document?version=draft", nil).body)
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("the draft lacks %q: %s", w, text)
+			}
+		}
+	}
+	tab := site.signIn(t, ownerEmail, "/flows/"+id)
+	tab.There("flow-canvas[ready]")
+	shown := func(word string) {
+		t.Helper()
+		tab.Until(`JSON.stringify(document.querySelector("flow-canvas").document()).includes(` + quoted(word+" {{") + `)`)
+	}
+	says := `document.querySelector("#replaced:not([hidden]) .note")?.textContent.includes("replaced over the API by the key “test”")`
+
+	replace("Good day")
+	shown("Good day")
+	tab.Until(says)
+	// What the person does since stays, although the replacement below it is undone.
+	tab.Eval(`document.querySelector("flow-canvas").commit("Edit", [{op: "set", node: document.querySelector("flow-canvas").document().nodes.find((n) => n.kind === "input").id, field: "description", value: "Drawn since."}])`)
+	tab.Until(`document.querySelector("flow-canvas").sync.waiting === 0`)
+	tab.Eval(`[...document.querySelectorAll("#replaced button")].find((b) => b.textContent.includes("Undo")).click()`)
+	tab.Until(`document.querySelector("#replaced")?.hidden`)
+	shown("Hello")
+	stored("Hello {{", "Drawn since.")
+
+	// A reload shows the note of a new replacement; Keep hides it.
+	replace("Good evening")
+	tab.Until(says)
+	tab.Go(site.base() + "/flows/" + id)
+	tab.There("flow-canvas[ready]")
+	tab.Until(says)
+	tab.Eval(`[...document.querySelectorAll("#replaced a")].find((b) => b.textContent.includes("Keep")).click()`)
+	tab.Until(`document.querySelector("#replaced")?.hidden`)
+	stored("Good evening {{")
+
+	// The page of versions has the same, without the one that was undone.
+	tab.Go(site.base() + "/flows/" + id + "/versions")
+	tab.Until(`document.querySelectorAll("form[action$='/replaced/undo']").length === 1`)
+	tab.Eval(`document.querySelector("form[action$='/replaced/undo'] button").click()`)
+	tab.Until(`document.readyState === "complete" && document.querySelectorAll("form[action$='/replaced/undo']").length === 0`)
+	stored("Hello {{")
+}

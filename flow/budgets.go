@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,32 +110,6 @@ func (c *Charge) Price(ctx context.Context, prices PriceStore, ws WorkspaceID) (
 	return p, known && (c.Tokens || p.Tokens == nil), err
 }
 
-// Charges are what the nodes of a document may cost money for, each once, in
-// their order. Disabled nodes cost nothing.
-func (d *Document) Charges(kinds *Registry) (list []Charge) {
-	seen := map[Charge]bool{}
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		k := kinds.Find(n.Kind)
-		if k == nil || k.Charge == nil || n.Disabled {
-			continue
-		}
-		for config, i, more := n.Config, 1, true; more; i++ {
-			if c, paid := k.Charge(config); paid {
-				c.Use = TokenUse{}
-				if !seen[c] {
-					list = append(list, c)
-				}
-				seen[c] = true
-			}
-			if more = k.Alternative != nil; more {
-				config, more = k.Alternative(n.Config, i)
-			}
-		}
-	}
-	return list
-}
-
 // ParseCount reads a whole number as people write it, such as 1000 or 1,000.
 func ParseCount(text string) (n int64, ok bool) {
 	text = strings.TrimSpace(text)
@@ -145,26 +118,6 @@ func ParseCount(text string) (n int64, ok bool) {
 	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
 	return n, err == nil
-}
-
-// Unpriced returns the models among charges whose price is unknown, sorted. Models
-// that are chosen when a flow runs are not among them.
-func Unpriced(ctx context.Context, charges []Charge, prices PriceStore, ws WorkspaceID) (models []string, err error) {
-	for i := range charges {
-		c := &charges[i]
-		if c.Reported || c.Model == "" {
-			continue
-		}
-		_, known, err := c.Price(ctx, prices, ws)
-		if err != nil {
-			return nil, fmt.Errorf("find the price of %s: %w", c.Model, err)
-		}
-		if !known {
-			models = append(models, c.Model)
-		}
-	}
-	slices.Sort(models)
-	return slices.Compact(models), nil
 }
 
 // Check tells what is wrong with limits that were typed, by the name of each.

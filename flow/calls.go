@@ -25,4 +25,6 @@ const MaxCallLimit = 100_000
 // DelayError ends an attempt that did nothing yet: the step begins again after Wait.
 type DelayError struct{ Wait time.Duration }
 
+// Error describes the delay for logs; a run never shows it, because the step is
+// repeated.
 func (e *DelayError) Error() string { return "the step waits for its turn" }

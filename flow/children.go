@@ -14,6 +14,28 @@ const (
 	MaxChildConcurrency = 1_000
 )
 
+// ChildVersions says which versions of other flows the steps of a run execute. The
+// numbers are stored.
+type ChildVersions int
+
+// The versions of other flows that steps can run.
+const (
+	// ChildrenRecorded runs the version that a node names, or the one that is live when the
+	// step first starts. A rerun runs the one that the first run recorded.
+	ChildrenRecorded ChildVersions = iota
+	// ChildrenLive is for reruns: the version that a node names, or the one that is live now.
+	ChildrenLive
+	// ChildrenDraft runs the drafts of other flows, and of the flows below them, so that a
+	// change of several flows can be tried before any of it is published. Only runs of a
+	// draft may ask for it.
+	ChildrenDraft
+)
+
+// ParseChildVersions reads "live" and "draft"; everything else is ChildrenRecorded.
+func ParseChildVersions(s string) ChildVersions {
+	return map[string]ChildVersions{"live": ChildrenLive, "draft": ChildrenDraft}[s]
+}
+
 // CallingStep names the step that started a child run, and the item that the child is for.
 type CallingStep struct {
 	RunID string
@@ -29,12 +51,13 @@ type Children struct {
 	RootRunID    string      // the run without a caller at the top
 	Depth        int         // 1 for the children of a root run
 	FlowID       string      // that the children run
-	Version      int64
+	Version      int64       // 0 for the draft
 	DocumentHash string
-	Concurrency  int  // how many run at once
-	KeepErrors   bool // a failed item does not stop the others
-	Total        int  // items; -1 until all are stored
-	Pending      int  // have not started
+	Document     []byte // to be stored, if it is a draft; never read back
+	Concurrency  int    // how many run at once
+	KeepErrors   bool   // a failed item does not stop the others
+	Total        int    // items; -1 until all are stored
+	Pending      int    // have not started
 	Running      int
 	Succeeded    int // reused results included
 	Failed       int // canceled items included
@@ -61,6 +84,7 @@ func (c *Children) Decided() bool { return c.Ended() || c.Total >= 0 && c.Failed
 // ChildTemplate is what all child runs of a step have in common, besides the flow.
 type ChildTemplate struct {
 	Version       int64          `json:"version,omitempty"`
+	Draft         bool           `json:"draft,omitempty"` // the children run drafts, and so do theirs
 	FlowsAbove    []string       `json:"flows_above,omitempty"`
 	KeyID         string         `json:"key_id,omitempty"`
 	UserID        string         `json:"user_id,omitempty"`

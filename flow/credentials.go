@@ -156,6 +156,9 @@ func (r *Resolver) Access(ctx context.Context, ws WorkspaceID, provider string, 
 	return a, err
 }
 
+// find chooses the credential of a node: the one that it names, or else the workspace's
+// first for the provider. The server's environment serves only the default workspace:
+// its keys are the operator's, and other workspaces would spend their money.
 func (r *Resolver) find(ctx context.Context, ws WorkspaceID, provider string, ref any) (Access, error) {
 	if name, isRef := SecretRef(ref); isRef {
 		return r.open(ctx, ws, name)
@@ -173,6 +176,9 @@ func (r *Resolver) find(ctx context.Context, ws WorkspaceID, provider string, re
 	return Access{}, ErrNoAccess
 }
 
+// ChooseCredential returns the name of the credential that nodes without one use for a
+// provider, or "". One that is named like the provider is preferred, so that a
+// workspace can say which of several is the default.
 func ChooseCredential(list []Credential, provider string) string {
 	var first *Credential
 	for i := range list {
@@ -199,6 +205,8 @@ func (c *Credential) older(than *Credential) bool {
 	return c.ID < than.ID
 }
 
+// open decrypts a credential. That it is missing is the user's problem to fix, so it
+// gets the code of a refused credential and not that of an internal error.
 func (r *Resolver) open(ctx context.Context, ws WorkspaceID, name string) (Access, error) {
 	c, secret, err := r.Store.OpenCredential(ctx, ws, name)
 	if errors.Is(err, &Error{Code: CodeNotFound}) {

@@ -89,7 +89,11 @@ const (
 )
 
 var (
-	NodeIDPattern    = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+	// NodeIDPattern matches the IDs of nodes. They are parts of port references
+	// ("node.port"), URLs and file names, so they need no escaping anywhere.
+	NodeIDPattern = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+	// InputNamePattern matches the names of inputs and outputs. They are names of
+	// members in JSON and of variables in code samples.
 	InputNamePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 )
 

@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// plural returns the form of a noun for a number.
 func plural(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -200,6 +201,7 @@ func Pointer(tokens ...any) string {
 // permanentError is a failure that a retry cannot fix.
 type permanentError struct{ error }
 
+// Unwrap exposes the error, so that its code is still found.
 func (e permanentError) Unwrap() error { return e.error }
 
 // Permanent marks an error that a retry cannot fix, such as a stored row that
@@ -238,6 +240,8 @@ func MergeProblems(problems, more []Problem) []Problem {
 	return problems
 }
 
+// Count writes a number with its noun, as in "2 files". The noun's plural must end in
+// s.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -39,6 +39,8 @@ func (f *Field) Check(value any) []Problem {
 	return nil
 }
 
+// takes reports whether a typed value has a type that the field accepts. A template is
+// a text, whatever the field's type, and is checked elsewhere.
 func (f *Field) takes(value any) bool {
 	switch f.Type {
 	case FieldText, FieldArea:
@@ -76,6 +78,7 @@ func (f *Field) checkMap(named map[string]any) []Problem {
 	return list
 }
 
+// wants says in an error which value the field accepts.
 func (f *Field) wants() string {
 	switch f.Type {
 	case FieldText, FieldArea, FieldSelect, FieldValueType, FieldModel:
@@ -122,6 +125,8 @@ const (
 	SecretsInURL SecretPlace = "url"
 )
 
+// Redact returns a value without secrets that were typed in, for exports and for people
+// who may not see them. References to credentials stay: they reveal only a name.
 func (f *Field) Redact(v any) any {
 	if _, isInput := SecretInput(v); f.Type == FieldSecret && !isInput && !IsSecretRef(v) && v != nil && v != "" {
 		return Redacted

@@ -44,11 +44,22 @@ type Version struct {
 	CreatedAt    time.Time
 }
 
-// Caller is a key that started runs of a flow.
+// CallerPeriod is how far back a comparison of versions looks for keys that call a flow.
+const CallerPeriod = 30 * 24 * time.Hour
+
+// Caller is a key that started runs of a flow, or named it by a former slug.
 type Caller struct {
 	KeyID, Name, Prefix string
-	Runs                int64
+	Runs                int64  // or requests, of a former slug
 	LastDay             string // 2006-01-02, UTC
+}
+
+// AliasUse counts requests of a key that named a flow by a former slug.
+type AliasUse struct {
+	WorkspaceID WorkspaceID
+	Slug, KeyID string
+	At          time.Time // of the newest
+	Count       int64
 }
 
 // Workspace owns flows, keys, credentials and runs.

@@ -96,6 +96,7 @@ func SplitHost(text string) (name, port string, err error) {
 	return name, port, nil
 }
 
+// JoinHost joins what SplitHost split. The port is empty for the default of the scheme.
 func JoinHost(name, port string) string {
 	if port == "" {
 		return name

@@ -78,6 +78,7 @@ func appendJSON(b []byte, v any) []byte {
 	return appendReflected(b, v)
 }
 
+// appendList appends a list in JSON.
 func appendList(b []byte, list []any) []byte {
 	b = append(b, '[')
 	for i, item := range list {
@@ -89,6 +90,9 @@ func appendList(b []byte, list []any) []byte {
 	return append(b, ']')
 }
 
+// appendObject appends an object with its members in order, so that equal values have
+// equal encodings: hashes of steps and idempotency depend on it. Small objects are
+// sorted without an allocation.
 func appendObject(b []byte, m map[string]any) []byte {
 	var few [16]string
 	names := few[:0]
@@ -117,6 +121,8 @@ func isPlain(s string) bool {
 	return true
 }
 
+// appendReflected encodes types that values do not have, such as structs of this
+// program. They come only from code, so a failure is a bug and panics.
 func appendReflected(b []byte, v any) []byte {
 	w := bytes.NewBuffer(b)
 	enc := json.NewEncoder(w)
@@ -127,8 +133,10 @@ func appendReflected(b []byte, v any) []byte {
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
+// jsonError is a violation of Sluice's own rules for JSON, at a JSON Pointer.
 type jsonError struct{ at, msg string }
 
+// Error returns the message without the position, which is reported apart.
 func (e *jsonError) Error() string { return e.msg }
 
 // ProblemError carries one Problem as an error.
@@ -137,6 +145,8 @@ type ProblemError struct{ Problem }
 // Error is the problem as one line.
 func (e *ProblemError) Error() string { return e.Problem.String() }
 
+// jsonProblem turns an error of the decoder into a problem with a pointer and plain
+// words.
 func jsonProblem(d *jsontext.Decoder, err error) error {
 	p := Problem{Pointer: string(d.StackPointer()), Code: "invalid_json"}
 	if own, ok := errors.AsType[*jsonError](err); ok {
@@ -201,6 +211,8 @@ func syntaxWords(err error) string {
 	return "this is not JSON"
 }
 
+// decodeValue decodes one value. Numbers stay as they are written, because a conversion
+// to float64 would change large IDs.
 func decodeValue(d *jsontext.Decoder) (any, error) {
 	t, err := d.ReadToken()
 	if err != nil {
@@ -224,6 +236,8 @@ func decodeValue(d *jsontext.Decoder) (any, error) {
 	return nil, nil
 }
 
+// decodeObject decodes the members of an object up to its end. The decoder refuses
+// repeated names.
 func decodeObject(d *jsontext.Decoder) (any, error) {
 	m := map[string]any{}
 	for d.PeekKind() != '}' {
@@ -240,6 +254,7 @@ func decodeObject(d *jsontext.Decoder) (any, error) {
 	return m, err
 }
 
+// decodeArray decodes the items of an array up to its end.
 func decodeArray(d *jsontext.Decoder) (any, error) {
 	list := []any{}
 	for d.PeekKind() != ']' {
@@ -253,6 +268,8 @@ func decodeArray(d *jsontext.Decoder) (any, error) {
 	return list, err
 }
 
+// LooksLikeJSON reports whether a text begins like an object or an array. It is a guess
+// that decides how templates escape, not a validation.
 func LooksLikeJSON(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '{' || s[0] == '[')

@@ -15,6 +15,8 @@ type Actor struct{ ID, IP string }
 // MaxOverlap is how long an old text may work beside the new one.
 const MaxOverlap = 30 * 24 * time.Hour
 
+// OverlapEnd returns when the previous secret stops working after a rotation: after the
+// overlap, but not later than the key itself.
 func (k *Key) OverlapEnd(now time.Time, overlap time.Duration) time.Time {
 	end := now.Add(overlap)
 	if !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(end) {

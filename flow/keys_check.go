@@ -16,6 +16,7 @@ const (
 // Scopes are all scopes, from the least to the most.
 var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove, ScopeAdmin}
 
+// CheckKeyName returns why a key cannot have a name, or "".
 func CheckKeyName(name string) string {
 	switch {
 	case name == "":
@@ -31,6 +32,7 @@ func keyLike(text string) bool {
 	return slices.ContainsFunc(strings.Fields(text), ValidKeyText)
 }
 
+// CheckScopes returns why a key cannot have these scopes, or "".
 func CheckScopes(list []Scope) string {
 	if len(list) == 0 {
 		return "Choose at least one."
@@ -43,6 +45,7 @@ func CheckScopes(list []Scope) string {
 	return ""
 }
 
+// CheckKeyLimit returns why a limit of a key is not valid, or "". 0 is no limit.
 func CheckKeyLimit(n int64) string {
 	if n < 0 || n > maxKeyLimit {
 		return "A whole number from 1 to 1,000,000,000, or nothing."

@@ -300,8 +300,11 @@ func NewRegistry(kinds ...Kind) *Registry {
 	return r
 }
 
+// kindName matches the names of kinds, which are part of documents and never change.
 var kindName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
+// add checks and registers a kind. Declarations are code, so a mistake in one panics at
+// start instead of failing in some flow.
 func (r *Registry) add(k Kind) {
 	if !kindName.MatchString(k.Name) || k.Title == "" || k.Summary == "" || k.Group == "" {
 		panic(fmt.Sprintf("flow: kind %q lacks a name, title, group or summary", k.Name))

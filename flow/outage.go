@@ -5,6 +5,7 @@ import (
 	"errors"
 )
 
+// outlastKey is the key of the context for OutlastOutages.
 type outlastKey struct{}
 
 // OutlastOutages returns a context whose reads and writes of the store wait

@@ -8,6 +8,7 @@ import (
 // CollectedPort is the name that implicit edges of a collecting node arrive at.
 const CollectedPort = "(outputs)"
 
+// Source and Target split the ends of an edge into node and port.
 func (e Edge) Source() (node, port string) { return SplitPort(e.From) }
 func (e Edge) Target() (node, port string) { return SplitPort(e.To) }
 
@@ -17,6 +18,8 @@ func (e Edge) FromNode() string { node, _ := e.Source(); return node }
 // ToNode is the node that the edge arrives at.
 func (e Edge) ToNode() string { node, _ := e.Target(); return node }
 
+// SplitPort splits a reference to a port. A port may contain dots; the ID of a node
+// cannot.
 func SplitPort(s string) (node, port string) {
 	node, port, _ = strings.Cut(s, ".")
 	return node, port
@@ -95,6 +98,7 @@ func (d *Document) EdgeType(e Edge, kinds *Registry) Type {
 // ErrorPort carries what went wrong on a node that routes its errors.
 const ErrorPort = "error"
 
+// PortsByName indexes ports.
 func PortsByName(ports []Port) map[string]Port {
 	m := make(map[string]Port, len(ports))
 	for _, p := range ports {
@@ -122,6 +126,7 @@ func templateNames(n *Node, k *Kind) []string {
 	return list
 }
 
+// TextSet returns the texts in a list as a set. Values of other types are ignored.
 func TextSet(v any) map[string]bool {
 	set := map[string]bool{}
 	list, _ := v.([]any)

@@ -139,7 +139,8 @@ type Run struct {
 	ID              string
 	WorkspaceID     WorkspaceID
 	FlowID          string
-	Version         int64 // 0 for a draft run
+	FlowSlug        string // slug of the flow when the run was read or accepted; empty where that was not loaded
+	Version         int64  // 0 for a draft run
 	Draft           bool
 	DocumentHash    string
 	State           RunState
@@ -150,7 +151,7 @@ type Run struct {
 	Caller          *CallingStep // of a child run; nil for a root run
 	FlowsAbove      []string     // IDs of the flows above a child run's own, from the top, each once
 	RerunFrom       string       // the node a rerun was asked from
-	ChildrenLive    bool         // a rerun whose steps run the live version of other flows, not the recorded one
+	ChildVersions   ChildVersions
 	Inputs          map[string]any
 	Outputs         map[string]any
 	Error           *Error

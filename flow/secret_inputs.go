@@ -50,6 +50,8 @@ func KeyedFingerprint(key []byte, fingerprint string) string {
 	return "k:" + keyedHash(key, "fingerprint", fingerprint)
 }
 
+// keyedHash is an HMAC-SHA256 over the parts. Each ends with a zero byte, so that two
+// lists of parts cannot have the same input.
 func keyedHash(key []byte, parts ...string) string {
 	h := hmac.New(sha256.New, key)
 	for _, p := range parts {

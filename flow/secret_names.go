@@ -56,6 +56,7 @@ var harmlessWords = wordSet("max min count limit page next prev previous continu
 var describingWords = wordSet("type kind method mode url uri endpoint name id ids length size version algorithm alg expiry expires expiration ttl in at status state" +
 	" enabled required optional policy scheme scope scopes header hint format provider prefix field label budget usage user username email host domain region used left remaining")
 
+// wordSet makes a set of the words in a text.
 func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(list) {
@@ -69,6 +70,8 @@ func sessionID(words []string) bool {
 	return len(words) > 1 && words[len(words)-1] == "id" && words[len(words)-2] == "session"
 }
 
+// isSecretWord reports whether a word in a name marks a secret: it is in the list, or
+// contains such a word glued to others, as in "apikey".
 func isSecretWord(word string) bool {
 	return secretWords[word] || glued.MatchString(word) || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
 }

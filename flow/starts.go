@@ -32,15 +32,16 @@ type Rerun struct {
 	Start
 	ParentRunID string
 	From        string // node to run again with all that depends on it; empty: what did not succeed
-	// ChildrenLive lets steps that run other flows use the version that is live now, or
-	// that the node names. Otherwise they use the one of the run that is repeated.
-	ChildrenLive bool
+	// ChildVersions are the versions that steps run of other flows. Reruns of a run with
+	// drafts keep to drafts unless the live versions are asked for.
+	ChildVersions ChildVersions
 }
 
 // RunOptions are the reserved part of a start.
 type RunOptions struct {
 	Version  int64 // 0 means the live one
 	Draft    bool
+	Children ChildVersions // ChildrenDraft only together with Draft or a TestRun
 	Webhook  *RunWebhook
 	Metadata map[string]any
 	Timeout  time.Duration // 0 means RunTimeout
@@ -60,7 +61,7 @@ type NewRun struct {
 	Fingerprint    string
 	Webhook        *NewDelivery // URL and Secret of the per-run webhook
 	Files          []string     // IDs of the files in its inputs; one that is erased meanwhile is CodeNotFound
-	Live           bool         // Version was the live one when the flow was read: ErrFlowOutdated if it is no longer
+	Live           bool         // Version and FlowSlug are those of the live version as it was read: ErrFlowOutdated if they have changed
 	// Prices reports whether Unpriced is known: the models of the run without a price.
 	// A budget in dollars needs to know; then ErrPricesWanted asks for it.
 	Prices   bool
@@ -76,10 +77,12 @@ var (
 	ErrFlowOutdated = errors.New("the live version of the flow has changed since it was read")
 )
 
-// LiveVersion is what a start of a run needs of a flow.
+// LiveVersion is what a start of a run needs to know about a flow. It is cached: the
+// transaction that accepts the run compares it with the database.
 type LiveVersion struct {
 	Number       int64
 	DocumentHash string
+	Slug         string // of the flow
 }
 
 // Started is an accepted run. Replayed means that its idempotency key had

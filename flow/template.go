@@ -39,6 +39,8 @@ type templatePart struct {
 	credential string
 }
 
+// templatePath matches what may be between the braces: a name, and members or indexes
+// of its value.
 var templatePath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
 
 // ParseTemplate reads a template; \{{ writes a literal {{.
@@ -73,6 +75,7 @@ func ParseTemplate(s string) (*Template, error) {
 	}
 }
 
+// literal appends text, joined with a text before it.
 func (t *Template) literal(s string) {
 	if n := len(t.parts); n > 0 && t.parts[n-1].isText() {
 		t.parts[n-1].text += s
@@ -81,6 +84,7 @@ func (t *Template) literal(s string) {
 	}
 }
 
+// isText reports whether a part is fixed text.
 func (p *templatePart) isText() bool { return p.path == nil && p.credential == "" }
 
 // Names are the ports that the template grows, in order of appearance.
@@ -127,6 +131,8 @@ func (t *Template) Render(values map[string]any, escape Escape) (string, error) 
 	return b.String(), nil
 }
 
+// looksLikeJSON reports whether the result is JSON, as far as its first fixed text
+// shows. Values are then escaped so that no value can break out of its string.
 func (t *Template) looksLikeJSON() bool {
 	if len(t.parts) == 0 || !t.parts[0].isText() {
 		return false
@@ -135,6 +141,8 @@ func (t *Template) looksLikeJSON() bool {
 	return s != "" && (s[0] == '{' || s[0] == '[')
 }
 
+// escaped returns a value as it stands in the result. Within a string of JSON it is
+// escaped and gets no quotes of its own; outside it becomes a value of JSON.
 func escaped(v any, escape Escape, at jsonPosition) string {
 	switch {
 	case escape == EscapeURL:
@@ -152,6 +160,8 @@ func escaped(v any, escape Escape, at jsonPosition) string {
 // a string.
 type jsonPosition struct{ on, inString, afterBackslash bool }
 
+// pass follows fixed text, so that it is known whether the next value is within a
+// string.
 func (p *jsonPosition) pass(s string) {
 	for _, c := range []byte(s) {
 		switch {
@@ -165,6 +175,7 @@ func (p *jsonPosition) pass(s string) {
 	}
 }
 
+// lookUp returns the value at a path of members and indexes.
 func lookUp(values map[string]any, path []string) (any, error) {
 	v, ok := values[path[0]]
 	if !ok {
@@ -180,6 +191,8 @@ func lookUp(values map[string]any, path []string) (any, error) {
 	return v, nil
 }
 
+// JSONMember returns a member of an object or an item of a list, whose name is its
+// index from 0.
 func JSONMember(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -194,6 +207,7 @@ func JSONMember(v any, name string) (any, bool) {
 	return nil, false
 }
 
+// withArticle writes a type with its article.
 func withArticle(kind string) string {
 	if kind == "object" {
 		return "an object"
@@ -201,6 +215,7 @@ func withArticle(kind string) string {
 	return "a " + kind
 }
 
+// FirstRunes cuts a text to n characters and marks the cut with an ellipsis.
 func FirstRunes(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"

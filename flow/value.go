@@ -54,6 +54,7 @@ func AsValue(v any, depth int) (out any, changed bool, err error) {
 	return out, true, err
 }
 
+// asList converts the items of a list and copies it only if one changes.
 func asList(v []any, depth int) (any, bool, error) {
 	changed := false
 	for i := range v {
@@ -71,6 +72,8 @@ func asList(v []any, depth int) (any, bool, error) {
 	return v, changed, nil
 }
 
+// asObject converts the members of an object and copies it only if one changes: most
+// values need no conversion, and they may be megabytes.
 func asObject(v map[string]any, depth int) (any, bool, error) {
 	var copied map[string]any
 	for name, item := range v {
@@ -230,6 +233,7 @@ func FormatNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
+// scalarText writes numbers and booleans as JSON does.
 func scalarText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:

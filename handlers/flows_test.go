@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -201,4 +202,110 @@ func TestApply(t *testing.T) {
 	}
 	apply(403, ``, one)
 	p.send(403, "POST", "flow", greet("mine", "text"))
+}
+
+// TestTakeAlias applies a document with a former slug of another flow: it is refused with the
+// name of that flow and the keys that use the slug, and makes a new flow on request.
+func TestTakeAlias(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	p := newProgram(h, []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
+	made, _ := p.send(201, "POST", "flow", greet("greet", "text"))
+	_, tag := p.send(200, "GET", "flow/greet/document?version=draft", "")
+	p.send(200, "PUT", "flow/greet", greet("hello", "text"), "If-Match", tag)
+	const calls = 3
+	for range calls { // requests with the current slug and the ID do not count
+		p.send(200, "GET", "flow/greet", "")
+		p.send(200, "GET", "flow/hello", "")
+		p.send(200, "GET", "flow/"+made["flow_id"].(string), "")
+	}
+	apply := func(status int, options string) map[string]any {
+		t.Helper()
+		a, _ := p.send(status, "POST", "apply", `{"documents": [`+greet("greet", "words")+`]`+options+`}`)
+		return a
+	}
+	alias := func(diff any) map[string]any {
+		t.Helper()
+		a, _ := diff.(map[string]any)["alias"].(map[string]any)
+		if a["slug"] != "greet" || a["flow_id"] != made["flow_id"] || a["flow_slug"] != "hello" || a["flow_name"] != "Greet" {
+			t.Fatalf("the diff has the alias %v", diff)
+		}
+		return a
+	}
+	var refused map[string]any
+	for used := 0.0; used < calls; { // uses are stored within seconds
+		refused = apply(409, ``)
+		for _, k := range alias(refused["diffs"].([]any)[0])["keys"].([]any) {
+			if k := k.(map[string]any); k["name"] == "CI" {
+				used = k["calls_30d"].(float64)
+			}
+		}
+		if used > calls {
+			t.Fatalf("%v requests with the former slug, want %d", used, calls)
+		}
+	}
+	if refused["code"] != "slug_taken" || !strings.Contains(refused["detail"].(string), `"Greet"`) {
+		t.Errorf("refused with %v", refused)
+	}
+	apply(409, `, "dry_run": true`)
+	if dry := apply(200, `, "take_alias": true, "dry_run": true`); dry["flows"].([]any)[0].(map[string]any)["change"] != "created" {
+		t.Errorf("a dry run: %v", dry)
+	}
+	if f, _ := p.send(200, "GET", "flow/greet", ""); f["flow_id"] != made["flow_id"] {
+		t.Errorf("after refusals and a dry run, the alias names %v", f)
+	}
+	taken := apply(200, `, "take_alias": true, "publish": true`)["flows"].([]any)[0].(map[string]any)
+	alias(taken["diff"])
+	if f, _ := p.send(200, "GET", "flow/greet", ""); f["flow_id"] != taken["flow_id"] || f["flow_id"] == made["flow_id"] {
+		t.Errorf("the slug names %v, want the new flow %v", f["flow_id"], taken["flow_id"])
+	}
+	if f, _ := p.send(200, "GET", "flow/hello", ""); f["flow_id"] != made["flow_id"] {
+		t.Errorf("the other flow is %v", f)
+	}
+	// A key that may not change the flow with the slug is not told about it.
+	p = newProgram(h, []flow.Scope{flow.ScopeEdit}, taken["flow_id"].(string))
+	if e, _ := p.send(403, "POST", "apply", `{"documents": [`+greet("hello", "text")+`]}`); strings.Contains(fmt.Sprint(e), "Greet") {
+		t.Errorf("a key with a list: %v", e)
+	}
+}
+
+// TestApplyExport applies an export of AI-Flow: the response says what the flow lacks.
+func TestApplyExport(t *testing.T) {
+	t.Parallel()
+	p := newProgram(webtest.Setup(t), []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
+	export, err := os.ReadFile("../flow/document/aiflow/testdata/summary.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func() map[string]any {
+		t.Helper()
+		a, _ := p.send(200, "POST", "apply", `{"documents": [{"slug": "shorten", "ai_flow": `+string(export)+`}, `+greet("greet", "text")+`]}`)
+		return a
+	}
+	list := apply()["flows"].([]any)
+	if f := list[1].(map[string]any); f["losses"] != nil {
+		t.Errorf("a document has losses: %v", f)
+	}
+	kinds := map[string]string{}
+	for _, l := range list[0].(map[string]any)["losses"].([]any) {
+		l := l.(map[string]any)
+		kinds[l["kind"].(string)] += l["text"].(string)
+	}
+	for kind, want := range map[string]string{"left": "selectors, with_html_tags", "changed": "display", "needed": "openai"} {
+		if !strings.Contains(kinds[kind], want) {
+			t.Errorf("losses of the kind %s lack %q: %v", kind, want, kinds)
+		}
+	}
+	if kinds["mapped"] != "" || strings.Contains(fmt.Sprint(kinds), "sk-live") {
+		t.Errorf("losses %v", kinds)
+	}
+	if d, _ := p.send(200, "GET", "flow/shorten/document?version=draft", ""); len(d["nodes"].([]any)) != 7 {
+		t.Errorf("the flow is %v", d)
+	}
+	if again := apply()["flows"].([]any)[0].(map[string]any); again["change"] != "unchanged" {
+		t.Errorf("applied again: %v", again)
+	}
+	if e, _ := p.send(422, "POST", "apply", `{"documents": [{"ai_flow": [{"x": 1}]}]}`); !strings.Contains(fmt.Sprint(e["errors"]), "/documents/0/ai_flow") {
+		t.Errorf("another list: %v", e)
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"sluice/handlers/admin"
 	"sluice/handlers/api"
 	"sluice/handlers/console"
+	"sluice/handlers/docs"
 	"sluice/handlers/editor"
 	"sluice/handlers/forms"
 	"sluice/handlers/mcp"
@@ -87,6 +88,7 @@ type Server struct {
 	MCP     *mcp.Server
 	Account *account.Server
 	Console *console.Server
+	Docs    *docs.Server
 	Editor  *editor.Server
 	Forms   *forms.Server
 }
@@ -116,16 +118,17 @@ func New(cfg Config) *Server {
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
 	admin.New(s.API, cfg.Store, s.Site.IDs, cfg.Providers, cfg.FlowSchema)
+	s.Docs = docs.New(s.Site, s.API.ServeAs)
 	s.Console = console.New(s.Site, console.Config{
 		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
-		Starters: cfg.Starters, API: s.API.ServeAs, Prices: cfg.Prices,
+		Starters: cfg.Starters, FindDocs: s.Docs.Find, Prices: cfg.Prices,
 	})
 	s.Editor = editor.New(s.Site, editor.Config{
 		Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, Models: cfg.Models,
 		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
 	})
 	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Library: cfg.Library, Links: cfg.Links, MaxFile: cfg.MaxFile})
-	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Editor, s.Forms} {
+	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Docs, s.Editor, s.Forms} {
 		s.Site.Mount(room.Routes())
 	}
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)

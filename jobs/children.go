@@ -99,7 +99,7 @@ func (c *childRuns) Start(ctx context.Context, req flow.ChildRequest) (*flow.Chi
 	if err != nil {
 		return nil, err
 	}
-	if old != nil && c.run.ChildrenLive && old.Caller.RunID != c.step.RunID && d.starts {
+	if old != nil && c.run.ChildVersions == flow.ChildrenLive && old.Caller.RunID != c.step.RunID && d.starts {
 		old = nil // flows further below may have changed
 	}
 	if old != nil && (old.FlowID != children.FlowID || old.DocumentHash != children.DocumentHash || c.reuseFrom == "" && old.Caller.RunID != c.step.RunID) {
@@ -173,18 +173,26 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 	if children.Depth > flow.MaxChildDepth {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "Flows call each other %d levels deep; the limit is %d. Check that no flow calls itself.", children.Depth, flow.MaxChildDepth)
 	}
-	d, err := c.r.documents.find(ctx, c.run.WorkspaceID, children.DocumentHash)
+	d, err := c.compiled(ctx, children)
 	if err != nil {
 		return nil, err
 	}
 	template := flow.ChildTemplate{
-		Version: children.Version, FlowsAbove: flowsAbove(c.run, children.FlowID), KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
+		Version: children.Version, Draft: c.run.ChildVersions == flow.ChildrenDraft, FlowsAbove: flowsAbove(c.run, children.FlowID), KeyID: c.run.KeyID, UserID: c.run.UserID, Metadata: c.run.Metadata, Save: c.run.Save,
 		TimeoutMicros: flow.RunTimeout.Microseconds(), Nodes: d.graph.Len(),
 	}
 	if err := c.r.store.BeginChildren(ctx, children, template); err != nil {
 		return nil, fmt.Errorf("begin the children of %s:%s: %w", c.step.RunID, c.step.Path, err)
 	}
 	return children, nil
+}
+
+// compiled returns the document that children are about to run. A draft may not be stored yet.
+func (c *childRuns) compiled(ctx context.Context, children *flow.Children) (*compiledDocument, error) {
+	if children.Document != nil {
+		return c.r.documents.compile(children.Document)
+	}
+	return c.r.documents.find(ctx, c.run.WorkspaceID, children.DocumentHash)
 }
 
 // flowsAbove returns the flows above the child runs of a run, without their own flow.
@@ -218,12 +226,17 @@ func (c *childRuns) findFlow(ctx context.Context, ref string) (*flow.Flow, error
 }
 
 // findDocument finds the version that the children run: the one of an earlier attempt or
-// of the run that is repeated (unless Run.ChildrenLive), or else the one that the node
-// names, or the live one.
+// of the run that is repeated (unless that asks for the live ones), or else the draft if
+// the run asks for drafts, the one that the node names, or the live one.
 func (c *childRuns) findDocument(ctx context.Context, f *flow.Flow, version int64, old, children *flow.Children) error {
 	switch {
-	case old != nil && old.FlowID == f.ID && !(c.run.ChildrenLive && old.Caller.RunID != c.step.RunID):
+	case old != nil && old.FlowID == f.ID && !(c.run.ChildVersions == flow.ChildrenLive && old.Caller.RunID != c.step.RunID):
 		children.Version, children.DocumentHash = old.Version, old.DocumentHash
+	case c.run.ChildVersions == flow.ChildrenDraft:
+		if _, err := c.r.documents.compile(f.Draft); err != nil {
+			return flow.Errorf(flow.CodeInputInvalid, "The draft of %s has problems that keep it from running. Fix them in the builder, or run without drafts of other flows.", f.Name)
+		}
+		children.Document, children.DocumentHash = f.Draft, flow.Hash(f.Draft)
 	case version != 0:
 		v, err := c.r.store.FindVersion(ctx, c.run.WorkspaceID, f.ID, version)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

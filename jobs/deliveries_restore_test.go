@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/backup"
 	"sluice/flow"
 )
 
@@ -22,8 +23,8 @@ func TestDelivery_keeps_ID_after_restore(t *testing.T) {
 	first := newFixture(t, was, document).start()
 	run := first.startRun(func(s *flow.Start) { s.Options.Webhook = &flow.RunWebhook{URL: url} })
 	<-first.gate.started
-	backup := filepath.Join(t.TempDir(), "now.backup")
-	if _, err := first.store.BackUp(context.Background(), backup, "test"); err != nil {
+	archive := filepath.Join(t.TempDir(), "now.backup")
+	if _, err := backup.Create(context.Background(), first.store.DB, archive, "test"); err != nil {
 		t.Fatal(err)
 	}
 	sent := func(fx *fixture) map[string]bool {
@@ -34,7 +35,7 @@ func TestDelivery_keeps_ID_after_restore(t *testing.T) {
 	before := sent(first)
 
 	cfg := db.Config{DataDir: filepath.Join(t.TempDir(), "restored"), MasterKeyFile: filepath.Join(was.DataDir, db.KeyFile)}
-	if _, err := db.Restore(context.Background(), cfg, backup, false); err != nil {
+	if _, err := backup.Restore(context.Background(), cfg, archive, false); err != nil {
 		t.Fatal(err)
 	}
 	again := newFixture(t, cfg, passThroughFlow) // publishes another flow; the run's comes with the backup

@@ -115,7 +115,7 @@ func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *engine.Gra
 		return nil, fmt.Errorf("find the files of %s: %w", run.ParentRunID, err)
 	}
 	for i := range steps {
-		if k := r.documents.kinds.Find(steps[i].Kind); run.ChildrenLive && k != nil && k.StartsRuns() {
+		if k := r.documents.kinds.Find(steps[i].Kind); run.ChildVersions == flow.ChildrenLive && k != nil && k.StartsRuns() {
 			steps[i].NodeHash = "" // no node equals it: the step decides for each item whether its result is reused
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 )
 
 // StartRun starts a run: it resolves the document, checks the inputs and commits
@@ -92,7 +93,7 @@ func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, erro
 func (r *Runner) newRun(s flow.Start) *flow.NewRun {
 	run := flow.Run{
 		ID: r.ids.New(flow.PrefixRun), WorkspaceID: s.WorkspaceID, FlowID: s.FlowID,
-		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata,
+		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata, ChildVersions: s.Options.Children,
 		Timeout: s.Options.Timeout, Save: !s.Options.Discard, CreatedAt: r.now(), Seq: 1, RunSeq: 1,
 	}
 	if s.Key != nil {
@@ -117,7 +118,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 			return nil, err
 		}
 		if cached {
-			n.Run.Version, n.Run.DocumentHash, n.Live = live.Number, live.DocumentHash, true
+			n.Run.Version, n.Run.DocumentHash, n.Run.FlowSlug, n.Live = live.Number, live.DocumentHash, live.Slug, true
 			return r.documents.find(ctx, s.WorkspaceID, live.DocumentHash)
 		}
 	}
@@ -125,6 +126,7 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewR
 	if err != nil {
 		return nil, err
 	}
+	n.Run.FlowSlug = f.Slug
 	switch {
 	case !f.ArchivedAt.IsZero(): // an archived flow can be found only through its runs
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
@@ -208,7 +210,7 @@ func (r *Runner) createRun(ctx context.Context, s flow.Start, n *flow.NewRun, c 
 	}
 	started, err := r.store.StartRun(ctx, *n)
 	if errors.Is(err, flow.ErrPricesWanted) { // rare, so prices are not read for other starts
-		if n.Unpriced, err = flow.Unpriced(ctx, c.graph.Document.Charges(r.cfg.Kinds), r.cfg.Prices, s.WorkspaceID); err != nil {
+		if n.Unpriced, err = document.Unpriced(ctx, document.Charges(c.graph.Document, r.cfg.Kinds), r.cfg.Prices, s.WorkspaceID); err != nil {
 			return flow.Started{}, err
 		}
 		n.Prices = true

@@ -76,7 +76,14 @@ func (r *Runner) inheritSecrets(ctx context.Context, parent *flow.Run, inputs []
 // parent's metadata, time limit and retention, but not its webhook.
 func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) *flow.NewRun {
 	n := r.newRun(s.Start)
-	n.Run.ParentRunID, n.Run.RerunFrom, n.Run.ChildrenLive = parent.ID, s.From, s.ChildrenLive
+	n.Run.FlowSlug = parent.FlowSlug
+	n.Run.ParentRunID, n.Run.RerunFrom = parent.ID, s.From
+	switch n.Run.ChildVersions = s.ChildVersions; {
+	case s.ChildVersions == flow.ChildrenRecorded && parent.ChildVersions == flow.ChildrenDraft:
+		n.Run.ChildVersions = flow.ChildrenDraft // for flows that are run for the first time, and those below
+	case s.ChildVersions == flow.ChildrenDraft && !parent.Draft && s.TestRun == nil:
+		n.Run.ChildVersions = flow.ChildrenRecorded // a published version keeps doing what was published
+	}
 	n.Run.Metadata, n.Run.Timeout, n.Run.Save = parent.Metadata, parent.Timeout, parent.Save
 	return n
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/providers"
 )
 
@@ -147,7 +148,7 @@ func TestChatFallback(t *testing.T) {
 		n.Config["fallback"] = []any{"openai/b", "ollama/c", "openai/a"}
 		d := &flow.Document{Nodes: []flow.Node{*n}}
 		var models []string
-		for _, c := range d.Charges(kinds) {
+		for _, c := range document.Charges(d, kinds) {
 			models = append(models, c.Model)
 		}
 		same(t, "models", models, []string{"openai/a", "openai/b"})

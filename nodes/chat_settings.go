@@ -99,6 +99,9 @@ func readExtra(value any) (map[string]any, error) {
 	return value.(map[string]any), nil
 }
 
+// extraProblem returns what is wrong with additional parameters, or "". They must not
+// replace what Sluice sets itself: a changed model or stream would break the reading of
+// the answer.
 func extraProblem(value any) string {
 	object, ok := value.(map[string]any)
 	if !ok {

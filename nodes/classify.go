@@ -51,6 +51,7 @@ func checkLabels(n *flow.Node) []flow.Problem {
 	return nil
 }
 
+// classify scores the labels and puts out the best one with its score, and all scores.
 func classify(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	text, err := modelText(in, "text")
 	if err != nil {

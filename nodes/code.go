@@ -91,6 +91,8 @@ func atLine(e *javascript.Error) string {
 	return fmt.Sprintf("Line %d: %s", e.Line, e.Message)
 }
 
+// runCode runs the program in a child process with the clock and the random numbers of
+// the run, so that a rerun computes the same.
 func runCode(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if d.CodeOff {
 		return flow.Out{}, errCodeOff

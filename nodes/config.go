@@ -24,6 +24,7 @@ const (
 // Groups lists the groups in the order of the palette. Code has no kinds yet.
 var Groups = []string{groupAPI, groupModels, groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
 
+// ptr returns a pointer to a limit, for declarations.
 func ptr(f float64) *float64 { return &f }
 
 // wholeNumber returns an integer from low to high. Values from edges are

@@ -142,6 +142,8 @@ func delayEnd(config map[string]any, now time.Time) (time.Time, *flow.Error) {
 }
 
 var (
+	// delayParts matches the first part of a duration such as "1h 30m". A number
+	// without a unit is seconds.
 	delayParts = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*(s|m|h|d|w)?\s*`)
 	delayUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 )

@@ -37,6 +37,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// detectLanguage puts out the most probable language and how sure the model is.
 func detectLanguage(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	text, err := modelText(in, "text")
 	if err != nil {

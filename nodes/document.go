@@ -65,6 +65,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// checkDocument checks what is typed: the list of pages.
 func checkDocument(n *flow.Node) []flow.Problem {
 	var problems []flow.Problem
 	if pages, ok := n.Config["pages"].(string); ok {
@@ -75,6 +76,8 @@ func checkDocument(n *flow.Node) []flow.Problem {
 	return append(problems, checkURL(n, "file")...)
 }
 
+// readDocument opens the file or the URL and reads it in a child process, because
+// documents are hostile input to large parsers.
 func readDocument(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	most, err := wholeNumber(in, "max_pages", 1, mostPages)
 	if err != nil {

@@ -36,6 +36,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// embed computes vectors with the chosen model, or with the built-in one if neither a
+// model nor a credential is set.
 func embed(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	dimensions, err := optionalCount(in, "dimensions")
 	if err != nil {

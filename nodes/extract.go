@@ -59,6 +59,7 @@ func extractSchema(n *flow.Node) flow.DynamicSchema {
 	}}
 }
 
+// checkExtract checks a typed path, or else a typed pattern.
 func checkExtract(n *flow.Node) []flow.Problem {
 	path, typed := n.Config["path"].(string)
 	if n.Config["by"] != extractPath || !typed || path == "" {
@@ -70,6 +71,7 @@ func checkExtract(n *flow.Node) []flow.Problem {
 	return nil
 }
 
+// extract finds values by a path in JSON or by a pattern in text.
 func extract(_ context.Context, in *flow.In) (flow.Out, error) {
 	var all []any
 	var err error

@@ -48,6 +48,7 @@ func checkFile(n *flow.Node) []flow.Problem {
 	return checkURL(n, "url")
 }
 
+// outputFile passes a file on, or fetches the one at a URL.
 func outputFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	file, address := in.Config["file"], in.Text("url")
 	switch {

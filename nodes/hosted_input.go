@@ -123,6 +123,7 @@ func addInputs(in *flow.In, given map[string]any) {
 	}
 }
 
+// firstSet returns the first value that is not nil.
 func firstSet(a, b any) any { // cmp.Or cannot compare objects
 	if a != nil {
 		return a

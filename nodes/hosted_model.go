@@ -21,8 +21,11 @@ var _ = register(func(d Deps) flow.Kind { return hostedKind(d, defaultTiming) })
 // hostProvider is the platform's name in credentials and prices.
 const hostProvider = "replicate"
 
+// taskHosted describes the task to the code that is common to all nodes with models.
 var taskHosted = task{name: "hosted", what: "host models", example: "black-forest-labs/flux-schnell"}
 
+// hostedKind declares the kind. Its ports and fields depend on the chosen model; see
+// pin.
 func hostedKind(d Deps, pace timing) flow.Kind {
 	h := &hostedModels{deps: d, pace: pace}
 	return flow.Kind{
@@ -97,6 +100,8 @@ func chargeHosted(config map[string]any) (flow.Charge, bool) {
 	return flow.Charge{Model: hostProvider + "/" + ref.Path(), Seconds: hostedSeconds}, true
 }
 
+// checkHosted checks the reference, the pinned version and the typed inputs against the
+// model's form, without a request.
 func checkHosted(n *flow.Node) []flow.Problem {
 	if n.Config["model"] == nil || n.Config["model"] == "" {
 		return nil // reported as missing

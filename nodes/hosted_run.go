@@ -152,6 +152,7 @@ func (s *hostedStep) describe(ctx context.Context, models HostedModels) (hosted.
 	return m.Ref, m.Official, hosted.NewForm(m), nil
 }
 
+// formOrNil returns the form of a pinned model, or nil.
 func (p *pin) formOrNil() *hosted.Form {
 	if p == nil {
 		return nil

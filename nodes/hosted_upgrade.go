@@ -138,6 +138,7 @@ func misfitEdges(n *flow.Node, edges []flow.Edge) []Misfit {
 	return list
 }
 
+// hasPort reports whether there is a port with a name.
 func hasPort(ports []flow.Port, name string) bool {
 	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

@@ -72,6 +72,7 @@ func encodeBody(in *flow.In, value any) (body []byte, contentType string, err er
 	return flow.EncodeJSON(value), typeJSON, nil
 }
 
+// isJSON reports whether a text is one JSON value.
 func isJSON(s string) bool {
 	_, err := flow.DecodeJSON([]byte(s))
 	return err == nil

@@ -10,6 +10,8 @@ import (
 )
 
 var (
+	// imageFormats and backgrounds are the options of fields, in the words of the
+	// providers' APIs.
 	imageFormats = []string{"png", "jpeg", "webp"}
 	backgrounds  = []string{"auto", "transparent", "opaque"}
 )

@@ -101,8 +101,11 @@ func New(d Deps) *flow.Registry {
 // absent replaces dependencies that were not given.
 type absent struct{}
 
+// errAbsent is returned by all that a registry for declarations lacks. Such a registry
+// describes kinds, for the docs and for validation, and runs none.
 var errAbsent = errors.New("nodes: the registry was made for declarations only")
 
+// Do and the methods below refuse: declarations need no clients and no models.
 func (absent) Do(context.Context, outbound.Request) (*outbound.Response, error) {
 	return nil, errAbsent
 }
@@ -129,6 +132,7 @@ func (absent) FindAnswer(context.Context, string, string, int) (builtin.Answer, 
 // another method Embed.
 type absentProviders struct{}
 
+// Chat and the methods below refuse, as those of absent.
 func (absentProviders) Chat(context.Context, providers.Endpoint, providers.ChatRequest, func(string)) (*providers.ChatResult, error) {
 	return nil, errAbsent
 }
@@ -152,6 +156,7 @@ func (absentProviders) Transcribe(context.Context, providers.Endpoint, providers
 // noServers replaces LocalServers.
 type noServers struct{}
 
+// Found returns none.
 func (noServers) Found() []providers.LocalServer { return nil }
 
 func (absent) DetectLanguage(context.Context, string) ([]builtin.Language, error) {

@@ -69,6 +69,9 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 	return out, nil
 }
 
+// imageGatherer collects the pictures of a field, each of at most maxPicture and
+// together of at most maxPictures bytes. links permits to pass URLs on to providers
+// that fetch them.
 func (d Deps) imageGatherer(in *flow.In, field string, links bool) *gatherer {
 	return &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
 }

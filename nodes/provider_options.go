@@ -49,4 +49,5 @@ func requiredText(in *flow.In, name string) (string, error) {
 	return text, nil
 }
 
+// blank reports whether a text has no visible character.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

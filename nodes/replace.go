@@ -42,6 +42,8 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
+// replace replaces a text or a pattern. The result is bounded as every text is, because
+// a replacement can multiply its size.
 func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	text, find, with := in.Text("text"), in.Text("find"), in.Text("replacement")
 	if find == "" {

@@ -16,6 +16,7 @@ var (
 // tablesSchema describes the tables of a document.
 var tablesSchema = listSchema(objectSchema("name", textSchema, "rows", listSchema(map[string]any{"type": "object", "additionalProperties": textSchema})))
 
+// listSchema returns the schema of a list.
 func listSchema(items any) map[string]any { return map[string]any{"type": "array", "items": items} }
 
 // objectSchema returns the schema of an object from names and schemas of its members. All

@@ -24,6 +24,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// similarity compares the meaning of two texts.
 func similarity(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	texts, err := modelTexts(in, "a", "b")
 	if err != nil {

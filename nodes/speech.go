@@ -41,6 +41,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// speech has a provider read a text aloud. The recording becomes a file of the run.
 func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	r, err := speechRequest(in)
 	if err != nil {
@@ -63,6 +64,8 @@ func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, err
 }
 
+// speechRequest reads the fields, and checks those that come by an edge as strictly as
+// typed ones.
 func speechRequest(in *flow.In) (r providers.SpeechRequest, err error) {
 	r = providers.SpeechRequest{Voice: strings.TrimSpace(in.Text("voice")), Instructions: in.Text("instructions"), Key: in.Key}
 	if r.Text, err = requiredText(in, "text"); err != nil {

@@ -94,6 +94,7 @@ func checkSplit(n *flow.Node) []flow.Problem {
 	return nil
 }
 
+// split cuts a text into a list of at most maxListItems parts.
 func split(_ context.Context, in *flow.In) (flow.Out, error) {
 	parts, err := splitText(in)
 	if err != nil {
@@ -119,11 +120,15 @@ func split(_ context.Context, in *flow.In) (flow.Out, error) {
 }
 
 var (
+	// lineEnds makes all line ends equal, so that texts from Windows split the same.
+	// separatorSigns lets people type a line break or a tab in a one-line field.
 	lineEnds       = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	blankLines     = regexp.MustCompile(`\n[ \t]*\n\s*`)
 	separatorSigns = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
 )
 
+// splitText splits at blank lines, at a separator, or by a number of characters or
+// tokens.
 func splitText(in *flow.In) ([]string, error) {
 	text := in.Text("text")
 	switch in.Text("by") {

@@ -40,6 +40,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// transcribe has a provider write down a recording.
 func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	m, err := d.findTarget(ctx, in, taskTranscribe)
 	if err != nil {

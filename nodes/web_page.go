@@ -40,6 +40,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
+// readWebPage fetches a page and reads its main text in a child process. The first
+// format that it accepts is HTML; some sites offer Markdown.
 func readWebPage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	u, _, err := targetURL(ctx, in, "url", func(string) {})
 	if err != nil {

@@ -112,6 +112,8 @@ func (f *Finder) Candidates() []netip.AddrPort {
 	return addrs
 }
 
+// allow passes the addresses of the servers that were found on, so that requests to
+// these private addresses are permitted.
 func (f *Finder) allow(addrs []netip.AddrPort) {
 	if f.cfg.Allow != nil {
 		f.cfg.Allow(addrs)

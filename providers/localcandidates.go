@@ -34,6 +34,9 @@ func candidates(cfg FinderConfig) []candidate {
 	return list
 }
 
+// defaultCandidate returns the server that a preset's own address names, on another
+// port if the configuration has one. Presets without an IP address in their URL are not
+// local servers.
 func defaultCandidate(p Preset, ports map[string]uint16) (candidate, bool) {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
@@ -83,6 +86,8 @@ func ollamaCandidate(value string) (candidate, bool) {
 	return hostCandidate(scheme, host, uint16(number))
 }
 
+// splitHost splits host and port. Unlike net.SplitHostPort it accepts an IPv6 address
+// without brackets and a missing port, as people write them.
 func splitHost(s string) (host, port string) {
 	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
 		return addr.String(), ""
@@ -94,6 +99,9 @@ func splitHost(s string) (host, port string) {
 	return strings.Trim(s[:i], "[]"), s[i+1:]
 }
 
+// hostCandidate returns the server at a host that a user named, as in OLLAMA_HOST. An
+// unspecified address such as 0.0.0.0 is where a server listens, not where it is
+// reached, so it becomes loopback.
 func hostCandidate(scheme, host string, port uint16) (candidate, bool) {
 	c := candidate{preset: nameOllama}
 	if host == "" || strings.EqualFold(host, "localhost") {

@@ -42,6 +42,8 @@ func (m *manner) adapt(err error, talk *conversation) bool {
 	return true
 }
 
+// otherName returns the other name of the limit of tokens. Providers disagree on it;
+// after a refusal the request is repeated once with the other.
 func otherName(name string) string {
 	if name == maxTokens {
 		return maxCompletionTokens

@@ -35,6 +35,7 @@ type ModelCache struct {
 	lists *lru.Cache[string, keptModels]
 }
 
+// keptModels is a list of models with the time at which it expires.
 type keptModels struct {
 	models []Model
 	until  time.Time
@@ -88,6 +89,7 @@ func (c *ModelCache) shared(err error) error {
 	return err
 }
 
+// find returns a list that has not expired.
 func (c *ModelCache) find(key string) ([]Model, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,6 +100,7 @@ func (c *ModelCache) find(key string) ([]Model, bool) {
 	return slices.Clone(kept.models), true
 }
 
+// put keeps a list for modelsKept.
 func (c *ModelCache) put(key string, models []Model) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

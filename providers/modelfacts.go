@@ -40,6 +40,8 @@ type modelFacts struct {
 // lenient is a JSON value whose type may differ from what is expected.
 type lenient[T any] struct{ V T }
 
+// UnmarshalJSON ignores a value of another type instead of failing. Servers differ in
+// facts that are only shown, and a wrong type in one must not hide the whole list.
 func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 	if v := new(T); json.Unmarshal(data, v) == nil {
 		l.V = *v

@@ -55,6 +55,7 @@ func (s *session) pagedModels(ctx context.Context) ([]Model, error) {
 	return all[:min(len(all), maxModels)], nil
 }
 
+// getJSON requests a URL and decodes the answer.
 func (s *session) getJSON(ctx context.Context, target string, into any) error {
 	resp, err := s.sendTo(ctx, http.MethodGet, target, "", nil, 0, "")
 	if err != nil {
@@ -81,6 +82,8 @@ type modelEntry struct {
 	modelFacts
 }
 
+// UnmarshalJSON accepts both forms of a list: an array, and an object that contains one
+// as data or models.
 func (l *modelList) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '[' {
 		return json.Unmarshal(data, &l.entries)
@@ -101,6 +104,7 @@ func (l *modelList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// models converts at most maxModels entries. Those without an ID are left out.
 func (l *modelList) models() []Model {
 	out := make([]Model, 0, min(len(l.entries), maxModels))
 	for _, e := range l.entries[:min(len(l.entries), maxModels)] {
@@ -136,6 +140,8 @@ func Search(models []Model, query string) []Model {
 	return found
 }
 
+// rank orders models for a query, smallest first: equal names, names that begin with
+// it, then others that contain it.
 func rank(m Model, query string) int {
 	id := strings.ToLower(m.ID)
 	_, name, _ := strings.Cut(id, "/") // as in meta-llama/llama-…

@@ -21,6 +21,8 @@ type upload struct {
 	err    error
 }
 
+// newUpload returns an empty multipart form. Files are read when the request is sent,
+// so that memory use does not depend on their size.
 func newUpload() *upload {
 	u := &upload{}
 	u.writer = multipart.NewWriter(&u.frame)
@@ -34,6 +36,8 @@ func (u *upload) field(name, value string) {
 	}
 }
 
+// file adds a file. Its content must be readable again, because a refused request may
+// be repeated.
 func (u *upload) file(name string, m Media) {
 	if u.err != nil {
 		return
@@ -69,6 +73,7 @@ func fileName(name string) string {
 	return cmp.Or(name, "file")
 }
 
+// flush ends the part of the frame that precedes a file.
 func (u *upload) flush() {
 	data := bytes.Clone(u.frame.Bytes())
 	u.frame.Reset()
@@ -87,11 +92,13 @@ func (u *upload) body() (io.ReadCloser, error) {
 	return uploadBody{io.MultiReader(u.parts...), u}, u.err
 }
 
+// uploadBody is the body of a request with an upload. Closing it closes the files.
 type uploadBody struct {
 	io.Reader
 	upload *upload
 }
 
+// Close closes files that were opened, also when the request ended early.
 func (b uploadBody) Close() error {
 	for _, f := range b.upload.files {
 		f.close()
@@ -106,6 +113,8 @@ type lazyFile struct {
 	err   error
 }
 
+// Read opens the file at the first read, so that none is opened for a request that is
+// not sent.
 func (f *lazyFile) Read(p []byte) (int, error) {
 	if f.open == nil && f.err == nil {
 		if f.open, f.err = f.media.Open(); f.err != nil {
@@ -122,6 +131,8 @@ func (f *lazyFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// close closes the file. Reads after it fail, because the transport may still be
+// reading when a request is canceled.
 func (f *lazyFile) close() {
 	if f.open != nil {
 		_ = f.open.Close() // only read

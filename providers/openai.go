@@ -18,6 +18,8 @@ const (
 // answerName is what the form of an answer is called towards providers.
 const answerName = "answer"
 
+// askOpenAI makes a chat call over the wire of OpenAI's chat completions, which most
+// providers and local servers speak.
 func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
 	stream, err := s.stream(ctx, s.base.JoinPath("chat/completions").String(), s.openAIBody(talk), talk.key())
 	if err != nil {
@@ -27,6 +29,8 @@ func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *outlet
 	return s.readOpenAI(stream, out)
 }
 
+// openAIBody returns the body of a chat call. Settings that were not made are left out,
+// so that the provider's defaults apply.
 func (s *session) openAIBody(talk *conversation) map[string]any {
 	body := map[string]any{"model": talk.Model, "messages": talk.openAIMessages(), "stream": true}
 	if talk.Temperature != nil {
@@ -88,10 +92,12 @@ func mergePatch(target, patch map[string]any) map[string]any {
 	return target
 }
 
+// turn is one message of a conversation in OpenAI's format.
 func turn(role string, content any) map[string]any {
 	return map[string]any{"role": role, "content": content}
 }
 
+// openAIMessages returns the conversation with the system prompt first.
 func (c *conversation) openAIMessages() []any {
 	var list []any
 	if system := c.instructions(); system != "" {
@@ -118,6 +124,8 @@ func (c *conversation) systemContent(system string) any {
 	return system
 }
 
+// openAIParts returns text and pictures in their order. A picture is a data URL,
+// because a provider cannot reach the files of this server.
 func (m message) openAIParts() []any {
 	parts := make([]any, len(m.parts))
 	for i, p := range m.parts {
@@ -128,6 +136,8 @@ func (m message) openAIParts() []any {
 	return parts
 }
 
+// responseFormat asks for JSON in the strictest form that the provider accepts, or
+// returns nil; then the prompt asks for it.
 func (c *conversation) responseFormat() map[string]any {
 	switch {
 	case c.form == nil || c.manner.schema == SchemaNone:
@@ -163,6 +173,8 @@ type openAIChunk struct {
 	Usage *openAIUsage `json:"usage"`
 }
 
+// openAIUsage are the token counts of an answer. The names of cached tokens differ
+// between providers.
 type openAIUsage struct {
 	PromptTokens     count           `json:"prompt_tokens"`
 	CompletionTokens count           `json:"completion_tokens"`
@@ -228,6 +240,8 @@ type openAIStream struct {
 	ended   bool // the model finished; what follows are figures
 }
 
+// readOpenAI reads the stream of an answer. A stream that ends without "[DONE]" or a
+// finish reason was cut off.
 func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
 	var got openAIStream
 	for stream.next() {
@@ -246,6 +260,8 @@ func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
 	return s.ended(&got.reply, got.ended, got.refusal)
 }
 
+// takeOpenAI adds one chunk to the answer. An error can arrive in the middle of a
+// stream, after the status said that all is well.
 func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error {
 	var chunk openAIChunk
 	if json.Unmarshal(data, &chunk) != nil {

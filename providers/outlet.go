@@ -30,6 +30,8 @@ func (o *outlet) end() string {
 	return strings.ToValidUTF8(o.text.String(), "\uFFFD")
 }
 
+// pass emits the next bytes of the text. Invalid UTF-8 is replaced, because everything
+// that is emitted is sent to browsers as JSON.
 func (o *outlet) pass(bytes int) {
 	piece := o.text.String()[o.passed : o.passed+bytes]
 	o.passed += bytes
@@ -38,6 +40,8 @@ func (o *outlet) pass(bytes int) {
 	}
 }
 
+// began reports whether any text has arrived. A call is not repeated after that,
+// because its text was already shown.
 func (o *outlet) began() bool { return o.text.Len() > 0 }
 
 // begun is what came of an answer when something did: a text or figures. A

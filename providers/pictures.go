@@ -52,11 +52,15 @@ func (s *session) splitImages(body io.Reader) (*imageAnswer, pictureFiles, error
 	return nil, nil, s.notUnderstood()
 }
 
+// notKept is the error for a full disk for temporary files. It is transient: other
+// steps free it.
 func (s *session) notKept() *Error {
 	return &Error{Class: ClassUnavailable, Retryable: true, RequestID: s.requestID,
 		Message: "The picture could not be kept: the disk for temporary files does not take it."}
 }
 
+// errNotJSON ends the splitting of an answer that is not JSON. It then counts as an
+// answer that was not understood.
 var errNotJSON = errors.New("providers: not the JSON of an image answer")
 
 // splitter walks over JSON and tells strings from what is around them; checking
@@ -70,6 +74,8 @@ type splitter struct {
 	readErr error
 }
 
+// run copies an answer to the frame and the pictures in it to files, in one pass.
+// Pictures of several megabytes in base64 would otherwise be in memory twice.
 func (sp *splitter) run() error {
 	for {
 		c, err := sp.in.ReadByte()
@@ -89,6 +95,8 @@ func (sp *splitter) run() error {
 	}
 }
 
+// step processes one byte outside a picture. It follows strings and names only as far
+// as needed to recognize the value of "b64_json".
 func (sp *splitter) step(c byte) error {
 	if c == '"' && sp.key == "b64_json" {
 		sp.key = ""
@@ -157,6 +165,8 @@ func (sp *splitter) picture() error {
 // line breaks can be escaped.
 type base64String struct{ sp *splitter }
 
+// Read returns the base64 text up to the closing quote, without the escapes that some
+// servers write: slashes and line breaks.
 func (b base64String) Read(p []byte) (int, error) {
 	in := b.sp.in
 	for {
@@ -182,6 +192,7 @@ func (b base64String) Read(p []byte) (int, error) {
 	}
 }
 
+// noEOF turns the end of input into an error, where more must follow.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -193,8 +204,11 @@ func noEOF(err error) error {
 // allows that, so that it ends with the process at the latest.
 type pictureFile struct{ *os.File }
 
+// pictureFiles are the pictures of one answer.
 type pictureFiles []*pictureFile
 
+// newPictureFile creates a temporary file and removes its name at once where the system
+// permits it, so that nothing is left after a crash.
 func newPictureFile() (*pictureFile, error) {
 	f, err := os.CreateTemp("", "sluice-picture-*")
 	if err != nil {
@@ -211,6 +225,7 @@ func (f *pictureFile) Close() error {
 	return err
 }
 
+// close discards pictures of an answer that is not used.
 func (fs pictureFiles) close() {
 	for _, f := range fs {
 		_ = f.Close() // given up; there is nothing to save

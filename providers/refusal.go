@@ -84,6 +84,8 @@ func join(ours, theirs string) string {
 	return ours + ": " + sentenceEnd(theirs)
 }
 
+// sentenceEnd ends a provider's message with a period, because another sentence follows
+// it.
 func sentenceEnd(text string) string {
 	if strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text

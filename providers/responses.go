@@ -19,6 +19,8 @@ func (s *session) askResponses(ctx context.Context, talk *conversation, out *out
 	return s.readResponses(stream, out)
 }
 
+// responsesBody returns the body of a call over OpenAI's responses API, which is used
+// for searches of the web. store is false, so that the provider keeps nothing.
 func (s *session) responsesBody(talk *conversation) map[string]any {
 	body := map[string]any{"model": talk.Model, "input": talk.responsesInput(), "stream": true, "store": false,
 		"tools": []any{map[string]any{"type": "web_search"}}}
@@ -47,6 +49,8 @@ func (s *session) responsesBody(talk *conversation) map[string]any {
 	return mergePatch(body, talk.Extra)
 }
 
+// responsesInput returns the conversation in the format of that API, whose names for
+// parts depend on the role.
 func (c *conversation) responsesInput() []any {
 	var list []any
 	for _, m := range c.turns {
@@ -96,6 +100,7 @@ type responsesEvent struct {
 	} `json:"response"`
 }
 
+// readResponses reads the stream of an answer up to its final event.
 func (s *session) readResponses(stream *events, out *outlet) (*reply, error) {
 	var got openAIStream
 	for !got.ended && stream.next() {
@@ -113,6 +118,7 @@ func (s *session) readResponses(stream *events, out *outlet) (*reply, error) {
 	return s.ended(&got.reply, got.ended, got.refusal)
 }
 
+// takeResponses adds one event to the answer.
 func (s *session) takeResponses(got *openAIStream, data []byte, out *outlet) error {
 	var event responsesEvent
 	if json.Unmarshal(data, &event) != nil {

@@ -24,6 +24,8 @@ type refusal struct {
 // codePolicy is the code of a request that goes against a policy.
 const codePolicy = "content_policy_violation"
 
+// noMoney reports whether the account has no credit. Retrying cannot help then,
+// whatever the status is.
 func (r refusal) noMoney() bool {
 	switch r.code {
 	// OpenAI sends the first with 429, which would otherwise mean "later".
@@ -36,10 +38,13 @@ func (r refusal) noMoney() bool {
 // badKeyText is how Gemini and xAI refuse a secret, with status 400.
 var badKeyText = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|incorrect|invalid)`)
 
+// badKey reports whether the secret was refused. Some servers do that with the status
+// 400.
 func (r refusal) badKey() bool {
 	return r.code == "invalid_api_key" || badKeyText.MatchString(r.sentence)
 }
 
+// noModel reports whether the model does not exist, or not for this account.
 func (r refusal) noModel() bool {
 	return r.code == "model_not_found" || r.code == "invalid_model" || r.code == "model_not_available"
 }
@@ -63,6 +68,8 @@ func parseRefusal(data []byte) refusal {
 // maxPlain is in bytes: a longer text without form is no sentence but a page.
 const maxPlain = 500
 
+// readRefusal finds code and sentence in the body of an error. Providers nest them in
+// different ways, and some send a list or a bare text.
 func readRefusal(body any) refusal {
 	if list, ok := body.([]any); ok && len(list) > 0 {
 		body = list[0]
@@ -128,6 +135,7 @@ func withUpstream(sentence string, fields map[string]any) string {
 	return strings.TrimSuffix(sentence, ".") + ": " + inner.sentence
 }
 
+// firstText returns the first field that contains text.
 func firstText(fields map[string]any, names ...string) string {
 	for _, name := range names {
 		if text := textOf(fields[name]); text != "" {
@@ -178,6 +186,8 @@ func wait(seconds float64) time.Duration {
 // "try again in 20 seconds".
 var waitText = regexp.MustCompile(`(?i)(?:try again|retry|wait|resets?) (?:in|after|for)? ?((?:\d+(?:\.\d+)?(?:ms|s|m|h))+|(\d+(?:\.\d+)?) (second|minute|millisecond))`)
 
+// waitInText finds a time to wait in a sentence such as "try again in 1m2.5s", for
+// providers that do not send Retry-After.
 func waitInText(text string) time.Duration {
 	m := waitText.FindStringSubmatch(text)
 	if m == nil {
@@ -202,4 +212,5 @@ func requestID(h http.Header) string {
 	return ""
 }
 
+// itoa writes a number.
 func itoa(n int) string { return strconv.Itoa(n) }

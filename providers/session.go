@@ -61,6 +61,8 @@ func nameOf(p Preset, base *url.URL) string {
 	return p.Title
 }
 
+// baseURL returns the address of the API: the preset's, or that of the credential for
+// providers that have no fixed one.
 func baseURL(p Preset, raw string) (*url.URL, error) {
 	raw = cmp.Or(raw, p.BaseURL)
 	if raw == "" {
@@ -105,6 +107,8 @@ func (s *session) Do(req *http.Request) (*http.Response, error) {
 // kept are the headers of a request that say something about it.
 var kept = []string{"Accept", "Content-Type", "Idempotency-Key", "Anthropic-Version"}
 
+// dress replaces the headers of a request by those that the provider needs. Of what was
+// set before, only the names in kept survive.
 func (s *session) dress(req *http.Request) {
 	header := http.Header{"User-Agent": {"Sluice"}}
 	for _, name := range kept {
@@ -119,6 +123,8 @@ func (s *session) dress(req *http.Request) {
 	}
 }
 
+// authorize adds the secret in the header that the wire uses. Local servers often need
+// none.
 func (s *session) authorize(header http.Header) {
 	switch {
 	case s.preset.Wire == WireAnthropic:
@@ -139,6 +145,8 @@ func (s *session) send(ctx context.Context, method, path, mime string, body io.R
 	return s.sendTo(ctx, method, s.base.JoinPath(path).String(), mime, body, length, key)
 }
 
+// sendTo sends a request once. key is the idempotency key of the step, for providers
+// that accept one.
 func (s *session) sendTo(ctx context.Context, method, target, mime string, body io.Reader, length int64, key string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {

@@ -25,6 +25,8 @@ func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
 	return r, nil
 }
 
+// rejected is the error for a refusal in the middle of a stream. The secret is removed
+// from the provider's sentence, since some repeat it.
 func (s *session) rejected(sentence string) *Error {
 	return &Error{Class: ClassRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
 }
@@ -63,4 +65,5 @@ func (s *session) refusedInStream(data []byte) *Error {
 	return s.judge(status, said)
 }
 
+// trimmed removes the white space around the data of an event.
 func trimmed(data []byte) []byte { return bytes.TrimSpace(data) }

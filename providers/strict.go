@@ -51,6 +51,7 @@ func strictValue(name string, value any) (any, bool) {
 	return value, true
 }
 
+// strictOne converts a keyword whose value is one schema.
 func strictOne(value any) (any, bool) {
 	schema, ok := value.(map[string]any)
 	if !ok {
@@ -59,6 +60,7 @@ func strictOne(value any) (any, bool) {
 	return strictSchema(schema)
 }
 
+// strictMap converts a keyword whose value is schemas by name.
 func strictMap(value any) (any, bool) {
 	schemas, ok := value.(map[string]any)
 	if !ok {
@@ -73,6 +75,7 @@ func strictMap(value any) (any, bool) {
 	return out, true
 }
 
+// strictList converts a keyword whose value is a list of schemas.
 func strictList(value any) (any, bool) {
 	schemas, ok := value.([]any)
 	if !ok {
@@ -87,6 +90,9 @@ func strictList(value any) (any, bool) {
 	return out, true
 }
 
+// closeObject makes an object strict: it has no other members, and all are required. It
+// reports false where that would change what is valid: if other members are allowed, or
+// if a member is optional and cannot be null instead.
 func closeObject(schema map[string]any) (map[string]any, bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	if extra, there := schema["additionalProperties"]; there && extra != false || len(properties) == 0 {

@@ -36,6 +36,7 @@ func (c *Client) Transcribe(ctx context.Context, ep Endpoint, req TranscribeRequ
 	return s.transcript(resp)
 }
 
+// transcript reads the answer to a recording. Its text may be empty, but not missing.
 func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
 	var answer struct {
 		Text     *string     `json:"text"`
@@ -53,6 +54,7 @@ func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
 		Seconds: max(answer.Duration, answer.Usage.Seconds, answer.Usage.AudioSeconds), Usage: answer.Usage.usage()}, nil
 }
 
+// sendUpload sends a multipart form and closes its files.
 func (s *session) sendUpload(ctx context.Context, path string, u *upload, key string) (*http.Response, error) {
 	body, err := u.body()
 	if err != nil {

@@ -55,6 +55,7 @@ func sample(in *contract.Input) any {
 	return words(in)
 }
 
+// takes reports whether an input accepts a value, by the check that the API makes.
 func takes(in *contract.Input, v any) bool {
 	alone := *in
 	_, problems := contract.Check([]contract.Input{alone}, map[string]any{in.Name: v}, false)
@@ -89,6 +90,8 @@ func bounds(in *contract.Input, otherwise int) int {
 	return n
 }
 
+// list makes an example of a list: as many items as the input demands, and at least
+// one.
 func list(in *contract.Input) any {
 	items := []any{}
 	if in.TakesFiles() {

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 )
 
+// csharp renders C# with JsonObject, whose casts keep null and mixed lists valid.
 var csharp = &language{
 	Language: Language{"csharp", "C#"}, text: csharpText,
 	body: func(fields []field, depth int) string { return asCSharp.body(fields, depth) },
 }
 
+// asCSharp writes values in C#.
 var asCSharp = &notation{
 	object: [2]string{"new JsonObject { ", " }"}, list: [2]string{"new JsonArray { ", " }"}, noObject: "new JsonObject()", noList: "new JsonArray()",
 	key:  func(name string) string { return "[" + csharpText(name) + "] = " },
@@ -23,6 +25,7 @@ var asCSharp = &notation{
 	upload: func(name string) string { return "await Upload(" + csharpText(name) + ")" },
 }
 
+// csharpText quotes a text for C#.
 func csharpText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, longEscape)
 }

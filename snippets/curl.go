@@ -2,6 +2,8 @@ package snippets
 
 import "strings"
 
+// curl renders a shell script. The body is one quoted argument, with uploads as
+// substitutions within it.
 var curl = &language{
 	Language: Language{"curl", "cURL"}, text: shellText,
 	body: func(fields []field, _ int) string {

@@ -8,11 +8,13 @@ import (
 	"unicode/utf8"
 )
 
+// golang renders a Go program.
 var golang = &language{
 	Language: Language{"go", "Go"}, text: goText,
 	body: func(fields []field, depth int) string { return asGo.body(fields, depth) },
 }
 
+// asGo writes values in Go, aligned as gofmt would.
 var asGo = &notation{
 	object: [2]string{"map[string]any{", "}"}, list: [2]string{"[]any{", "}"}, noObject: "map[string]any{}", noList: "[]any{}",
 	key:  func(name string) string { return goText(name) + ": " },
@@ -27,6 +29,7 @@ var asGo = &notation{
 	upload: func(name string) string { return "upload(" + goText(name) + ")" },
 }
 
+// goText quotes a text for Go.
 func goText(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "\uFFFD")) }
 
 // alignLikeGofmt pads keys so that the values of consecutive lines start in one
@@ -61,6 +64,7 @@ func alignLikeGofmt(members []member) {
 	padKeys(members[start:])
 }
 
+// padKeys pads keys to the same width, since gofmt aligns the values after them.
 func padKeys(members []member) {
 	width := 0
 	for _, m := range members {

@@ -2,6 +2,8 @@ package snippets
 
 import "strings"
 
+// java renders a Java program. The body is JSON text, because the standard library has
+// no JSON.
 var java = &language{Language: Language{"java", "Java"}, text: javaText, body: javaBody}
 
 // javaBody is JSON in a text block, since Java's own library has no JSON. The

@@ -7,8 +7,11 @@ import (
 	"unicode"
 )
 
+// php renders a PHP program.
 var php = &language{Language: Language{"php", "PHP"}, text: phpText, body: phpBody}
 
+// phpBody writes the body as an array, or as JSON text if a number would lose digits in
+// PHP.
 func phpBody(fields []field, depth int) string {
 	if !allHold(fields, int64Whole) {
 		return concatenate(fields, " . ", phpText, func(name string) string { return "json_encode(upload(" + phpText(name) + "))" })
@@ -16,6 +19,8 @@ func phpBody(fields []field, depth int) string {
 	return "json_encode(" + asPHP.body(fields, depth) + ")"
 }
 
+// asPHP writes values in PHP. An empty array would become [], so an empty object is a
+// stdClass.
 var asPHP = &notation{
 	object: [2]string{"[", "]"}, list: [2]string{"[", "]"}, noObject: "new stdClass()", noList: "[]",
 	key:  func(name string) string { return phpText(name) + " => " },
@@ -33,6 +38,7 @@ var asPHP = &notation{
 	},
 }
 
+// numeric matches keys that PHP turns into numbers.
 var numeric = regexp.MustCompile(`^-?[0-9]+$`)
 
 // phpText is single-quoted, in which only \ and ' are special, unless it has

@@ -26,6 +26,7 @@ type request struct {
 	Body         []field
 }
 
+// header is a header of a request.
 type header struct{ Name, Value string }
 
 // field is one member of a body. A file's value is what the upload of that
@@ -49,6 +50,8 @@ type receiver struct {
 // proxies often less.
 const hold = "wait=30"
 
+// programOf returns what the templates of all languages render: the requests of a call
+// in their order.
 func programOf(m Manner, c Call) program {
 	p := program{
 		Flow: flowOf(c), Base: strings.TrimRight(c.BaseURL, "/"), Key: cmp.Or(c.Key, Placeholder),
@@ -69,6 +72,8 @@ func programOf(m Manner, c Call) program {
 	return p
 }
 
+// fieldOf returns an input of the body. A file is uploaded first, and the body refers
+// to it.
 func fieldOf(in Input) field {
 	if name, ok := in.Value.(string); in.File && ok {
 		return field{in.Name, attachment(name)}

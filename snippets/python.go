@@ -2,6 +2,7 @@ package snippets
 
 import "encoding/json"
 
+// python renders a Python program that needs only the standard library.
 var python = &language{
 	Language: Language{"python", "Python"}, text: pythonText,
 	body: func(fields []field, depth int) string {
@@ -12,6 +13,7 @@ var python = &language{
 	},
 }
 
+// asPython writes values in Python.
 var asPython = &notation{
 	object: [2]string{"{", "}"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
 	key:  func(name string) string { return pythonText(name) + ": " },
@@ -20,6 +22,7 @@ var asPython = &notation{
 	upload: func(name string) string { return "upload(" + pythonText(name) + ")" },
 }
 
+// pythonText quotes a text for Python.
 func pythonText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, longEscape)
 }

@@ -5,8 +5,10 @@ import (
 	"regexp"
 )
 
+// ruby renders a Ruby program.
 var ruby = &language{Language: Language{"ruby", "Ruby"}, text: rubyText, body: rubyBody}
 
+// rubyBody writes the body as a hash, or as JSON text if a number would lose digits.
 func rubyBody(fields []field, depth int) string {
 	if !allHold(fields, anyWhole) {
 		return concatenate(fields, " + ", rubyText, func(name string) string { return "upload(" + rubyText(name) + ").to_json" })
@@ -14,6 +16,7 @@ func rubyBody(fields []field, depth int) string {
 	return "JSON.generate(" + asRuby.body(fields, depth) + ")"
 }
 
+// asRuby writes values in Ruby.
 var asRuby = &notation{
 	object: [2]string{"{ ", " }"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
 	key:  func(name string) string { return rubyText(name) + " => " },
@@ -22,6 +25,7 @@ var asRuby = &notation{
 	upload: func(name string) string { return "upload(" + rubyText(name) + ")" },
 }
 
+// interpolation matches what Ruby would evaluate within a text in double quotes.
 var interpolation = regexp.MustCompile(`#([{$@])`)
 
 // rubyText escapes what would begin #{…}, #$… and #@….

@@ -12,6 +12,8 @@ var (
 	typescript = script("typescript", "TypeScript", func(types string) string { return types })
 )
 
+// script returns JavaScript or TypeScript, which share everything but the types that ts
+// adds.
 func script(id, name string, ts func(string) string) *language {
 	return &language{
 		Language: Language{id, name}, template: "script", text: scriptText, body: scriptBody,
@@ -19,6 +21,8 @@ func script(id, name string, ts func(string) string) *language {
 	}
 }
 
+// scriptBody writes the body as an object, or as JSON text if a number is larger than
+// doubles keep.
 func scriptBody(fields []field, depth int) string {
 	if !allHold(fields, doubleWhole) {
 		return concatenate(fields, " + ", scriptText, func(name string) string { return "JSON.stringify(await upload(" + scriptText(name) + "))" })
@@ -26,6 +30,7 @@ func scriptBody(fields []field, depth int) string {
 	return "JSON.stringify(" + asScript.body(fields, depth) + ")"
 }
 
+// asScript writes values in JavaScript.
 var asScript = &notation{
 	object: [2]string{"{ ", " }"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
 	key:  func(name string) string { return scriptKey(name) + ": " },
@@ -34,6 +39,7 @@ var asScript = &notation{
 	upload: func(name string) string { return "await upload(" + scriptText(name) + ")" },
 }
 
+// identifier matches names that need no quotes as keys.
 var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
 // scriptKey is bare where it can be. __proto__ would set the prototype unless
@@ -48,6 +54,7 @@ func scriptKey(name string) string {
 	return scriptText(name)
 }
 
+// scriptText quotes a text for JavaScript.
 func scriptText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, bracedOrShort)
 }

@@ -83,11 +83,14 @@ func Languages() []Language {
 	return list
 }
 
+// renderer is a language with its parsed templates.
 type renderer struct {
 	*language
 	*templateSet
 }
 
+// renderers are parsed when the program starts. The templates ship with it, so a
+// mistake in one panics in every test.
 var renderers = func() map[string]renderer {
 	m := map[string]renderer{}
 	for _, l := range all {
@@ -103,6 +106,7 @@ var renderers = func() map[string]renderer {
 	return m
 }()
 
+// onString adapts a function on texts to the arguments of templates.
 func onString(f func(string) string) func(args []any) string {
 	return func(args []any) string { return f(args[0].(string)) }
 }

@@ -53,6 +53,7 @@ type scope struct {
 	index any // in a range, the value of its first variable
 }
 
+// walk renders a node of a template.
 func (t *templateSet) walk(b *strings.Builder, node parse.Node, s scope) {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -117,6 +118,7 @@ func (t *templateSet) value(node parse.Node, s scope) any {
 	panic(fmt.Sprintf("snippets: unsupported template expression %T in %s", node, node))
 }
 
+// call calls a function of the templates.
 func (t *templateSet) call(name string, args []any) any {
 	switch name {
 	case "ne":

@@ -65,6 +65,7 @@ func scriptType(schema map[string]any, depth int) string {
 	return strings.Join(list, " | ")
 }
 
+// scriptTypeOf writes a type of JSON Schema in TypeScript.
 func scriptTypeOf(name any, schema map[string]any, depth int) string {
 	switch name {
 	case "string", "number", "boolean", "null":
@@ -80,6 +81,7 @@ func scriptTypeOf(name any, schema map[string]any, depth int) string {
 	return "unknown"
 }
 
+// scriptObject writes an object type. Without properties it is a Record.
 func scriptObject(schema map[string]any, depth int) string {
 	properties, _ := schema["properties"].(map[string]any)
 	if len(properties) == 0 {

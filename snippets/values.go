@@ -53,6 +53,7 @@ func (n *notation) body(fields []field, depth int) string {
 // narrow is how many characters a value may have to stand on one line.
 const narrow = 72
 
+// value writes a value in the notation of a language.
 func (n *notation) value(v any, depth int) string {
 	switch v := v.(type) {
 	case bool:
@@ -83,6 +84,7 @@ func (n *notation) value(v any, depth int) string {
 	return n.null
 }
 
+// before returns the cast that a list needs in some languages, or "".
 func (n *notation) before(names []string) string {
 	if n.cast == nil {
 		return ""
@@ -113,6 +115,7 @@ func (n *notation) lines(around [2]string, empty string, members []member, depth
 	return strings.TrimRight(around[0], " ") + pad + join(members, ","+pad) + end
 }
 
+// join joins keys and values.
 func join(members []member, separator string) string {
 	parts := make([]string, len(members))
 	for i, m := range members {
@@ -139,6 +142,8 @@ func holds(v any, fits func(*big.Int) bool) bool {
 	return true
 }
 
+// keeps reports whether a number keeps all its digits in a language whose whole numbers
+// are limited by fits.
 func keeps(n json.Number, fits func(*big.Int) bool) bool {
 	if whole, ok := new(big.Int).SetString(n.String(), 10); ok {
 		return fits(whole)
@@ -152,11 +157,13 @@ func keeps(n json.Number, fits func(*big.Int) bool) bool {
 	return ok && !math.IsInf(f, 0) && exact.Cmp(shown) == 0
 }
 
+// mantissa returns a number without its exponent.
 func mantissa(s string) string {
 	m, _, _ := strings.Cut(strings.ToLower(s), "e")
 	return m
 }
 
+// anyWhole is for languages whose whole numbers have no limit.
 func anyWhole(*big.Int) bool { return true }
 
 // int64Whole are those of 64 bits, without the one that PHP reads as the
@@ -166,6 +173,8 @@ func int64Whole(i *big.Int) bool { return i.IsInt64() && i.Int64() != math.MinIn
 // doubleWhole are the whole numbers of JavaScript.
 func doubleWhole(i *big.Int) bool { return i.IsInt64() && i.BitLen() <= 53 }
 
+// allHold reports whether the body can be written as values of the language without
+// losing digits. Otherwise it is written as JSON text.
 func allHold(fields []field, fits func(*big.Int) bool) bool {
 	return !slices.ContainsFunc(fields, func(f field) bool { return !holds(f.Value, fits) })
 }

@@ -2,6 +2,7 @@ package static_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 )
 
@@ -69,6 +70,38 @@ func worksByKeyboard(t *testing.T, b context.Context) {
 	if !s.now().Nodes[0].Disabled {
 		t.Fatal("D did not disable")
 	}
+}
+
+// keepsPortFocus checks that a node whose content the server renders again while one of
+// its ports has the focus keeps it there: also on an output whose name an input has too,
+// and while an edge is being made.
+func keepsPortFocus(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	render := func(node string, extra, ports int) {
+		p.eval(fmt.Sprintf(`c.commit("Set", [{ op: "set", node: %q, field: "extra", value: %d }])`, node, extra))
+		p.until(fmt.Sprintf(`c.querySelectorAll("#node-%s [data-port]").length === %d`, node, ports))
+	}
+	p.eval(`c.keys.focus("plain")`)
+	p.press("Enter", "Down")
+	focused := `[document.activeElement.dataset.nodeid, document.activeElement.dataset.port, document.activeElement.dataset.side]`
+	p.want(focused, `["plain","text","out"]`)
+	render("plain", 1, 3)
+	p.want(focused, `["plain","text","out"]`)
+	p.press("Enter")
+	p.want(`[c.taps.pending?.node, c.taps.pending?.side]`, `["plain","out"]`)
+	render("plain", 2, 4)
+	render("write", 1, 5)
+	p.want(focused, `["plain","text","out"]`)
+	p.want(`[...c.querySelectorAll("[data-pending]")].map((e) => e.dataset.side)`, `["out"]`)
+	p.want(`c.querySelectorAll("#node-write [data-fit=yes]").length`, `3`)
+	p.press("Escape")
+	p.want(`c.querySelectorAll("[data-pending], [data-fit]").length`, `0`)
+	p.want(focused, `["plain","text","out"]`)
+
+	p.eval(`c.querySelector("#node-plain").insertAdjacentHTML("beforeend", "<a href='#'>Help</a>")`)
+	p.eval(`c.querySelector("#node-plain a").focus()`)
+	render("plain", 3, 5)
+	p.want(`document.activeElement.id`, `"node-plain"`) // the link is gone: its node has the focus
 }
 
 // ignoresLetters checks that single letters are no shortcuts outside the canvas.

@@ -23,6 +23,7 @@ func TestCanvas(t *testing.T) {
 		"groups_nodes":                       groupsNodes,
 		"copies_by_alt_drag":                 copiesByAltDrag,
 		"works_with_the_keyboard_only":       worksByKeyboard,
+		"keeps_the_focus_on_a_port":          keepsPortFocus,
 		"ignores_letters_outside_the_canvas": ignoresLetters,
 		"changes_nothing_when_readonly":      staysReadonly,
 		"pastes_into_another_flow":           pastes,

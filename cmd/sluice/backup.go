@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"sluice/db"
+	"sluice/db/backup"
 	"sluice/flow"
 )
 
@@ -21,7 +22,7 @@ type backupCmd struct {
 
 // Run writes a backup. The server may be running.
 func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	b, err := store.BackUp(ctx, c.File, version())
+	b, err := backup.Create(ctx, store.DB, c.File, version())
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	r, err := db.Restore(ctx, cfg.database(cfg.logger(s.err)), c.File, c.Replace)
+	r, err := backup.Restore(ctx, cfg.database(cfg.logger(s.err)), c.File, c.Replace)
 	if errors.Is(err, db.ErrEngineRunning) {
 		return errors.New("a server is running on this data directory; stop it first")
 	}
@@ -71,7 +72,7 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(s.out, map[string]any{"backup": r.Backup, "aside": r.Aside})
+		return printJSON(s.out, map[string]any{"backup": r.Manifest, "aside": r.Aside})
 	}
 	fmt.Fprintf(s.out, "Restored to %s as it was at %s: the database and %s.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), count(int64(r.Files), "file", "files"))
 	if r.Aside != "" {

@@ -95,7 +95,7 @@ func allowedHosts(hosts []string) string {
 // credential returns the credential that the flags describe, with the hosts that it
 // may be sent to.
 func (c credentialAddCmd) credential() (*flow.Credential, error) {
-	if !flow.ValidCredentialName(c.Name) {
+	if !library.ValidCredentialName(c.Name) {
 		return nil, usageError(fmt.Sprintf("%q is not a name for a credential: up to 64 letters, digits, _, . and -", c.Name))
 	}
 	k := &flow.Credential{
@@ -239,7 +239,7 @@ func (c credentialAddCmd) secret(s *streams) (string, error) {
 	if text == "" && !optional {
 		return "", usageError("there is no secret on standard input; pipe it in, as in 'sluice credential add … < key.txt'")
 	}
-	if problem := flow.CheckSecret(text); text != "" && problem != "" {
+	if problem := library.CheckSecret(text); text != "" && problem != "" {
 		return "", usageError(uncapitalized(problem))
 	}
 	return text, nil
@@ -254,7 +254,7 @@ func readSecret(s *streams) (string, error) {
 		fmt.Fprintln(s.err)
 		return strings.TrimSpace(string(text)), err
 	}
-	text, err := bufio.NewReader(io.LimitReader(s.in, flow.MaxSecretBytes+2)).ReadString(0)
+	text, err := bufio.NewReader(io.LimitReader(s.in, library.MaxSecretBytes+2)).ReadString(0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the secret: %w", err)
 	}

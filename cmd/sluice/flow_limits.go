@@ -149,7 +149,7 @@ func warnUnpriced(ctx context.Context, cfg *Config, store *db.Store, s *streams,
 	if err != nil {
 		return err
 	}
-	models, err := flow.Unpriced(ctx, d.Charges(nodes.New(nodes.Deps{})), book, f.WorkspaceID)
+	models, err := document.Unpriced(ctx, document.Charges(d, nodes.New(nodes.Deps{})), book, f.WorkspaceID)
 	if err != nil || len(models) == 0 {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/contract"
 )
 
 // flowRunCmd runs a flow as an API client would: it starts a run, follows its steps
@@ -24,6 +25,9 @@ type flowRunCmd struct {
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path, or its URL." placeholder:"NAME=VALUE"`
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
+
+	Draft    bool   `help:"Run the draft of the flow. Needs the scope manage. Inputs have the types of the live version."`
+	Children string `help:"What nodes run of other flows: the live (or pinned) version, or with --draft the draft." enum:"live,draft" default:"live"`
 }
 
 // Run runs a flow on the running server or, without one, in this process. It always goes
@@ -39,6 +43,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return notFound(err, c.Flow+" is neither a file nor a flow of the server; 'sluice flow list' lists the flows")
 	}
+	c.setOptions(given)
 	run, err := t.api.Start(ctx, t.flowID, given)
 	if err != nil {
 		return err
@@ -54,6 +59,21 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	return remote.PrintRun(run, outputText(t.api, saved), c.JSON, s.remote())
+}
+
+// setOptions adds what is not an input. Without flags there is nothing: a server of an
+// earlier release does not know the options.
+func (c flowRunCmd) setOptions(given map[string]any) {
+	options := map[string]any{}
+	if c.Draft {
+		options["version"] = "draft"
+	}
+	if c.Children != "live" {
+		options["children"] = c.Children
+	}
+	if len(options) > 0 {
+		given[contract.ReservedInput] = options
+	}
 }
 
 // runTarget is the server and the flow that a run is started with.

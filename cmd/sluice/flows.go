@@ -65,13 +65,13 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	sources := make([]library.ImportSource, len(c.Files))
+	sources, losses := make([]library.ImportSource, len(c.Files)), make([][]aiflow.Note, len(c.Files))
 	for i, name := range c.Files {
-		data, err := readDocument(s, name)
+		data, lost, err := readConverted(s, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		sources[i] = library.ImportSource{Data: data, FlowID: c.ID}
+		sources[i], losses[i] = library.ImportSource{Data: data, FlowID: c.ID}, lost
 	}
 	by := ""
 	if c.Publish {
@@ -81,7 +81,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.show(s, list)
+	return c.show(s, list, losses)
 }
 
 // refused returns an error that names every file that cannot be imported and
@@ -103,13 +103,23 @@ func (c flowImportCmd) refused(err error) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// show prints the ID of each imported flow on a line of its own.
-func (c flowImportCmd) show(s *streams, list []library.Imported) error {
+// show prints the ID of each imported flow on a line of its own, and on standard error what
+// flows lack of the exports that they were made from.
+func (c flowImportCmd) show(s *streams, list []library.Imported, losses [][]aiflow.Note) error {
 	results := []map[string]any{}
 	for i, one := range list {
 		result := map[string]any{"id": one.Flow.ID, "name": one.Flow.Name, "file": c.Files[i]}
 		if c.Publish {
 			result["version"] = one.Version.Number
+		}
+		texts := make([]string, len(losses[i]))
+		for j, n := range losses[i] {
+			if texts[j] = n.Text; !c.JSON {
+				fmt.Fprintf(s.err, "%s: %s\n", c.Files[i], n.Text)
+			}
+		}
+		if len(texts) > 0 {
+			result["losses"] = texts
 		}
 		results = append(results, result)
 		if !c.JSON {
@@ -126,24 +136,30 @@ func (c flowImportCmd) show(s *streams, list []library.Imported) error {
 // document may have, so that the parser reports a document that is too large. An export of
 // AI-Flow is converted.
 func readDocument(s *streams, name string) ([]byte, error) {
+	data, _, err := readConverted(s, name)
+	return data, err
+}
+
+// readConverted is readDocument that also returns what the document lacks of an export.
+func readConverted(s *streams, name string) (_ []byte, losses []aiflow.Note, err error) {
 	in := s.in
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("it cannot be read: %w", err)
+			return nil, nil, fmt.Errorf("it cannot be read: %w", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, flow.MaxDocumentBytes+1))
 	if err != nil || !aiflow.Recognize(data) {
-		return data, err
+		return data, nil, err
 	}
-	d, _, err := aiflow.Convert(data, nodes.New(nodes.Deps{}))
+	d, report, err := aiflow.Convert(data, nodes.New(nodes.Deps{}))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.Canonical(), nil
+	return d.Canonical(), aiflow.Losses(report), nil
 }
 
 // flowPublishCmd makes the draft the live version, or rolls back to an older one.

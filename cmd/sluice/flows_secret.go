@@ -109,7 +109,7 @@ func (c flowSecretCmd) owner(ctx context.Context, store *db.Store, f *flow.Flow)
 
 // signedWebhooks returns the webhook nodes of a flow that are not signed with a
 // credential.
-func signedWebhooks(ctx context.Context, store *db.Store, f *flow.Flow) ([]flow.FlowWebhook, error) {
+func signedWebhooks(ctx context.Context, store *db.Store, f *flow.Flow) ([]document.Webhook, error) {
 	var live *flow.Document
 	if f.LiveHash != "" {
 		data, err := store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
@@ -119,5 +119,5 @@ func signedWebhooks(ctx context.Context, store *db.Store, f *flow.Flow) ([]flow.
 		live, _ = document.ParseDocument(data)
 	}
 	draft, _ := document.ParseDocument(f.Draft)
-	return slices.DeleteFunc(flow.Webhooks(live, draft), func(w flow.FlowWebhook) bool { return w.Credential() != "" }), nil
+	return slices.DeleteFunc(document.Webhooks(live, draft), func(w document.Webhook) bool { return w.Credential() != "" }), nil
 }

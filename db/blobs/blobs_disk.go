@@ -116,7 +116,7 @@ func (t *diskDraft) rename(to string) error {
 		return err
 	}
 	for _, dir := range []string{dir, t.d.dir, t.d.s.Config.DataDir} {
-		if err := core.SyncDir(dir); err != nil {
+		if err := dbconn.SyncDir(dir); err != nil {
 			return err
 		}
 	}

@@ -195,8 +195,12 @@ func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.Take
 func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs map[string]any) flow.Run {
 	caller := c.Caller
 	caller.Item = item
+	versions := flow.ChildrenRecorded
+	if t.Draft {
+		versions = flow.ChildrenDraft
+	}
 	return flow.Run{
-		ID: tx.Store.IDs().New(flow.PrefixRun), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, DocumentHash: c.DocumentHash,
+		ID: tx.Store.IDs().New(flow.PrefixRun), WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, Version: t.Version, Draft: t.Draft, ChildVersions: versions, DocumentHash: c.DocumentHash,
 		State: flow.RunQueued, Trigger: flow.TriggerFlow, KeyID: t.KeyID, UserID: t.UserID, Caller: &caller, FlowsAbove: t.FlowsAbove, Inputs: inputs, Metadata: t.Metadata,
 		Progress: flow.Progress{Total: t.Nodes}, Save: t.Save, Timeout: time.Duration(t.TimeoutMicros) * time.Microsecond,
 		CreatedAt: dbconn.TimeOf(tx.Store.NowMicros()), Seq: 1, RunSeq: 1,

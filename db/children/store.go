@@ -46,6 +46,13 @@ func (s Children) ListChildren(ctx context.Context, ws flow.WorkspaceID, runID s
 // what was recorded then stays.
 func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.ChildTemplate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if len(c.Document) > 0 {
+			added, err := tx.AddDocument(c.WorkspaceID, c.DocumentHash, c.Document)
+			if err != nil {
+				return err
+			}
+			tx.StoreMore(c.WorkspaceID, flow.Storage{Bytes: added})
+		}
 		return tx.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
 			RunID: c.Caller.RunID, Path: c.Caller.Path, Round: int64(c.Caller.Round), WorkspaceID: c.WorkspaceID, RootRunID: c.RootRunID,
 			Depth: int64(c.Depth), FlowID: c.FlowID, DocumentHash: c.DocumentHash, Template: dbconn.EncodeAny(t),

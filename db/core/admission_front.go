@@ -52,6 +52,8 @@ type queuedRun struct {
 	key, flow, id string
 }
 
+// compareQueued orders queued runs as the index of the queue does: by workspace, key,
+// flow and ID. IDs begin with their time, so within a flow the oldest comes first.
 func compareQueued(a, b queuedRun) int {
 	return cmp.Or(cmp.Compare(a.ws, b.ws), cmp.Compare(a.key, b.key), cmp.Compare(a.flow, b.flow), cmp.Compare(a.id, b.id))
 }
@@ -114,6 +116,8 @@ func (tx *Tx) readFront(runs int) (queueFront, error) {
 // The following methods find the next group in the queue front if it was read,
 // and otherwise in the database.
 
+// nextWorkspace returns the first workspace after the cursor that has queued runs: from
+// the front in memory if the batch has one, or else from the index.
 func (tx *Tx) nextWorkspace(c cursor) (flow.WorkspaceID, error) {
 	if tx.front == nil {
 		return tx.NextWorkspace(tx.Ctx, flow.WorkspaceID(c.value))
@@ -122,6 +126,7 @@ func (tx *Tx) nextWorkspace(c cursor) (flow.WorkspaceID, error) {
 	return w.ws, err
 }
 
+// nextKey returns the first key after the cursor that has queued runs in a workspace.
 func (tx *Tx) nextKey(ws flow.WorkspaceID, c cursor) (string, error) {
 	switch {
 	case tx.front != nil:
@@ -140,6 +145,8 @@ func (tx *Tx) nextKey(ws flow.WorkspaceID, c cursor) (string, error) {
 	return tx.NextKey(tx.Ctx, gen.NextKeyParams{WorkspaceID: ws, After: c.value})
 }
 
+// nextFlow returns the first queued run after a position within the runs of one key, or
+// sql.ErrNoRows.
 func (tx *Tx) nextFlow(at gen.NextFlowParams) (gen.NextFlowRow, error) {
 	if tx.front == nil {
 		return tx.NextFlow(tx.Ctx, at)

@@ -120,6 +120,9 @@ type roundRobin struct {
 	keys      map[flow.WorkspaceID]cursor
 }
 
+// served remembers whose run was admitted, so that the next one is looked for after it.
+// The positions are kept in memory only: after a restart a round begins again, which
+// harms nobody.
 func (t *roundRobin) served(w queuedRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,6 +132,8 @@ func (t *roundRobin) served(w queuedRun) {
 	t.workspace, t.keys[w.ws] = cursor{string(w.ws), true}, cursor{w.key, true}
 }
 
+// last returns the positions after which the next workspace and, within ws, the next
+// key are looked for.
 func (t *roundRobin) last(ws flow.WorkspaceID) (workspace, key cursor) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -63,6 +63,7 @@ type counts struct {
 	released  int // runs of the set whose slots were freed but not yet given to queued runs
 }
 
+// newCounts returns empty counts of a batch.
 func newCounts() counts {
 	return counts{
 		admitted: map[FlowKey]int64{}, queued: map[FlowKey]int64{},
@@ -147,6 +148,8 @@ func (tx *Tx) FlowLimits(k FlowKey) (flowLimits, error) {
 	return l, nil
 }
 
+// haveLimits keeps the limits that were read of a flow for the rest of the batch, with
+// the quotas of its workspace.
 func (tx *Tx) haveLimits(k FlowKey, l flowLimits) {
 	tx.Batch.Counts.Limits[k] = l
 	tx.Batch.Counts.Quotas[k.ws] = flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns}.WithDefaults(k.ws, tx.Store.Config.Quota)
@@ -169,12 +172,15 @@ type liveWorkers struct {
 // are counted exactly under a lock.
 const recountAfter = 200 * time.Millisecond
 
+// admitted returns the number of running runs as of the last count, unless it is older
+// than recountAfter.
 func (l *liveWorkers) admitted() (n int64, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.running, !l.runningCounted.IsZero() && time.Since(l.runningCounted) < recountAfter
 }
 
+// haveAdmitted stores a fresh count.
 func (l *liveWorkers) haveAdmitted(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,5 +22,5 @@
 //   - runs*.go, steps.go: starting, loading and writing runs.
 //   - reads.go: reads, repeated during outages. notifier.go, listen_postgres.go,
 //     broadcast.go: notifications between instances.
-//   - secrets*.go: the master key and the encryption of stored secrets.
+//   - secrets.go: the encryption of stored secrets.
 package core

@@ -19,6 +19,8 @@ type hourEntry struct {
 // HourOf returns the number of hours since 1970.
 func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
+// compareHours orders the rows of hours. All transactions update rows in this order, so
+// they cannot deadlock.
 func compareHours(a, b hourEntry) int {
 	return cmp.Or(dbconn.CompareTexts(string(a.ws), string(b.ws), a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
 }
@@ -37,11 +39,13 @@ func (tx *Tx) flushHours() error {
 	return nil
 }
 
+// add sums two entries of the same row.
 func (e *hourEntry) add(other *hourEntry) {
 	e.UsageDay.Add(&other.UsageDay)
 	e.cost += other.cost
 }
 
+// addHour adds an entry to its row in the database.
 func (tx *Tx) addHour(e *hourEntry) error {
 	return tx.AddFlowHour(tx.Ctx, gen.AddFlowHourParams{
 		WorkspaceID: e.ws, FlowID: e.FlowID, Hour: e.hour, Bucket: int64(e.Bucket),

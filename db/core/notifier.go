@@ -26,6 +26,7 @@ type notifier struct {
 	hasWork bool // this process has no workers, and has committed something
 }
 
+// newNotifier starts the goroutine that notifies other instances. Close stops it.
 func newNotifier(s *DB) *notifier {
 	ctx, stop := context.WithCancel(context.Background())
 	n := &notifier{s: s, wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
@@ -53,6 +54,8 @@ func (n *notifier) changed() {
 	n.wakeUp()
 }
 
+// wakeUp makes the loop send what has been collected. It never blocks: a signal that is
+// pending already covers everything added before.
 func (n *notifier) wakeUp() {
 	select {
 	case n.wake <- struct{}{}:
@@ -66,6 +69,7 @@ func (n *notifier) close() {
 	<-n.done
 }
 
+// loop sends notifications in batches, the last one when it is closed.
 func (n *notifier) loop(ctx context.Context) {
 	defer close(n.done)
 	for open := true; open; {

@@ -21,6 +21,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
 
+	"sluice/db/auditkeys"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/db/migrations"
@@ -107,7 +108,7 @@ type DB struct {
 	ids    flow.IDs
 	aead   tink.AEAD
 
-	AuditKeys AuditKeys
+	AuditKeys auditkeys.Keys
 
 	Clock    *dbconn.Clock
 	OwnClock bool // Config.Now is Clock.Now and was not set by the caller

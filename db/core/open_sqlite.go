@@ -92,5 +92,6 @@ func NewConnector(path, options, pragmas string) *connector {
 	return c
 }
 
+// Connect and Driver implement driver.Connector.
 func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c *connector) Driver() driver.Driver                        { return c.driver }

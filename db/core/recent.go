@@ -23,6 +23,7 @@ type recent struct {
 // recentStarts is the number of keys and of flows in the cache.
 const recentStarts = 4096
 
+// newRecent returns empty caches.
 func newRecent() recent {
 	keys, err := lru.New[string, *flow.Key](recentStarts)
 	live, err2 := lru.New[FlowKey, flow.LiveVersion](recentStarts)
@@ -38,7 +39,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 	if n.Live {
 		k := FlowKey{n.Run.WorkspaceID, n.Run.FlowID}
 		l, err := tx.FlowLimits(k)
-		if err != nil || l.LiveVersion != n.Run.Version || l.ArchivedAt != 0 {
+		if err != nil || l.LiveVersion != n.Run.Version || l.Slug != n.Run.FlowSlug || l.ArchivedAt != 0 {
 			tx.Store.Recent.Live.Remove(k)
 			if err == nil || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 				err = flow.ErrFlowOutdated

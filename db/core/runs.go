@@ -22,7 +22,10 @@ func FindRun(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, flowID, r
 	if err != nil {
 		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
 	}
-	run, err := RunOf(&r)
+	run, err := RunOf(&r.Run)
+	if run != nil {
+		run.FlowSlug = r.FlowSlug
+	}
 	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
 		return run, nil // it failed because its data cannot be read, and its error says so
 	}
@@ -42,12 +45,13 @@ func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*f
 	if err != nil {
 		return nil, nil, fmt.Errorf("load %s: %w", runID, dbconn.Classified(err))
 	}
-	run, err := RunOf(&row)
+	run, err := RunOf(&row.Run)
 	if err != nil {
 		return nil, nil, err
 	}
-	run.NoWebhook = len(row.Webhook) == 0
-	run.Sizes = map[string]int64{"": int64(len(row.Outputs) + len(row.Error))}
+	run.FlowSlug = row.FlowSlug
+	run.NoWebhook = len(row.Run.Webhook) == 0
+	run.Sizes = map[string]int64{"": int64(len(row.Run.Outputs) + len(row.Run.Error))}
 	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 {
 		return run, nil, nil // a new run without steps; no worker has written one yet
 	}
@@ -70,13 +74,14 @@ func (s Execution) HoldRun(ctx context.Context, runID string, attempt int64) err
 }
 
 // claim reads the run of a job and, on PostgreSQL, records the instance.
-func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
+func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.FindHeldRunRow, error) {
 	r, err := s.Reads.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
 	self := s.Self.Load()
-	if err != nil || s.pool == nil || self == nil || r.InstanceID == *self {
+	if err != nil || s.pool == nil || self == nil || r.Run.InstanceID == *self {
 		return r, err
 	}
-	return s.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
+	r.Run, err = s.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
+	return r, err
 }
 
 // RunOf converts a row. If some content cannot be read, it returns the rest and
@@ -86,7 +91,7 @@ func RunOf(r *gen.Run) (*flow.Run, error) {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
 		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
 		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
-		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: r.ChildrenLive != 0, Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildVersions: flow.ChildVersions(r.ChildrenLive), Caller: callerOf(r.CallerRunID, r.CallerPath, r.CallerRound, r.CallerItem),
 		FlowsAbove: dbconn.DecodeFlowsAbove(r.FlowsAbove),
 		Usage:      UsageOf(r.InputTokens, r.OutputTokens, r.CachedTokens, r.ReasoningTokens, r.UnpricedSteps, r.CostNanoUsd),
 		Progress:   flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},

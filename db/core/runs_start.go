@@ -50,8 +50,11 @@ type StartWrite struct {
 	pinned    int64     // bytes of the document if it was not stored before
 }
 
+// runID implements setMember.
 func (w *StartWrite) runID() string { return w.Row.ID }
 
+// commitFailed implements setMember. After an error it is unknown whether the run was
+// stored, so a repetition looks for it first.
 func (w *StartWrite) commitFailed(s *DB, err error) error {
 	w.uncertain = w.uncertain || err != nil
 	return s.nameOutage(err)
@@ -232,7 +235,7 @@ func (s Execution) RunRow(r *flow.Run, webhook *flow.NewDelivery, secrets map[st
 	row := gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
-		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: dbconn.BoolInt(r.ChildrenLive),
+		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom, ChildrenLive: int64(r.ChildVersions),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
 		Gist: contract.Summary(r.Inputs), Webhook: sealed, Secrets: sealedInputs, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),

@@ -89,6 +89,8 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	return p, nil
 }
 
+// placeOf returns where a run in a state is counted. A run that is stored by its worker
+// is never queued.
 func placeOf(s flow.RunState) int64 {
 	switch {
 	case s.Ended():
@@ -99,6 +101,8 @@ func placeOf(s flow.RunState) int64 {
 	return PlaceWorker
 }
 
+// updateRow returns the row of a run after a write, for both ways to write it: alone
+// and in a set.
 func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 	return gen.UpdateRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
@@ -122,6 +126,7 @@ func (p *runWrite) repeated(tx *Tx) error {
 	return err
 }
 
+// runID implements setMember.
 func (p *runWrite) runID() string { return p.row.ID }
 
 // commitFailed records nothing: Run.Writes shows whether a write was committed.
@@ -245,7 +250,12 @@ func (p *runWrite) leaveWorker(tx *Tx, cancel bool, webhook []byte) error {
 // the run.
 func (p *runWrite) end(tx *Tx, webhook []byte) error {
 	if len(webhook) > 0 {
-		err := tx.addRunWebhook(&p.run, webhook, flow.DeliveryID(p.run.ID, "", 0), tx.Store.webhookBody(&p.run))
+		l, err := tx.FlowLimits(FlowKey{p.run.WorkspaceID, p.run.FlowID}) // a set has read them already
+		if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return err
+		}
+		p.run.FlowSlug = l.Slug // the flow may have been renamed since the worker read the run
+		err = tx.addRunWebhook(&p.run, webhook, flow.DeliveryID(p.run.ID, "", 0), tx.Store.webhookBody(&p.run))
 		if p.ignoreWebhookError && flow.IsPermanent(err) {
 			p.s.Config.Log.Error("the webhook of a failed run cannot be sent", "run", p.run.ID, "error", err)
 			err = nil

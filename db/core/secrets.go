@@ -7,9 +7,11 @@ import (
 	"fmt"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/keyset"
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/masterkey"
 	"sluice/flow"
 )
 
@@ -24,6 +26,15 @@ const SealCheck = "seal_check"
 
 // ErrWrongKey is returned for a master key that is not the key of the database.
 var ErrWrongKey = errors.New("the master key is not the one that this database was sealed with; give the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE")
+
+// MasterKey reads the key that the configuration names. fresh permits it to create
+// the key of a new database; see masterkey.Source.
+func (s *DB) MasterKey(fresh bool) (*keyset.Handle, error) {
+	if s.Config.Keys != nil {
+		return s.Config.Keys, nil
+	}
+	return masterkey.Source{Text: s.Config.MasterKey, Path: s.Config.MasterKeyFile, Dir: s.Config.DataDir, Log: s.Config.Log}.Read(fresh)
+}
 
 // unlock reads or creates the master key and checks that it is the database's.
 func (s *DB) unlock(ctx context.Context) error {

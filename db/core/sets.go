@@ -51,6 +51,8 @@ type setWriter struct {
 	s *DB
 }
 
+// newSetWriter starts the writer of sets. parallelSets of them commit at once, each on
+// a connection of its own.
 func newSetWriter(s *DB) *setWriter {
 	w := &setWriter{s: s}
 	w.groups = newGroups(parallelSets, w.run)
@@ -108,6 +110,8 @@ func (w *setWriter) alone(m *member) {
 	m.err = w.s.Writer.write(m.ctx, &member{set: m.set, d: m.d})
 }
 
+// commit carries out a set in one transaction. It is bounded by setTimeout, because all
+// its members wait for it.
 func (w *setWriter) commit(group []*member) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), setTimeout, dbconn.ErrNoAnswer)
 	defer cancel()
@@ -153,6 +157,8 @@ type releasedRow struct {
 	webhook []byte
 }
 
+// carryOut does the work of all members with one statement for each table. The order of
+// tables is the same in all transactions, so that sets cannot deadlock.
 func (t *set) carryOut() error {
 	if err := t.open(); err != nil {
 		return fmt.Errorf("open a set: %w", err)

@@ -70,8 +70,8 @@ func (t *set) queueProgress(b *pgx.Batch) {
 }
 
 // limitsOfFlows is FindFlowLimits for many flows.
-const limitsOfFlows = `SELECT f.workspace_id, f.id, f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running, w.max_queued,
-	w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
+const limitsOfFlows = `SELECT f.workspace_id, f.id, f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, f.allow_unpriced, w.max_running, w.max_queued,
+	w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at, f.slug
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = ANY($1)`
 
@@ -98,7 +98,7 @@ func (t *set) queueLimits(b *pgx.Batch) {
 			var k FlowKey
 			var l flowLimits
 			err := rows.Scan(&k.ws, &k.flow, &l.MaxRunning, &l.MaxQueued, &l.RunsPerDay, &l.UsdPerDay, &l.AllowUnpriced, &l.AllRunning, &l.AllQueued,
-				&l.QuotaBytes, &l.QuotaFlows, &l.QuotaRuns, &l.LiveVersion, &l.ArchivedAt)
+				&l.QuotaBytes, &l.QuotaFlows, &l.QuotaRuns, &l.LiveVersion, &l.ArchivedAt, &l.Slug)
 			if err != nil {
 				return err
 			}

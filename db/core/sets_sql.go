@@ -87,6 +87,7 @@ func (tx *Tx) InsertMany(table string, columns []Column, rows [][]any) error {
 	return nil
 }
 
+// columnOf returns one column of rows as an array.
 func columnOf[T any](rows [][]any, i int) []T {
 	list := make([]T, len(rows))
 	for n, row := range rows {
@@ -106,6 +107,8 @@ var startColumns = []column{
 	{"caller_run_id", text}, {"caller_path", text}, {"caller_round", integer}, {"caller_item", integer}, {"flows_above", text},
 }
 
+// startRow returns a new run as a row of startColumns. bytea arrays cannot contain nil
+// for "no value", so it becomes empty.
 func startRow(r *gen.InsertRunParams) []any {
 	webhook := r.Webhook
 	if webhook == nil {
@@ -125,6 +128,8 @@ func startRow(r *gen.InsertRunParams) []any {
 	}
 }
 
+// insertRuns inserts any number of runs with one statement. Columns that are always
+// zero at the start are constants instead of arrays.
 var insertRuns = "INSERT INTO runs (" + names("", startColumns) + `, input_tokens, output_tokens, cost_nano_usd, writes,
 	cancel_requested, crashes, started_at, ended_at, expires_at, waiting_since, erased, error, outputs)
 SELECT ` + names("u.", startColumns) + `, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '' FROM ` + source(startColumns)
@@ -138,6 +143,7 @@ var progressColumns = []column{
 	{"waiting_since", integer}, {"busy", integer}, {"keep_crashes", integer}, {"keep_trial", integer}, {"writes", integer},
 }
 
+// progressRow returns the write of a run as a row of progressColumns.
 func progressRow(r *gen.UpdateRunParams) []any {
 	return []any{
 		r.ID, string(r.WorkspaceID), r.Attempt, r.State, r.Place, r.Outputs, r.Error,
@@ -173,9 +179,12 @@ var stepSetColumns = func() (list []column) {
 	return list
 }()
 
+// upsertSteps writes any number of steps. A step that exists is replaced, except for
+// its key. See endReservation for what it had reserved of budgets.
 var upsertSteps = "INSERT INTO steps (" + names("", stepSetColumns) + ") SELECT " + names("u.", stepSetColumns) + " FROM " + source(stepSetColumns) +
 	" ON CONFLICT (run_id, path) DO UPDATE SET " + assignExcluded(stepSetColumns[3:]) + endReservation
 
+// assignExcluded returns the assignments of an upsert that replaces all these columns.
 func assignExcluded(columns []column) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
@@ -189,6 +198,8 @@ func assignExcluded(columns []column) string {
 var claimColumns = []column{{"workspace_id", text}, {"name", text}, {"fingerprint", text}, {"run_id", text}, {"created_at", integer}}
 
 var (
+	// claimIdempotency stores the idempotency keys of a set and returns the runs whose
+	// claim succeeded. An existing key is replaced only when it has expired.
 	claimIdempotency = "INSERT INTO idempotency (" + names("", claimColumns) + ") SELECT " + names("u.", claimColumns) + " FROM " + source(claimColumns) + `
 	ON CONFLICT (workspace_id, name) DO UPDATE
 	SET fingerprint = excluded.fingerprint, run_id = excluded.run_id, created_at = excluded.created_at

@@ -14,6 +14,8 @@ type openTx struct {
 	conn   *pgx.Conn
 }
 
+// Exec and the methods below implement pgx.Tx on a connection whose transaction was
+// begun by the caller. The queue inserts jobs through it.
 func (t openTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
 	return t.conn.Exec(ctx, query, args...)
 }

@@ -40,6 +40,8 @@ var stepStatements = func() (list [maxStepRows + 1]string) {
 	return list
 }()
 
+// stepStatement returns the upsert of a number of steps. The text depends only on the
+// number, so prepared statements are reused.
 func stepStatement(rows int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "INSERT INTO steps (%s) VALUES ", strings.Join(stepColumns, ", "))
@@ -145,6 +147,7 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID str
 	return steps, nil
 }
 
+// stepOf decodes a row.
 func stepOf(r *gen.Step) (s flow.Step, err error) {
 	s = flow.Step{
 		Path: r.Path, Node: r.Node, Kind: r.Kind, State: flow.StepState(r.State),

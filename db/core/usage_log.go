@@ -15,6 +15,9 @@ var usageColumns = []column{
 	{"cached_tokens", integer}, {"reasoning_tokens", integer}, {"unpriced_steps", integer},
 }
 
+// insertUsage appends any number of entries to the log of usage, which is summed into
+// days later. Appending needs no lock on a row that all runs of a workspace would
+// share.
 var insertUsage = "INSERT INTO usage_log (" + names("", usageColumns) + ") SELECT " + names("u.", usageColumns) + " FROM " + source(usageColumns)
 
 // logUsage appends the usage of all members to the usage log on PostgreSQL.

@@ -32,6 +32,7 @@ func (s *DB) useVital() {
 	}
 }
 
+// close closes the connections of the lane, if it has its own.
 func (l *lane) close() (err error) {
 	if l.pool == nil {
 		return nil

@@ -68,8 +68,11 @@ type batch struct {
 // mark is the length of each list of a batch before a member.
 type mark struct{ jobs, runs, freed, usage, below, hours, moves, written, storage, children int }
 
+// newBatch returns an empty batch.
 func newBatch() *batch { return &batch{Counts: newCounts()} }
 
+// mark remembers the length of each list, so that a failed member's part can be cut off
+// again.
 func (b *batch) mark() mark {
 	return mark{len(b.Jobs), len(b.runs), b.freed, len(b.usage), len(b.below), len(b.hours), len(b.moves), len(b.written), len(b.storage), len(b.children)}
 }

@@ -31,8 +31,11 @@ type postgresWriter struct {
 	db *sql.DB
 }
 
+// close has nothing to wait for: each write commits before it returns.
 func (w *postgresWriter) close() error { return nil }
 
+// write carries out a transaction and repeats it after errors that promise success,
+// such as a serialization failure or a deadlock.
 func (w *postgresWriter) write(ctx context.Context, m *member) error {
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
@@ -140,6 +143,8 @@ func (tx *Tx) queueCounters(b *pgx.Batch) error {
 // queries that return rows.
 type queued struct{ b *pgx.Batch }
 
+// ExecContext adds the statement to the batch instead of sending it. Its result is not
+// known until the batch is sent, so it has none.
 func (q queued) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
 	q.b.Queue(query, args...)
 	return driver.ResultNoRows, nil

@@ -29,6 +29,8 @@ type GroupWriter struct {
 	Synced       atomic.Int64 // of them with a sync, for tests
 }
 
+// newGroupWriter starts the writer of groups. There is one, because SQLite has one
+// writer.
 func newGroupWriter(s *DB) *GroupWriter {
 	w := &GroupWriter{s: s}
 	w.groups = newGroups(1, w.run)
@@ -68,6 +70,7 @@ var errSpoiled = errors.New("a member failed")
 // lostError is an error of the whole transaction rather than of one member.
 type lostError struct{ cause error }
 
+// Error and Unwrap expose the error that took the transaction down.
 func (e *lostError) Error() string { return e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
@@ -195,6 +198,8 @@ func (w *GroupWriter) restore(conn *sql.Conn) {
 	}
 }
 
+// needsSync reports whether a member of the group must survive a power failure. Then
+// the whole group does.
 func needsSync(group []*member) bool {
 	for _, m := range group {
 		if m.d == Durable {

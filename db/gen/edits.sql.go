@@ -230,6 +230,63 @@ func (q *Queries) ListEdits(ctx context.Context, arg ListEditsParams) ([]ListEdi
 	return items, nil
 }
 
+const listUndoable = `-- name: ListUndoable :many
+SELECT e.rev, e.tx_id, e.user_id, e.created_at FROM edits e
+WHERE e.flow_id = $1 AND e.workspace_id = $2 AND e.tab = $3 AND e.created_at >= $4
+    AND NOT EXISTS (SELECT 1 FROM edits u WHERE u.flow_id = e.flow_id AND u.tx_id = 'undo-' || e.tx_id)
+ORDER BY e.rev DESC LIMIT $5
+`
+
+type ListUndoableParams struct {
+	FlowID      string
+	WorkspaceID flow.WorkspaceID
+	Tab         string
+	Since       int64
+	MaxRows     int32
+}
+
+type ListUndoableRow struct {
+	Rev       int64
+	TxID      string
+	UserID    string
+	CreatedAt int64
+}
+
+// Transactions of a tab that nobody has undone, see document.UndoTx; newest first.
+func (q *Queries) ListUndoable(ctx context.Context, arg ListUndoableParams) ([]ListUndoableRow, error) {
+	rows, err := q.db.QueryContext(ctx, listUndoable,
+		arg.FlowID,
+		arg.WorkspaceID,
+		arg.Tab,
+		arg.Since,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListUndoableRow
+	for rows.Next() {
+		var i ListUndoableRow
+		if err := rows.Scan(
+			&i.Rev,
+			&i.TxID,
+			&i.UserID,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const shortenEdits = `-- name: ShortenEdits :many
 DELETE FROM edits WHERE flow_id = $1 AND rev <= $2
 RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes

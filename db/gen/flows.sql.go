@@ -155,7 +155,7 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 
 const findFlowLimits = `-- name: FindFlowLimits :one
 SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, f.allow_unpriced, w.max_running AS all_running, w.max_queued AS all_queued,
-    w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
+    w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at, f.slug
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -178,6 +178,7 @@ type FindFlowLimitsRow struct {
 	QuotaRuns     int64
 	LiveVersion   int64
 	ArchivedAt    int64
+	Slug          string
 }
 
 func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) (FindFlowLimitsRow, error) {
@@ -196,12 +197,13 @@ func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) 
 		&i.QuotaRuns,
 		&i.LiveVersion,
 		&i.ArchivedAt,
+		&i.Slug,
 	)
 	return i, err
 }
 
 const findLiveVersion = `-- name: FindLiveVersion :one
-SELECT v.number, v.document_hash FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+SELECT v.number, v.document_hash, f.slug FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = $1 AND f.workspace_id = $2 AND f.archived_at = 0
 `
 
@@ -213,12 +215,13 @@ type FindLiveVersionParams struct {
 type FindLiveVersionRow struct {
 	Number       int64
 	DocumentHash string
+	Slug         string
 }
 
 func (q *Queries) FindLiveVersion(ctx context.Context, arg FindLiveVersionParams) (FindLiveVersionRow, error) {
 	row := q.db.QueryRowContext(ctx, findLiveVersion, arg.ID, arg.WorkspaceID)
 	var i FindLiveVersionRow
-	err := row.Scan(&i.Number, &i.DocumentHash)
+	err := row.Scan(&i.Number, &i.DocumentHash, &i.Slug)
 	return i, err
 }
 

@@ -86,7 +86,8 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+FROM runs WHERE runs.id = $1 AND runs.attempt = $2 AND runs.place > 0
 `
 
 type FindHeldRunParams struct {
@@ -94,65 +95,71 @@ type FindHeldRunParams struct {
 	Attempt int64
 }
 
-func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, error) {
+type FindHeldRunRow struct {
+	Run      Run
+	FlowSlug string
+}
+
+func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (FindHeldRunRow, error) {
 	row := q.db.QueryRowContext(ctx, findHeldRun, arg.ID, arg.Attempt)
-	var i Run
+	var i FindHeldRunRow
 	err := row.Scan(
-		&i.ID,
-		&i.WorkspaceID,
-		&i.FlowID,
-		&i.Version,
-		&i.Draft,
-		&i.DocumentHash,
-		&i.State,
-		&i.Place,
-		&i.Attempt,
-		&i.InstanceID,
-		&i.RunTrigger,
-		&i.KeyID,
-		&i.UserID,
-		&i.ParentRunID,
-		&i.RerunFrom,
-		&i.InputTokens,
-		&i.OutputTokens,
-		&i.CostNanoUsd,
-		&i.ProgressDone,
-		&i.ProgressTotal,
-		&i.Seq,
-		&i.RunSeq,
-		&i.Writes,
-		&i.Save,
-		&i.Timeout,
-		&i.CancelRequested,
-		&i.Crashes,
-		&i.CreatedAt,
-		&i.StartedAt,
-		&i.EndedAt,
-		&i.ExpiresAt,
-		&i.DeadlineAt,
-		&i.WaitingSince,
-		&i.Erased,
-		&i.Gist,
-		&i.Webhook,
-		&i.Error,
-		&i.Metadata,
-		&i.Inputs,
-		&i.Outputs,
-		&i.Busy,
-		&i.BusyCrashes,
-		&i.TrialSize,
-		&i.Guilt,
-		&i.CachedTokens,
-		&i.ReasoningTokens,
-		&i.UnpricedSteps,
-		&i.Secrets,
-		&i.CallerRunID,
-		&i.CallerPath,
-		&i.CallerRound,
-		&i.CallerItem,
-		&i.FlowsAbove,
-		&i.ChildrenLive,
-		&i.Models,
+		&i.Run.ID,
+		&i.Run.WorkspaceID,
+		&i.Run.FlowID,
+		&i.Run.Version,
+		&i.Run.Draft,
+		&i.Run.DocumentHash,
+		&i.Run.State,
+		&i.Run.Place,
+		&i.Run.Attempt,
+		&i.Run.InstanceID,
+		&i.Run.RunTrigger,
+		&i.Run.KeyID,
+		&i.Run.UserID,
+		&i.Run.ParentRunID,
+		&i.Run.RerunFrom,
+		&i.Run.InputTokens,
+		&i.Run.OutputTokens,
+		&i.Run.CostNanoUsd,
+		&i.Run.ProgressDone,
+		&i.Run.ProgressTotal,
+		&i.Run.Seq,
+		&i.Run.RunSeq,
+		&i.Run.Writes,
+		&i.Run.Save,
+		&i.Run.Timeout,
+		&i.Run.CancelRequested,
+		&i.Run.Crashes,
+		&i.Run.CreatedAt,
+		&i.Run.StartedAt,
+		&i.Run.EndedAt,
+		&i.Run.ExpiresAt,
+		&i.Run.DeadlineAt,
+		&i.Run.WaitingSince,
+		&i.Run.Erased,
+		&i.Run.Gist,
+		&i.Run.Webhook,
+		&i.Run.Error,
+		&i.Run.Metadata,
+		&i.Run.Inputs,
+		&i.Run.Outputs,
+		&i.Run.Busy,
+		&i.Run.BusyCrashes,
+		&i.Run.TrialSize,
+		&i.Run.Guilt,
+		&i.Run.CachedTokens,
+		&i.Run.ReasoningTokens,
+		&i.Run.UnpricedSteps,
+		&i.Run.Secrets,
+		&i.Run.CallerRunID,
+		&i.Run.CallerPath,
+		&i.Run.CallerRound,
+		&i.Run.CallerItem,
+		&i.Run.FlowsAbove,
+		&i.Run.ChildrenLive,
+		&i.Run.Models,
+		&i.FlowSlug,
 	)
 	return i, err
 }
@@ -192,8 +199,9 @@ func (q *Queries) FindReleased(ctx context.Context, id string) (FindReleasedRow,
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt, cached_tokens, reasoning_tokens, unpriced_steps, secrets, caller_run_id, caller_path, caller_round, caller_item, flows_above, children_live, models FROM runs
-WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
+SELECT runs.id, runs.workspace_id, runs.flow_id, runs.version, runs.draft, runs.document_hash, runs.state, runs.place, runs.attempt, runs.instance_id, runs.run_trigger, runs.key_id, runs.user_id, runs.parent_run_id, runs.rerun_from, runs.input_tokens, runs.output_tokens, runs.cost_nano_usd, runs.progress_done, runs.progress_total, runs.seq, runs.run_seq, runs.writes, runs.save, runs.timeout, runs.cancel_requested, runs.crashes, runs.created_at, runs.started_at, runs.ended_at, runs.expires_at, runs.deadline_at, runs.waiting_since, runs.erased, runs.gist, runs.webhook, runs.error, runs.metadata, runs.inputs, runs.outputs, runs.busy, runs.busy_crashes, runs.trial_size, runs.guilt, runs.cached_tokens, runs.reasoning_tokens, runs.unpriced_steps, runs.secrets, runs.caller_run_id, runs.caller_path, runs.caller_round, runs.caller_item, runs.flows_above, runs.children_live, runs.models, CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+FROM runs
+WHERE runs.id = $1 AND runs.workspace_id = $2 AND (runs.flow_id = $3 OR $3 = '')
 `
 
 type FindRunParams struct {
@@ -202,65 +210,71 @@ type FindRunParams struct {
 	FlowID      string
 }
 
-func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
+type FindRunRow struct {
+	Run      Run
+	FlowSlug string
+}
+
+func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (FindRunRow, error) {
 	row := q.db.QueryRowContext(ctx, findRun, arg.ID, arg.WorkspaceID, arg.FlowID)
-	var i Run
+	var i FindRunRow
 	err := row.Scan(
-		&i.ID,
-		&i.WorkspaceID,
-		&i.FlowID,
-		&i.Version,
-		&i.Draft,
-		&i.DocumentHash,
-		&i.State,
-		&i.Place,
-		&i.Attempt,
-		&i.InstanceID,
-		&i.RunTrigger,
-		&i.KeyID,
-		&i.UserID,
-		&i.ParentRunID,
-		&i.RerunFrom,
-		&i.InputTokens,
-		&i.OutputTokens,
-		&i.CostNanoUsd,
-		&i.ProgressDone,
-		&i.ProgressTotal,
-		&i.Seq,
-		&i.RunSeq,
-		&i.Writes,
-		&i.Save,
-		&i.Timeout,
-		&i.CancelRequested,
-		&i.Crashes,
-		&i.CreatedAt,
-		&i.StartedAt,
-		&i.EndedAt,
-		&i.ExpiresAt,
-		&i.DeadlineAt,
-		&i.WaitingSince,
-		&i.Erased,
-		&i.Gist,
-		&i.Webhook,
-		&i.Error,
-		&i.Metadata,
-		&i.Inputs,
-		&i.Outputs,
-		&i.Busy,
-		&i.BusyCrashes,
-		&i.TrialSize,
-		&i.Guilt,
-		&i.CachedTokens,
-		&i.ReasoningTokens,
-		&i.UnpricedSteps,
-		&i.Secrets,
-		&i.CallerRunID,
-		&i.CallerPath,
-		&i.CallerRound,
-		&i.CallerItem,
-		&i.FlowsAbove,
-		&i.ChildrenLive,
-		&i.Models,
+		&i.Run.ID,
+		&i.Run.WorkspaceID,
+		&i.Run.FlowID,
+		&i.Run.Version,
+		&i.Run.Draft,
+		&i.Run.DocumentHash,
+		&i.Run.State,
+		&i.Run.Place,
+		&i.Run.Attempt,
+		&i.Run.InstanceID,
+		&i.Run.RunTrigger,
+		&i.Run.KeyID,
+		&i.Run.UserID,
+		&i.Run.ParentRunID,
+		&i.Run.RerunFrom,
+		&i.Run.InputTokens,
+		&i.Run.OutputTokens,
+		&i.Run.CostNanoUsd,
+		&i.Run.ProgressDone,
+		&i.Run.ProgressTotal,
+		&i.Run.Seq,
+		&i.Run.RunSeq,
+		&i.Run.Writes,
+		&i.Run.Save,
+		&i.Run.Timeout,
+		&i.Run.CancelRequested,
+		&i.Run.Crashes,
+		&i.Run.CreatedAt,
+		&i.Run.StartedAt,
+		&i.Run.EndedAt,
+		&i.Run.ExpiresAt,
+		&i.Run.DeadlineAt,
+		&i.Run.WaitingSince,
+		&i.Run.Erased,
+		&i.Run.Gist,
+		&i.Run.Webhook,
+		&i.Run.Error,
+		&i.Run.Metadata,
+		&i.Run.Inputs,
+		&i.Run.Outputs,
+		&i.Run.Busy,
+		&i.Run.BusyCrashes,
+		&i.Run.TrialSize,
+		&i.Run.Guilt,
+		&i.Run.CachedTokens,
+		&i.Run.ReasoningTokens,
+		&i.Run.UnpricedSteps,
+		&i.Run.Secrets,
+		&i.Run.CallerRunID,
+		&i.Run.CallerPath,
+		&i.Run.CallerRound,
+		&i.Run.CallerItem,
+		&i.Run.FlowsAbove,
+		&i.Run.ChildrenLive,
+		&i.Run.Models,
+		&i.FlowSlug,
 	)
 	return i, err
 }

@@ -11,6 +11,30 @@ import (
 	"sluice/flow"
 )
 
+const addAliasUse = `-- name: AddAliasUse :exec
+INSERT INTO alias_uses (workspace_id, slug, key_id, day, calls) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (workspace_id, slug, day, key_id) DO UPDATE SET calls = alias_uses.calls + excluded.calls
+`
+
+type AddAliasUseParams struct {
+	WorkspaceID flow.WorkspaceID
+	Slug        string
+	KeyID       string
+	Day         string
+	Calls       int64
+}
+
+func (q *Queries) AddAliasUse(ctx context.Context, arg AddAliasUseParams) error {
+	_, err := q.db.ExecContext(ctx, addAliasUse,
+		arg.WorkspaceID,
+		arg.Slug,
+		arg.KeyID,
+		arg.Day,
+		arg.Calls,
+	)
+	return err
+}
+
 const claimSlug = `-- name: ClaimSlug :execrows
 INSERT INTO slugs (workspace_id, slug, flow_id, created_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (workspace_id, slug) DO NOTHING
@@ -36,6 +60,15 @@ func (q *Queries) ClaimSlug(ctx context.Context, arg ClaimSlugParams) (int64, er
 	return result.RowsAffected()
 }
 
+const dropAliasUses = `-- name: DropAliasUses :exec
+DELETE FROM alias_uses WHERE day < $1
+`
+
+func (q *Queries) DropAliasUses(ctx context.Context, beforeDay string) error {
+	_, err := q.db.ExecContext(ctx, dropAliasUses, beforeDay)
+	return err
+}
+
 const findSlug = `-- name: FindSlug :one
 SELECT s.flow_id, CAST(CASE WHEN f.slug = s.slug THEN 1 ELSE 0 END AS BIGINT) AS current
 FROM slugs s JOIN flows f ON f.id = s.flow_id
@@ -57,6 +90,64 @@ func (q *Queries) FindSlug(ctx context.Context, arg FindSlugParams) (FindSlugRow
 	var i FindSlugRow
 	err := row.Scan(&i.FlowID, &i.Current)
 	return i, err
+}
+
+const listAliasCallers = `-- name: ListAliasCallers :many
+SELECT u.key_id, k.name, k.prefix, CAST(sum(u.calls) AS BIGINT) AS calls, CAST(max(u.day) AS TEXT) AS last_day
+FROM alias_uses u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace_id
+WHERE u.workspace_id = $1 AND u.slug = $2 AND u.day >= $3
+    AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > $4)
+GROUP BY u.key_id, k.name, k.prefix
+ORDER BY calls DESC, u.key_id
+`
+
+type ListAliasCallersParams struct {
+	WorkspaceID flow.WorkspaceID
+	Slug        string
+	FromDay     string
+	Now         int64
+}
+
+type ListAliasCallersRow struct {
+	KeyID   string
+	Name    string
+	Prefix  string
+	Calls   int64
+	LastDay string
+}
+
+func (q *Queries) ListAliasCallers(ctx context.Context, arg ListAliasCallersParams) ([]ListAliasCallersRow, error) {
+	rows, err := q.db.QueryContext(ctx, listAliasCallers,
+		arg.WorkspaceID,
+		arg.Slug,
+		arg.FromDay,
+		arg.Now,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListAliasCallersRow
+	for rows.Next() {
+		var i ListAliasCallersRow
+		if err := rows.Scan(
+			&i.KeyID,
+			&i.Name,
+			&i.Prefix,
+			&i.Calls,
+			&i.LastDay,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listFlowsWithoutSlug = `-- name: ListFlowsWithoutSlug :many
@@ -128,6 +219,25 @@ func (q *Queries) MoveSlug(ctx context.Context, arg MoveSlugParams) (int64, erro
 		arg.WorkspaceID,
 		arg.Slug,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const releaseAlias = `-- name: ReleaseAlias :execrows
+DELETE FROM slugs WHERE slugs.workspace_id = $1 AND slugs.slug = $2 AND slugs.flow_id = $3
+    AND NOT EXISTS (SELECT 1 FROM flows f WHERE f.id = slugs.flow_id AND f.slug = slugs.slug)
+`
+
+type ReleaseAliasParams struct {
+	WorkspaceID flow.WorkspaceID
+	Slug        string
+	FlowID      string
+}
+
+func (q *Queries) ReleaseAlias(ctx context.Context, arg ReleaseAliasParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, releaseAlias, arg.WorkspaceID, arg.Slug, arg.FlowID)
 	if err != nil {
 		return 0, err
 	}

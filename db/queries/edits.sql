@@ -26,3 +26,10 @@ RETURNING workspace_id, CAST(octet_length(ops) + octet_length(inverse) + octet_l
 -- name: DeleteEditsOfFlow :many
 DELETE FROM edits WHERE flow_id = @flow_id
 RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes;
+
+-- Transactions of a tab that nobody has undone, see document.UndoTx; newest first.
+-- name: ListUndoable :many
+SELECT e.rev, e.tx_id, e.user_id, e.created_at FROM edits e
+WHERE e.flow_id = @flow_id AND e.workspace_id = @workspace_id AND e.tab = @tab AND e.created_at >= @since
+    AND NOT EXISTS (SELECT 1 FROM edits u WHERE u.flow_id = e.flow_id AND u.tx_id = 'undo-' || e.tx_id)
+ORDER BY e.rev DESC LIMIT @max_rows;

@@ -60,12 +60,12 @@ UPDATE flows SET signing_before = @none WHERE id = @id AND workspace_id = @works
 
 -- name: FindFlowLimits :one
 SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, f.allow_unpriced, w.max_running AS all_running, w.max_queued AS all_queued,
-    w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
+    w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at, f.slug
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = @id AND f.workspace_id = @workspace_id;
 
 -- name: FindLiveVersion :one
-SELECT v.number, v.document_hash FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+SELECT v.number, v.document_hash, f.slug FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = @id AND f.workspace_id = @workspace_id AND f.archived_at = 0;
 
 -- name: AnyFlow :one

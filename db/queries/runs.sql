@@ -11,14 +11,16 @@ VALUES (@id, @workspace_id, @flow_id, @version, @draft, @document_hash, @state, 
     @caller_run_id, @caller_path, @caller_round, @caller_item, @flows_above);
 
 -- name: FindRun :one
-SELECT * FROM runs
-WHERE id = @id AND workspace_id = @workspace_id AND (flow_id = @flow_id OR @flow_id = '');
+SELECT sqlc.embed(runs), CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+FROM runs
+WHERE runs.id = @id AND runs.workspace_id = @workspace_id AND (runs.flow_id = @flow_id OR @flow_id = '');
 
 -- name: FindRunSecrets :one
 SELECT secrets FROM runs WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindHeldRun :one
-SELECT * FROM runs WHERE id = @id AND attempt = @attempt AND place > 0;
+SELECT sqlc.embed(runs), CAST(COALESCE((SELECT f.slug FROM flows f WHERE f.id = runs.flow_id), '') AS TEXT) AS flow_slug
+FROM runs WHERE runs.id = @id AND runs.attempt = @attempt AND runs.place > 0;
 
 -- name: ClaimRun :one
 UPDATE runs SET instance_id = @instance_id, busy = 1 WHERE id = @id AND attempt = @attempt AND place > 0

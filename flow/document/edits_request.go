@@ -66,6 +66,14 @@ const (
 	MaxLoggedBytes = 32 << 20 // of them all; the newest is always kept, and smaller
 )
 
+// TabAPI is the tab of transactions that a program made over the API. It is no tab of a
+// browser: open editors apply these like edits of others.
+const TabAPI = "api"
+
+// UndoTx returns the ID of the transaction that undoes another one. It follows from that
+// one, so that nothing is undone twice.
+func UndoTx(txID string) string { return "undo-" + txID }
+
 var editName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (r *EditRequest) Problems() (list []flow.Problem) {

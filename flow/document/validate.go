@@ -122,7 +122,7 @@ func (v *validator) names() {
 	v.titles = make([]string, len(v.d.Nodes))
 	count := map[string]int{}
 	for i := range v.d.Nodes {
-		v.titles[i] = flow.NodeTitle(&v.d.Nodes[i], v.shaped[i])
+		v.titles[i] = NodeTitle(&v.d.Nodes[i], v.shaped[i])
 		count[v.titles[i]]++
 	}
 	for i, title := range v.titles {

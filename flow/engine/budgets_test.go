@@ -209,7 +209,7 @@ func TestCharges(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	list := d.Charges(flowtest.KindsAnd(paidKind()))
+	list := document.Charges(d, flowtest.KindsAnd(paidKind()))
 	if len(list) != 2 || list[0].Model != "test/one" || list[1].Model != "test/two" {
 		t.Errorf("%+v", list)
 	}

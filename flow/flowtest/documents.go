@@ -33,6 +33,8 @@ func Document(lines string) []byte {
 	return flow.EncodeJSON(map[string]any{"schema": flow.Schema, "name": "test", "nodes": nodes, "edges": edges})
 }
 
+// Decoded parses JSON that a store wrote. A mistake in it is a bug in a store, so it
+// panics.
 func Decoded(data []byte) any {
 	if string(data) == "null" {
 		return nil // as most columns are

@@ -22,6 +22,8 @@ var Kinds = flow.NewRegistry(
 		Fields: []flow.Field{{Name: "text", Type: flow.FieldArea, Typed: true}}},
 )
 
+// InputKind is the kind of inputs. Its fields are those that package contract reads of
+// an input, so that tests of documents need no real kinds.
 var InputKind = flow.Kind{
 	Name: "input", Title: "Input", Group: "Test", Summary: "Takes a value.", Role: flow.RoleInput,
 	Fields: []flow.Field{
@@ -38,6 +40,7 @@ var InputKind = flow.Kind{
 	},
 }
 
+// OutputKind is the kind of outputs. It passes its value on, as the real one does.
 var OutputKind = flow.Kind{
 	Name: "output", Title: "Output", Group: "Test", Summary: "Gives a value.", Role: flow.RoleOutput,
 	Fields:  []flow.Field{{Name: "name", Type: flow.FieldText, Typed: true, Required: true}},
@@ -64,6 +67,9 @@ func WorkKind(name string, class flow.Class) flow.Kind {
 	}
 }
 
+// work is the code of most kinds here. Its config says how long it takes and how often
+// it suspends before it ends. The text that it returns contains a hash of its inputs,
+// so that a step that ran with other inputs is noticed in every output after it.
 func work(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if takes, _ := flow.Float(in.Config["takes_s"]); takes > 0 {
 		select {
@@ -81,10 +87,14 @@ func work(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"text": in.Node + "-" + digest}, Usage: OneCall}, nil
 }
 
+// OneCall is what a step that uses a model reports. All numbers differ, so that a sum
+// over the wrong field is noticed.
 var OneCall = flow.Usage{InputTokens: 3, OutputTokens: 2, CostNanoUSD: 7}
 
+// Seconds converts a number of seconds as configs have it.
 func Seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
 
+// clockKey is the key of the context for the clock of a simulation.
 type clockKey struct{}
 
 // WithClock gives kinds the time of a test that has a clock of its own.
@@ -92,6 +102,7 @@ func WithClock(now time.Time) context.Context {
 	return context.WithValue(context.Background(), clockKey{}, now)
 }
 
+// clock returns the time of the simulation, or of the machine if the context has none.
 func clock(ctx context.Context) time.Time {
 	if t, ok := ctx.Value(clockKey{}).(time.Time); ok {
 		return t
@@ -119,6 +130,8 @@ func gateKind(name string, class flow.Class) flow.Kind {
 	}
 }
 
+// firstKind declares a kind whose list port takes the first live edge, as first_of
+// does. class says how its steps are recorded.
 func firstKind(name string, class flow.Class) flow.Kind {
 	return flow.Kind{
 		Name: name, Title: name, Group: "Test", Summary: "Joins branches.", Class: class,
@@ -130,6 +143,8 @@ func firstKind(name string, class flow.Class) flow.Kind {
 	}
 }
 
+// hookKind declares a kind that depends on outputs of the run through its field
+// "outputs", as a webhook does.
 func hookKind(name string, class flow.Class) flow.Kind {
 	return flow.Kind{
 		Name: name, Title: name, Group: "Test", Summary: "Sends outputs.", Class: class, OutputsField: "outputs",
@@ -145,6 +160,8 @@ func hookKind(name string, class flow.Class) flow.Kind {
 	}
 }
 
+// templateKind has a field of each type that documents check, and a template, so that a
+// name in a text becomes a port.
 var templateKind = flow.Kind{
 	Name: "fill", Title: "Fill", Group: "Test", Summary: "Fills a template in.",
 	Fields: []flow.Field{
@@ -197,10 +214,13 @@ var jobKind = func() flow.Kind {
 	return k
 }()
 
+// JobState is the state that a long call keeps between its pauses, as a provider's
+// prediction ID is.
 func JobState(name string, pauses int) any {
 	return map[string]any{"job": name, "pauses": flow.Number(pauses)}
 }
 
+// JobOf reads what JobState made.
 func JobOf(state any) (name string, pauses int) {
 	m, _ := state.(map[string]any)
 	n, _ := flow.Float(m["pauses"])

@@ -27,6 +27,9 @@ var spawnKind = flow.Kind{
 	Cleanup: func(ctx context.Context, in *flow.In) error { return in.Children.Stop(ctx) },
 }
 
+// spawn is the code of a kind that starts child runs, one for each item. It suspends
+// until they are decided; unless it keeps errors, a failed item stops the others and
+// fails the step.
 func spawn(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if in.Children == nil {
 		return flow.Out{}, errors.New("there is no store of children")

@@ -27,6 +27,7 @@ type ApplyRequest struct {
 	AllowBreaking bool             // publish changes that break callers
 	Prune         bool             // archive flows last applied from Source that are not in Documents
 	Force         bool             // replace drafts that changed since the last apply
+	TakeAlias     bool             // a document with a former slug of another flow makes a new flow with it
 	DryRun        bool             // only report
 	By            flow.Actor
 	At            time.Time
@@ -50,11 +51,14 @@ type plan struct {
 	Applied
 	flow    *flow.Flow
 	doc     *flow.Document
-	publish bool // the document differs from the live version
+	publish bool   // the document differs from the live version
+	alias   *Alias // a former slug that the new flow takes; nil otherwise
 }
 
-// Apply makes flows equal to documents, matched by slug, and optionally publishes
-// them: all in one transaction, or none. It returns CodeDraftChanged if a draft was
+// Apply makes flows equal to documents, matched by their current slug, and optionally
+// publishes them: all in one transaction, or none. A document with a former slug of a flow
+// is CodeSlugTaken, unless TakeAlias: it could mean that flow or a new one, and requests
+// that use the slug would go to another flow. Apply returns CodeDraftChanged if a draft was
 // edited since the last apply, unless Force, and a BreakingError if publishing
 // would break callers, unless AllowBreaking. A dry run reports breaking changes in
 // the reviews instead.
@@ -107,11 +111,9 @@ func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	id, err := l.Store.FindFlowID(ctx, ws, slug)
 	switch {
 	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
-		if err := r.Allow(nil); err != nil {
+		if err := l.planCreate(ws, p, r); err != nil {
 			return nil, err
 		}
-		p.flow = &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Slug: slug}
-		takeDocument(p.flow, d)
 	case err != nil:
 		return nil, err
 	default:
@@ -131,6 +133,31 @@ func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	return p, l.review(ctx, p, r)
 }
 
+// planCreate prepares a new flow with the slug of the plan.
+func (l *Library) planCreate(ws flow.WorkspaceID, p *plan, r *ApplyRequest) error {
+	if err := r.Allow(nil); err != nil {
+		return err
+	}
+	p.flow = &flow.Flow{ID: l.IDs.New(flow.PrefixFlow), WorkspaceID: ws, Slug: p.Slug}
+	takeDocument(p.flow, p.doc)
+	return nil
+}
+
+// planTake prepares a new flow with the former slug of another one, if the request takes it.
+// Otherwise the error says which flow has the slug and who uses it.
+func (l *Library) planTake(ctx context.Context, p *plan, r *ApplyRequest, holder *flow.Flow) error {
+	callers, err := l.Store.ListAliasCallers(ctx, holder.WorkspaceID, p.Slug, r.At.Add(-flow.CallerPeriod))
+	if err != nil {
+		return err
+	}
+	p.alias = &Alias{p.Slug, holder, callers}
+	if r.TakeAlias {
+		return l.planCreate(holder.WorkspaceID, p, r)
+	}
+	e := flow.Errorf(flow.CodeSlugTaken, "The slug %q is a former slug of the flow %q, whose slug is now %q. Use that slug to change the flow. To make another flow with the former slug, apply with take_alias.", p.Slug, holder.Name, holder.Slug)
+	return &BreakingError{e, []Review{{Slug: p.Slug, Diff: document.Compare(nil, p.doc, l.Kinds), Alias: p.alias}}}
+}
+
 // planChange compares a document with the draft of an existing flow.
 func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, r *ApplyRequest, id string) (err error) {
 	if p.flow, err = l.Store.FindFlow(ctx, ws, id); err != nil {
@@ -138,6 +165,9 @@ func (l *Library) planChange(ctx context.Context, ws flow.WorkspaceID, p *plan, 
 	}
 	if err := r.Allow(p.flow); err != nil {
 		return err
+	}
+	if p.flow.Slug != p.Slug {
+		return l.planTake(ctx, p, r, p.flow)
 	}
 	p.FlowID, p.Version, p.Slug, p.Change = id, p.flow.LiveVersion, p.flow.Slug, AppliedUnchanged
 	next := *p.flow
@@ -163,6 +193,7 @@ func (l *Library) review(ctx context.Context, p *plan, r *ApplyRequest) error {
 	}
 	p.publish = r.Publish && (old == nil || p.flow.LiveHash != flow.Hash(p.doc.Canonical()))
 	p.Review, err = l.compare(ctx, p.flow, old, p.doc, r.At)
+	p.Review.Alias = p.alias
 	return err
 }
 
@@ -249,6 +280,9 @@ func (l *Library) applyOne(ctx context.Context, p *plan, r *ApplyRequest) error 
 func (l *Library) applyDraft(ctx context.Context, p *plan, r *ApplyRequest) error {
 	f := p.flow
 	if p.Change == AppliedCreated {
+		if err := l.releaseAlias(ctx, p, r); err != nil {
+			return err
+		}
 		if err := l.Store.CreateFlow(ctx, f); err != nil {
 			return err
 		}
@@ -270,6 +304,22 @@ func (l *Library) applyDraft(ctx context.Context, p *plan, r *ApplyRequest) erro
 		return err
 	}
 	return l.audit(ctx, f, r.By, "flow.edit", f.Name)
+}
+
+// releaseAlias takes the slug of a new flow from the flow that had it before.
+func (l *Library) releaseAlias(ctx context.Context, p *plan, r *ApplyRequest) error {
+	if p.alias == nil {
+		return nil
+	}
+	was := p.alias.Flow
+	err := l.Store.ReleaseAlias(ctx, was.WorkspaceID, was.ID, p.Slug)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) { // renamed back, or taken, in the meantime
+		return flow.Errorf(flow.CodeSlugTaken, "The slug %q was taken during the apply. Apply again.", p.Slug)
+	}
+	if err != nil {
+		return err
+	}
+	return l.audit(ctx, was, r.By, "flow.alias", p.Slug+" to "+p.flow.ID)
 }
 
 // overwriteDraft is writeDraft without the edit log, which archiving deletes.

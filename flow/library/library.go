@@ -30,6 +30,10 @@ type LibraryStore interface {
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
 	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
+	// ReleaseAlias makes a former slug of a flow free, or returns CodeNotFound.
+	ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID, slug string) error
+	// ListAliasCallers lists the keys that used a former slug since a day.
+	ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug string, since time.Time) ([]flow.Caller, error)
 	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	PublishFlow(ctx context.Context, ws flow.WorkspaceID, flowID string, document []byte, summary, by string) (flow.Version, bool, error)

@@ -12,9 +12,6 @@ import (
 	"sluice/flow/document"
 )
 
-// CallerPeriod is how far back Review looks for keys that call a flow.
-const CallerPeriod = 30 * 24 * time.Hour
-
 // maxNotes bounds the notes of a version, in characters.
 const maxNotes = 200
 
@@ -22,13 +19,23 @@ const maxNotes = 200
 type Review struct {
 	Slug string
 	Diff *document.Diff
-	// Callers are keys with runs in CallerPeriod, and Followers nodes of other flows that
+	// Callers are keys with runs in flow.CallerPeriod, and Followers nodes of other flows that
 	// run the live version; both if Diff breaks callers.
 	Callers   []flow.Caller
 	Followers []Follower
+	// Alias is set if the document has a former slug of another flow.
+	Alias *Alias
 }
 
-// BreakingError refuses to publish changes that break callers.
+// Alias is a former slug of a flow, which still names it.
+type Alias struct {
+	Slug    string
+	Flow    *flow.Flow    // that had the slug
+	Callers []flow.Caller // keys that used it in flow.CallerPeriod
+}
+
+// BreakingError refuses changes that break callers: to publish them, or to take a former
+// slug that they use.
 type BreakingError struct {
 	Public  *flow.Error
 	Reviews []Review // of the flows with breaking changes
@@ -64,7 +71,7 @@ func (l *Library) compare(ctx context.Context, f *flow.Flow, old, now *flow.Docu
 		return r, nil
 	}
 	var err error
-	r.Callers, err = l.Store.ListCallers(ctx, f.WorkspaceID, f.ID, at.Add(-CallerPeriod))
+	r.Callers, err = l.Store.ListCallers(ctx, f.WorkspaceID, f.ID, at.Add(-flow.CallerPeriod))
 	return r, err
 }
 
@@ -181,7 +188,7 @@ func (l *Library) writeDraft(ctx context.Context, f *flow.Flow, by flow.Actor, d
 	}
 	if from, _ := document.ParseDocument(f.Draft); from != nil {
 		if ops, ok := document.EditsBetween(from, d); ok {
-			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: "api", TxID: rand.Text(), Ops: ops, Whole: true})
+			_, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by.ID, document.EditRequest{Base: f.Rev, Tab: document.TabAPI, TxID: rand.Text(), Ops: ops, Whole: true})
 			return true, draftError(err)
 		}
 	}

@@ -35,6 +35,26 @@ func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 	}
 }
 
+// UndoEdit undoes a transaction of the edit log. Later edits of other fields stay. Undoing it
+// again changes nothing.
+func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID, user, txID string) error {
+	r := document.EditRequest{Tab: "undo", TxID: document.UndoTx(txID), Undo: txID}
+	if _, err := l.Store.FindEdit(ctx, ws, flowID, r.TxID); err == nil || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return err
+	}
+	for try := 1; ; try++ {
+		f, err := l.Store.FindFlow(ctx, ws, flowID)
+		if err != nil {
+			return err
+		}
+		r.Base = f.Rev
+		_, err = l.EditFlow(ctx, ws, flowID, user, r)
+		if err == nil || try == restoreTries || !errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
+			return err
+		}
+	}
+}
+
 // restore makes the draft equal to another document by one undoable transaction of edits, so
 // that open editors show the change like any other.
 func (l *Library) restore(ctx context.Context, ws flow.WorkspaceID, flowID string, to *flow.Document, user, txID string) (*Restored, error) {

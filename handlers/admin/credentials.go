@@ -2,13 +2,16 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/api"
 )
 
@@ -34,21 +37,27 @@ type Providers interface {
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
 }
 
+// credentialNames maps the Go types of responses to the names of their schemas in the
+// OpenAPI document. Names are part of the API: generated clients name their types after
+// them.
 var credentialNames = map[reflect.Type]string{
 	reflect.TypeFor[credentialObject](): "Credential",
 	reflect.TypeFor[credentialTest]():   "CredentialTest",
 	reflect.TypeFor[credentialList]():   "CredentialList",
 }
 
+// credentialParams are the parameters that routes name in their Params.
 var credentialParams = map[string]map[string]any{
 	"name": {"name": "name", "in": "path", "required": true, "description": "Name of the credential.", "schema": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}},
 }
 
+// credentialSchemas are the schemas of request bodies. They are written by hand because
+// a response type says nothing of defaults, limits and what null means.
 var credentialSchemas = map[string]map[string]any{
 	"SetCredential": {
 		"type": "object", "additionalProperties": false, "required": []string{"secret"},
 		"properties": map[string]any{
-			"secret":           map[string]any{"type": "string", "maxLength": flow.MaxSecretBytes, "description": "No response contains it."},
+			"secret":           map[string]any{"type": "string", "maxLength": library.MaxSecretBytes, "description": "No response contains it."},
 			"provider":         map[string]any{"type": []string{"string", "null"}, "description": "Model provider that the secret is for, such as openai. Default: none; then hosts are required."},
 			"base_url":         map[string]any{"type": []string{"string", "null"}, "description": "Address of a provider that has no address of its own. Private addresses are refused when it is used, unless the operator allows them for everybody."},
 			"hosts":            map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}, "description": "Hosts that the secret may be sent to. A provider has its own."},
@@ -59,6 +68,8 @@ var credentialSchemas = map[string]map[string]any{
 	},
 }
 
+// credentialRoutes returns the routes of credentials, each with its part of the OpenAPI
+// document.
 func (s *Server) credentialRoutes() []api.Route {
 	const path, tag = "/v1/credentials/:name", "Credentials"
 	invalid := []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull}
@@ -127,6 +138,8 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
+// newCredentialObject returns the object of the API. The secret is not a field of
+// flow.Credential, so no response can contain it.
 func newCredentialObject(k *flow.Credential) credentialObject {
 	return credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute, CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)}
 }
@@ -173,7 +186,7 @@ func (s *Server) setCredential(c *api.Call) error {
 	wanted.WorkspaceID, wanted.Name = c.Key.WorkspaceID, c.Param("name")
 	k, err := s.providers.Credential(wanted, secret)
 	if err != nil {
-		return err
+		return requestFields(err)
 	}
 	k.Trusted, k.Overlap = false, flow.SigningOverlap
 	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
@@ -247,6 +260,23 @@ func readCredential(body map[string]any) (k flow.Credential, secret string, err 
 		return k, "", &flow.Error{Code: flow.CodeInputInvalid, Message: "The credential was not saved.", Fields: wrong}
 	}
 	return k, secret, nil
+}
+
+// requestFields returns an error whose fields are JSON Pointers into the request. The rules of
+// the dashboard name the fields of its form, such as base_url.
+func requestFields(err error) error {
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok {
+		return err
+	}
+	located := *e
+	located.Fields = slices.Clone(e.Fields)
+	for i := range located.Fields {
+		if p := &located.Fields[i].Pointer; *p != "" && !strings.HasPrefix(*p, "/") {
+			*p = flow.Pointer(*p)
+		}
+	}
+	return &located
 }
 
 // removeCredential is DELETE credentials/name.

@@ -20,6 +20,8 @@ type KeyStore interface {
 	KeyWebhookSecret(ctx context.Context, ws flow.WorkspaceID, id string) (string, error)
 }
 
+// keyNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document.
 var keyNames = map[reflect.Type]string{
 	reflect.TypeFor[keyObject]():      "Key",
 	reflect.TypeFor[createdKey]():     "CreatedKey",
@@ -28,11 +30,15 @@ var keyNames = map[reflect.Type]string{
 	reflect.TypeFor[keyList]():        "KeyList",
 }
 
+// keyParams are the parameters that routes name in their Params.
 var keyParams = map[string]map[string]any{
 	"key_id":  {"name": "key_id", "in": "path", "required": true, "schema": map[string]any{"type": "string"}},
 	"cascade": queryParam("cascade", "Also revokes the keys that this key made, directly or through others.", map[string]any{"type": "boolean", "default": false}),
 }
 
+// keyRoutes returns the routes of keys. A key with the scope admin manages other keys,
+// but only within its own rights, so that no key can create one that may do more than
+// itself.
 func (s *Server) keyRoutes() []api.Route {
 	const path, tag = "/v1/keys", "Keys"
 	const within = "The key in the request manages only keys within its own rights: their scopes and flows are among its own, they expire no later, and their limits are not higher."
@@ -126,6 +132,8 @@ type keyList struct {
 	NextCursor *string     `json:"next_cursor"`
 }
 
+// newKeyObject returns the object of the API. The store has 0 for a limit that is not
+// set; the API has null.
 func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	o := keyObject{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: append([]flow.Scope{}, k.Scopes...), Flows: append([]string{}, k.Flows...), State: k.State(now),
@@ -144,6 +152,7 @@ func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	return o
 }
 
+// orNull returns nil for 0.
 func orNull(n int64) *int64 {
 	if n == 0 {
 		return nil

@@ -44,10 +44,13 @@ var (
 // defaultOverlap is how long the old secret works if the request does not say.
 const defaultOverlap = 24 * time.Hour
 
+// keyLimit returns the schema of a limit that may be null.
 func keyLimit(text string) map[string]any {
 	return map[string]any{"type": []string{"integer", "null"}, "minimum": 1, "maximum": 1_000_000_000, "description": text + " Null: no limit."}
 }
 
+// withScopes returns the properties of a new key: those that can be changed later, and
+// the scopes, which cannot.
 func withScopes(properties map[string]any) map[string]any {
 	all := maps.Clone(properties)
 	all["scopes"] = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": flow.Scopes}, "default": []flow.Scope{flow.ScopeRun, flow.ScopeRead}}
@@ -94,6 +97,9 @@ func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error
 	}, invalidKey(r.wrong...)
 }
 
+// unknownKeyField returns the problem of a field that a key does not have. The scopes
+// get a reason of their own, because clients that manage keys declaratively try to
+// change them.
 func unknownKeyField(name string) flow.Problem {
 	detail := "this is not a setting of a key"
 	if name == "scopes" {
@@ -126,9 +132,13 @@ func orZero[T any](as func(v any) (T, bool)) func(v any) (T, bool) {
 	}
 }
 
+// asText and the functions below read a value of a JSON body as a type. They report
+// whether it has that type, so that a body with several wrong fields gets one problem
+// for each instead of the decoder's first error.
 func asText(v any) (string, bool) { s, ok := v.(string); return s, ok }
 func asBool(v any) (bool, bool)   { b, ok := v.(bool); return b, ok }
 
+// asTexts reads a list whose items are all strings.
 func asTexts(v any) (texts []string, ok bool) {
 	list, ok := v.([]any)
 	for _, item := range list {
@@ -138,17 +148,23 @@ func asTexts(v any) (texts []string, ok bool) {
 	return texts, ok
 }
 
+// asTime reads a time in RFC 3339. It is cut to microseconds, the resolution of the
+// database, so that a response equals what a later one says.
 func asTime(v any) (time.Time, bool) {
 	s, _ := v.(string)
 	at, err := time.Parse(time.RFC3339, s)
 	return at.UTC().Truncate(time.Microsecond), err == nil && at.Year() >= 1970
 }
 
+// asCount reads a limit: a whole number from 1 to 10⁹. A fraction is refused instead of
+// rounded.
 func asCount(v any) (int64, bool) {
 	n, ok := flow.Float(v)
 	return int64(n), ok && n == math.Trunc(n) && n >= 1 && n <= 1e9
 }
 
+// asUSD reads an amount in dollars. An amount that is less than a billionth of a dollar
+// would be stored as 0, which means no limit, so it is refused.
 func asUSD(v any) (flow.NanoUSD, bool) {
 	n, ok := flow.Float(v)
 	if !ok || n <= 0 || n > flow.MaxUSD.Dollars() {

@@ -7,6 +7,7 @@ import (
 	"sluice/handlers/api"
 )
 
+// schemaRoutes returns the route of the schema of documents.
 func (s *Server) schemaRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/schema/flow.json", Handle: s.showSchema,

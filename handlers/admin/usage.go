@@ -27,20 +27,25 @@ const (
 	byModel = "model"
 )
 
+// usageGroups are the values of the parameter by.
 var usageGroups = []string{byDay, byFlow, byKey, byModel}
 
+// usageParams are the parameters that routes name in their Params.
 var usageParams = map[string]map[string]any{
 	"by":         queryParam("by", "What to group by.", map[string]any{"type": "string", "enum": usageGroups, "default": byDay}),
 	"usage_from": queryParam("from", "The first day, in UTC. Default: 29 days before the last.", map[string]any{"type": "string", "format": "date"}),
 	"usage_to":   queryParam("to", "The last day, in UTC; at most 366 days are reported. Default: today.", map[string]any{"type": "string", "format": "date"}),
 }
 
+// usageNames maps the Go types of responses to the names of their schemas in the
+// OpenAPI document.
 var usageNames = map[reflect.Type]string{
 	reflect.TypeFor[usageReport](): "UsageReport",
 	reflect.TypeFor[usageGroup]():  "UsageGroup",
 	reflect.TypeFor[runCounts]():   "RunCounts",
 }
 
+// usageRoutes returns the route of the report.
 func (s *Server) usageRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/usage", Scope: flow.ScopeRead, Handle: s.showUsage,
@@ -88,6 +93,8 @@ type usageSum struct {
 	took histogram.Histogram
 }
 
+// add adds a day. Durations are counted in buckets, because quantiles of days cannot be
+// averaged.
 func (u *usageSum) add(d *flow.UsageDay) {
 	if u.took == nil {
 		u.took = histogram.Histogram{}

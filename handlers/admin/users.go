@@ -14,6 +14,8 @@ type UserStore interface {
 	ListMembers(ctx context.Context, ws flow.WorkspaceID) ([]flow.Member, error)
 }
 
+// userNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document.
 var userNames = map[reflect.Type]string{
 	reflect.TypeFor[userObject](): "User",
 	reflect.TypeFor[userList]():   "UserList",

@@ -156,7 +156,7 @@ func (c *Call) checkFlow() error {
 
 // resolveFlow returns the ID of the flow that a path names by its ID or slug. An ID
 // is returned without checking that the flow exists. A former slug still names its
-// flow.
+// flow; such uses are counted.
 func (c *Call) resolveFlow(name string) (id string, err error) {
 	if flow.ValidID(flow.PrefixFlow, name) {
 		return name, nil
@@ -164,7 +164,11 @@ func (c *Call) resolveFlow(name string) (id string, err error) {
 	if !document.ValidSlug(name) {
 		return "", errNotFound
 	}
-	return c.s.Store.FindFlowID(c.Request().Context(), c.Key.WorkspaceID, name)
+	id, former, err := c.s.Store.FindSlug(c.Request().Context(), c.Key.WorkspaceID, name)
+	if err == nil && former && c.Key.Allows(id) {
+		c.s.uses.addAlias(c.Key, name, c.s.Now())
+	}
+	return id, err
 }
 
 // allow returns an error if the key may not call a flow: "not allowed" for a flow of

@@ -19,7 +19,7 @@ type callerObject struct {
 type childStep struct {
 	Path      string     `json:"path"`
 	FlowID    string     `json:"flow_id" doc:"The flow that the children run."`
-	Version   int64      `json:"version"`
+	Version   int64      `json:"version" doc:"0 for the draft."`
 	Total     int        `json:"total" doc:"Items; -1 while the list is being stored."`
 	Pending   int        `json:"pending" doc:"Items that have not started."`
 	Running   int        `json:"running"`

@@ -24,6 +24,16 @@ type diffObject struct {
 	Breaking []contractChange `json:"breaking" doc:"Those that break callers."`
 	Keys     []noticingKey    `json:"keys" doc:"Keys that called the flow in the last 30 days, if something breaks."`
 	Flows    []followingFlow  `json:"flows" doc:"Nodes of other flows that run the live version of this one, if something breaks."`
+	Alias    *takenAlias      `json:"alias,omitempty" doc:"The former slug of another flow that the document takes. Absent for other documents."`
+}
+
+// takenAlias is a former slug of a flow that would name another one.
+type takenAlias struct {
+	Slug   string        `json:"slug"`
+	FlowID string        `json:"flow_id" doc:"The flow that had the slug."`
+	Now    string        `json:"flow_slug" doc:"The current slug of that flow."`
+	Name   string        `json:"flow_name"`
+	Keys   []noticingKey `json:"keys" doc:"Keys that used the former slug in the last 30 days."`
 }
 
 // followingFlow is a node that runs whatever version of a flow is live.
@@ -57,6 +67,11 @@ type noticingKey struct {
 	Calls int64  `json:"calls_30d"`
 }
 
+// newNoticingKeys returns the JSON of keys and how often they called.
+func newNoticingKeys(list []flow.Caller) []noticingKey {
+	return convert(list, func(k *flow.Caller) noticingKey { return noticingKey{k.KeyID, k.Name, k.Runs} })
+}
+
 // newDiffObject returns the JSON of the differences between two versions. Lists are never
 // null, so that clients can iterate without a check.
 func newDiffObject(from, to string, r *library.Review) diffObject {
@@ -64,10 +79,13 @@ func newDiffObject(from, to string, r *library.Review) diffObject {
 		Nodes: convert(r.Diff.Nodes, func(n *document.NodeChange) nodeChange {
 			return nodeChange{n.Change, n.Node, append([]string{}, n.Fields...)}
 		}),
-		Keys: convert(r.Callers, func(k *flow.Caller) noticingKey { return noticingKey{k.KeyID, k.Name, k.Runs} }),
+		Keys: newNoticingKeys(r.Callers),
 		Flows: convert(r.Followers, func(f *library.Follower) followingFlow {
 			return followingFlow{f.FlowID, f.Slug, f.Name, f.Node, convert(f.Dropped, func(e *flow.Edge) string { return e.From + " > " + e.To })}
 		})}
+	if a := r.Alias; a != nil {
+		o.Alias = &takenAlias{a.Slug, a.Flow.ID, a.Flow.Slug, a.Flow.Name, newNoticingKeys(a.Callers)}
+	}
 	for i := range r.Diff.API {
 		a := &r.Diff.API[i]
 		role := "input"
@@ -204,11 +222,12 @@ func (s *Server) publishFlow(c *Call) error {
 
 // appliedObject is what an apply did to one flow.
 type appliedObject struct {
-	Slug    string      `json:"slug"`
-	FlowID  string      `json:"flow_id,omitempty" doc:"Absent for a flow that a dry run would create."`
-	Change  string      `json:"change" doc:"created, changed, unchanged or archived."`
-	Version *int64      `json:"version" doc:"The live version, or null."`
-	Diff    *diffObject `json:"diff,omitempty" doc:"Changes over the live version."`
+	Slug    string       `json:"slug"`
+	FlowID  string       `json:"flow_id,omitempty" doc:"Absent for a flow that a dry run would create."`
+	Change  string       `json:"change" doc:"created, changed, unchanged or archived."`
+	Version *int64       `json:"version" doc:"The live version, or null."`
+	Diff    *diffObject  `json:"diff,omitempty" doc:"Changes over the live version."`
+	Losses  []importLoss `json:"losses,omitempty" doc:"What an export of AI-Flow has that the flow does not, and what is left to do. Absent for documents."`
 }
 
 // appliedList is the response to an apply.
@@ -225,7 +244,7 @@ func (s *Server) apply(c *Call) error {
 	}
 	o := newOptions(object)
 	r := library.ApplyRequest{
-		Source: o.text("source"), Publish: o.flag("publish"), AllowBreaking: o.flag("allow_breaking"), Prune: o.flag("prune"), Force: o.flag("force"), DryRun: o.flag("dry_run"),
+		Source: o.text("source"), Publish: o.flag("publish"), AllowBreaking: o.flag("allow_breaking"), Prune: o.flag("prune"), Force: o.flag("force"), TakeAlias: o.flag("take_alias"), DryRun: o.flag("dry_run"),
 		By: c.Actor(), At: s.Now(), Allow: func(f *flow.Flow) error {
 			if f == nil {
 				return c.allowAll()
@@ -245,14 +264,26 @@ func (s *Server) apply(c *Call) error {
 			return err
 		}
 	}
+	losses, err := c.convertExports(documents)
+	if err != nil {
+		return err
+	}
 	if r.Documents, err = c.readDocuments(documents); err != nil {
 		return err
+	}
+	lost := map[string][]importLoss{} // by slug
+	for i, d := range r.Documents {
+		lost[document.WantedSlug(d)] = losses[i]
 	}
 	list, err := s.Library.Apply(c.Request().Context(), c.Key.WorkspaceID, r)
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, appliedList{r.DryRun, convert(list, newAppliedObject)})
+	applied := convert(list, newAppliedObject)
+	for i := range applied {
+		applied[i].Losses = lost[applied[i].Slug]
+	}
+	return c.WriteJSON(http.StatusOK, appliedList{r.DryRun, applied})
 }
 
 // newAppliedObject returns the JSON of what apply did to one flow. Archived flows have no diff.

@@ -53,7 +53,7 @@ var (
 		Problems: []flow.Code{flow.CodeQuotaExceeded, flow.CodeStorageFull}, Answers: []openapi.Answer{draftAnswer}}
 
 	docApply = openapi.Operation{ID: "apply", Tag: "Flows", Summary: "Apply a set of documents",
-		Text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A draft that was edited since the last apply is refused unless force is true. " +
+		Text: "Makes flows equal to documents, matched by slug: all of them in one transaction, or none. A document with a former slug of a flow is refused unless take_alias is true; the diffs of the error name that flow and the keys that used the slug in the last 30 days. A draft that was edited since the last apply is refused unless force is true. " +
 			"prune archives flows that were last applied from the same source and are not in the request. dry_run only reports.",
 		Body: "Apply", Problems: append([]flow.Code{flow.CodeBreakingChange, flow.CodeDraftChanged, flow.CodeInputInvalid}, documentCodes...),
 		Answers: []openapi.Answer{{Status: 200, Text: "What happened to each flow.", JSON: reflect.TypeFor[appliedList]()}}}

@@ -25,6 +25,8 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[draftObject]():          "Draft",
 	reflect.TypeFor[validationObject]():     "Validation",
 	reflect.TypeFor[diffObject]():           "Diff",
+	reflect.TypeFor[importLoss]():           "ImportLoss",
+	reflect.TypeFor[takenAlias]():           "TakenAlias",
 	reflect.TypeFor[contractChange]():       "ContractChange",
 	reflect.TypeFor[versionList]():          "VersionList",
 	reflect.TypeFor[publishedObject]():      "Published",

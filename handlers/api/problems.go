@@ -93,7 +93,7 @@ type problem struct {
 	Errors    []problemField `json:"errors,omitempty" doc:"All problems of the request, each with its location."`
 	Error     *errorObject   `json:"error,omitempty" doc:"For run_failed and run_canceled: the error of the run."`
 	Budget    *budgetObject  `json:"budget,omitempty" doc:"For budget_exceeded: the exhausted budget."`
-	Diffs     []diffObject   `json:"diffs,omitempty" doc:"For breaking_change: what would break, for each flow."`
+	Diffs     []diffObject   `json:"diffs,omitempty" doc:"For breaking_change: what would break, for each flow. For slug_taken of an apply: the former slug and the keys that use it."`
 	Quota     *quotaObject   `json:"quota,omitempty" doc:"For quota_exceeded: the exhausted quota of the workspace."`
 }
 

@@ -30,6 +30,7 @@ func (t stampOrNull) MarshalJSON() ([]byte, error) {
 type runObject struct {
 	RunID       string          `json:"run_id"`
 	FlowID      string          `json:"flow_id"`
+	Slug        string          `json:"slug" doc:"The slug of the flow."`
 	Version     *int64          `json:"version" doc:"The published version; null for a draft."`
 	Status      flow.RunState   `json:"status"`
 	CreatedAt   stamp           `json:"created_at"`
@@ -94,7 +95,7 @@ func (s *Server) runObject(r *flow.Run) runObject {
 // stored.
 func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
-		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
+		RunID: r.ID, FlowID: r.FlowID, Slug: r.FlowSlug, Status: r.State,
 		CreatedAt: stamp(r.CreatedAt), StartedAt: stampOrNull(r.StartedAt), EndedAt: stampOrNull(r.EndedAt), ExpiresAt: stampOrNull(r.ExpiresAt),
 		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costOf(r.Usage), OwnCost: costOf(r.Usage),
 		Models: append([]string{}, r.Models...), Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),

@@ -27,6 +27,7 @@ var runOptions = []contract.Input{
 	{Name: "metadata", Type: flow.TypeJSON},
 	{Name: "timeout_s", Type: flow.TypeNumber, Min: new(1.0), Max: new(maxRunTimeout.Seconds())},
 	{Name: "save", Type: flow.TypeBoolean},
+	{Name: "children", Type: flow.TypeText},
 }
 
 var webhookOptions = []contract.Input{
@@ -80,7 +81,26 @@ func readOptions(body map[string]any) (flow.RunOptions, problems) {
 	if save, ok := values["save"].(bool); ok {
 		o.Discard = !save
 	}
+	o.Children = p.children(values["children"], o.Draft, at+"/children")
 	return o, *p
+}
+
+// childrenDraft asks for the drafts of the flows that steps run.
+const childrenDraft = "draft"
+
+// children returns the versions that steps run of other flows. Their drafts are for runs of
+// a draft only: a published version keeps doing what was published.
+func (p *problems) children(v any, draft bool, at string) flow.ChildVersions {
+	switch {
+	case v == nil || v == childrenLive:
+	case v != childrenDraft:
+		p.add(at, "invalid", `wanted "live" or "draft"`)
+	case !draft:
+		p.add(at, "invalid", `"draft" is for runs of the draft; set version to "draft" too`)
+	default:
+		return flow.ChildrenDraft
+	}
+	return flow.ChildrenRecorded
 }
 
 // version returns a version number, or draft for "draft".

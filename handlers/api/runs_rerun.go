@@ -72,7 +72,7 @@ func readRerun(body map[string]any) (again flow.Rerun, err error) {
 	switch values["children"] {
 	case nil, childrenRecorded:
 	case childrenLive:
-		again.ChildrenLive = true
+		again.ChildVersions = flow.ChildrenLive
 	default:
 		wrong.add("/children", "invalid", `wanted "live" or "recorded"`)
 	}

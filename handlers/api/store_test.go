@@ -78,6 +78,14 @@ func (m *memory) ListApprovals(_ context.Context, ws flow.WorkspaceID, runID str
 	return []flow.Approval{askedOf(ws, runID)}, nil
 }
 
+// FindSlug knows no former slugs.
+func (m *memory) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (string, bool, error) {
+	id, err := m.FindFlowID(ctx, ws, slug)
+	return id, false, err
+}
+
+func (m *memory) AddAliasUses(context.Context, []flow.AliasUse) error { return nil }
+
 func (m *memory) FindFlowID(_ context.Context, ws flow.WorkspaceID, slug string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,8 @@ type uses struct {
 	store Store
 	log   *slog.Logger
 	mu    sync.Mutex
-	byKey map[string]*flow.KeyUse // by key ID and hash of the previous secret
+	byKey map[string]*flow.KeyUse          // by key ID and hash of the previous secret
+	alias map[flow.AliasUse]*flow.AliasUse // by workspace, slug and key
 	stop  context.CancelFunc
 	loop  sync.WaitGroup
 }
@@ -28,7 +29,7 @@ type uses struct {
 // newUses starts storing uses; call close at the end.
 func newUses(store Store, log *slog.Logger) *uses {
 	ctx, stop := context.WithCancel(context.Background())
-	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, stop: stop}
+	u := &uses{store: store, log: log, byKey: map[string]*flow.KeyUse{}, alias: map[flow.AliasUse]*flow.AliasUse{}, stop: stop}
 	u.loop.Go(func() { u.flushUntil(ctx) })
 	return u
 }
@@ -55,6 +56,24 @@ func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	use.Count++
 }
 
+// addAlias counts a request that named a flow by a former slug. Only these are counted by
+// slug, so requests with current slugs and IDs cost nothing.
+func (u *uses) addAlias(key *flow.Key, slug string, at time.Time) {
+	if key.ID == "" {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	by := flow.AliasUse{WorkspaceID: key.WorkspaceID, Slug: slug, KeyID: key.ID}
+	use := u.alias[by]
+	if use == nil {
+		use = &flow.AliasUse{WorkspaceID: by.WorkspaceID, Slug: slug, KeyID: key.ID}
+		u.alias[by] = use
+	}
+	use.At = at
+	use.Count++
+}
+
 // flushUntil stores the uses at intervals until ctx is done.
 func (u *uses) flushUntil(ctx context.Context) {
 	t := time.NewTicker(usesEvery)
@@ -75,17 +94,29 @@ func (u *uses) flushUntil(ctx context.Context) {
 // only for display, and memory would grow without bound.
 func (u *uses) flush(ctx context.Context) error {
 	u.mu.Lock()
-	byKey := u.byKey
-	u.byKey = map[string]*flow.KeyUse{}
+	byKey, alias := u.byKey, u.alias
+	u.byKey, u.alias = map[string]*flow.KeyUse{}, map[flow.AliasUse]*flow.AliasUse{}
 	u.mu.Unlock()
-	if len(byKey) == 0 {
-		return nil
+	if err := u.flushAliases(ctx, alias); err != nil || len(byKey) == 0 {
+		return err
 	}
 	list := make([]flow.KeyUse, 0, len(byKey))
 	for _, by := range slices.Sorted(maps.Keys(byKey)) {
 		list = append(list, *byKey[by])
 	}
 	return u.store.TouchKeys(ctx, list)
+}
+
+// flushAliases stores the uses of former slugs.
+func (u *uses) flushAliases(ctx context.Context, alias map[flow.AliasUse]*flow.AliasUse) error {
+	if len(alias) == 0 {
+		return nil
+	}
+	list := make([]flow.AliasUse, 0, len(alias))
+	for _, use := range alias {
+		list = append(list, *use)
+	}
+	return u.store.AddAliasUses(ctx, list)
 }
 
 // close stores the last uses. It may be called more than once.

@@ -65,7 +65,7 @@ func (s *Server) listWebhooks(c *Call) error {
 	}
 	draft, _ := document.ParseDocument(f.Draft)
 	list := webhookList{Webhooks: []webhookObject{}}
-	for _, w := range flow.Webhooks(live, draft) {
+	for _, w := range document.Webhooks(live, draft) {
 		o, err := s.newWebhookObject(c, f, &w)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (s *Server) listWebhooks(c *Call) error {
 
 // newWebhookObject returns a webhook node with its secrets, which are created now if they
 // do not exist. A credential that signs is only named.
-func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
+func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *document.Webhook) (webhookObject, error) {
 	o := webhookObject{
 		Node: w.ID, Label: orNull(w.Label), URL: orNull(flow.ShownURL(w.URL)), Live: w.Live,
 		Credential: orNull(w.Credential()), Previous: []secretObject{},

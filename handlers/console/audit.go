@@ -64,7 +64,7 @@ var auditText = map[string]string{
 	"workspace.setup": "set up the workspace", "workspace.create": "created the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed the quotas of",
 	"key.create": "created the key", "key.change": "changed the key", "key.roll": "rotated the key", "key.revoke": "revoked the key", "key.handover": "handed over the key",
 	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential",
-	"flow.publish": "published", "flow.live": "changed the live version of", "flow.restore": "restored a version of", "flow.archive": "archived", "flow.limits": "changed the limits of",
+	"flow.publish": "published", "flow.live": "changed the live version of", "flow.restore": "restored", "flow.revert": "restored a version of", "flow.alias": "gave away a former slug of", "flow.archive": "archived", "flow.limits": "changed the limits of",
 	"flow.create": "created the flow", "flow.edit": "changed the draft of", "flow.rename": "changed the slug of", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
 	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "resent", "delivery.redeliver_failed": "resent failed messages of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
@@ -78,6 +78,9 @@ func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 	row := consoleview.AuditRow{
 		At: e.CreatedAt, Who: auditActor(e), What: auditText[e.Action], Target: e.Target, Detail: e.Detail, From: e.IP,
 		Alarm: e.Action == "session.refuse",
+	}
+	if e.Action == "flow.restore" && strings.HasSuffix(e.Detail, " to the draft") { // older entries have one action for both
+		row.What = auditText["flow.revert"]
 	}
 	if row.What == "" {
 		row.What = strings.NewReplacer(".", " ", "_", " ").Replace(e.Action)

@@ -90,7 +90,7 @@ func TestRedeliverFailed(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 410)
 	b, flowID := h.As(flow.MemberEditor), h.Flow(webtest.Telling(to.URL))
-	b.Get("/deliveries/again").Is(http.StatusOK).Has("No failed message fits.")
+	b.Get("/deliveries/again").Is(http.StatusOK).Has("No failed messages match.")
 	b.Get("/deliveries/again?since=x").Is(http.StatusUnprocessableEntity).Has("Choose a date", `value="x"`)
 	h.Told(flowID, "failed")
 	page := b.Get("/deliveries/again?flow=" + flowID).Is(http.StatusOK).Has("<b>1</b> failed")

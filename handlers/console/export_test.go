@@ -14,6 +14,4 @@ var (
 	ExportCut = truncationNote
 )
 
-func (s *Server) Docs() (*docsBook, error)           { return s.docs() }
-func (s *Server) GeneratedDocs() map[string]string   { return s.generatedPages() }
 func (s *Server) Curl(run *flow.Run) (string, error) { return s.curl(run) }

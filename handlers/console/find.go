@@ -55,9 +55,7 @@ func (c *call) find() error {
 		return err
 	}
 	items = append(append(append(items, run...), findFlows(heads, query)...), nodes...)
-	if book, err := c.s.docs(); err == nil {
-		items = append(items, findDocs(book.Find(query, maxFound))...)
-	}
+	items = append(items, findDocs(c.s.FindDocs(query, maxFound))...)
 	return c.JSON(http.StatusOK, map[string]any{"items": items})
 }
 
@@ -130,7 +128,7 @@ func (c *call) findNodes(heads []flow.Flow, query string) (items []found, err er
 		for j := range d.Nodes {
 			n := &d.Nodes[j]
 			k := c.s.Kinds.Find(n.Kind)
-			title, icon, kind := flow.NodeTitle(n, k), "circle", n.Kind
+			title, icon, kind := document.NodeTitle(n, k), "circle", n.Kind
 			if k != nil {
 				icon, kind = k.Icon, k.Title
 			}

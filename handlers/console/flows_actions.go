@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -130,7 +131,7 @@ func (c *call) tagsForm(status int, f *flow.Flow, text string, errors components
 		return err
 	}
 	form := consoleview.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
-	has, _ := flow.ParseTags(text)
+	has, _ := library.ParseTags(text)
 	for _, tag := range allTags(heads) {
 		if !hasTag(has, tag) {
 			form.Known = append(form.Known, tag)
@@ -152,7 +153,7 @@ func hasTag(tags []string, tag string) bool {
 // saveTags is POST /flows/{id}/tags.
 func (c *call) saveTags(f *flow.Flow) error {
 	form := c.Request().PostForm
-	tags, err := flow.ParseTags(strings.Join(append([]string{form.Get("tags")}, form["add"]...), ","))
+	tags, err := library.ParseTags(strings.Join(append([]string{form.Get("tags")}, form["add"]...), ","))
 	if err != nil {
 		return c.tagsForm(http.StatusUnprocessableEntity, f, form.Get("tags"), components.Errors{"tags": flow.AsError(err).Message})
 	}

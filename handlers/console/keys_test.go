@@ -37,7 +37,7 @@ func TestKeys(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
 	b.Get("/keys").Is(http.StatusOK).Has("No keys yet", "/keys/new")
-	b.Get("/keys/new").Is(http.StatusOK).Has("What it may do", "Runs a day")
+	b.Get("/keys/new").Is(http.StatusOK).Has("Permissions", "Runs a day")
 	a := b.Post("/keys", url.Values{"name": {"Website"}, "scope": {"run", "run"}, "reach": {"all"}, "expires": {"90"}, "rpm": {"600"}, "runs_per_day": {"1,000"}, "usd_per_day": {"0.5"}, "concurrency": {"3"}})
 	text := a.Is(http.StatusOK).Has("Copy this key now.").NewKey()
 	if a.Header.Get("Cache-Control") != "no-store" {

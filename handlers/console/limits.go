@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/flow/audittext"
 	"sluice/flow/document"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -62,7 +63,7 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 	form.Budgets = budgetRows(budgets)
 	if f.USDPerDay > 0 {
 		if d, _ := document.ParseDocument(f.Draft); d != nil {
-			if form.Unpriced, err = flow.Unpriced(c.Ctx(), d.Charges(c.s.Kinds), c.s.Prices, c.WorkspaceID()); err != nil {
+			if form.Unpriced, err = document.Unpriced(c.Ctx(), document.Charges(d, c.s.Kinds), c.s.Prices, c.WorkspaceID()); err != nil {
 				return err
 			}
 		}
@@ -85,7 +86,7 @@ func (c *call) renderSettings(status int, settings consoleview.FlowSettings) err
 func (c *call) saveAbout(f *flow.Flow) error {
 	name, description, tagsText := c.Trimmed("name"), c.Trimmed("description"), c.Trimmed("tags")
 	problems := components.Errors{}
-	tags, err := flow.ParseTags(tagsText)
+	tags, err := library.ParseTags(tagsText)
 	if err != nil {
 		problems["tags"] = flow.AsError(err).Message
 	}

@@ -69,7 +69,7 @@ func (c *call) rerun() error {
 		return err
 	}
 	start := flow.Start{WorkspaceID: c.WorkspaceID(), FlowID: run.FlowID, UserID: c.Member.UserID, Trigger: flow.TriggerRerun}
-	out, err := c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: start, ParentRunID: run.ID, From: c.FormValue("from"), ChildrenLive: c.FormValue("children") == "live"})
+	out, err := c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: start, ParentRunID: run.ID, From: c.FormValue("from"), ChildVersions: flow.ParseChildVersions(c.FormValue("children"))})
 	if err != nil {
 		return err
 	}

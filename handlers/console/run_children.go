@@ -154,6 +154,7 @@ func (c *call) fillItems(out *consoleview.ChildStep, s *flow.Children, link cons
 	selected, chosen := itemOf(link.Step, out.Path)
 	for i := range list {
 		item := childItem(&list[i], c.s.Now())
+		item.MayRepeat = c.MayEdit() && list[i].Run != nil && list[i].Run.Erased == "" && (list[i].Run.State == flow.RunFailed || list[i].Run.State == flow.RunCanceled)
 		item.Link, item.Current = link.WithStep(consoleview.ItemPath(out.Path, item.Number)), chosen && item.Number == selected
 		out.Items = append(out.Items, item)
 	}

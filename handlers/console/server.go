@@ -1,6 +1,6 @@
 // Package console serves the dashboard outside the editor: the lists of flows
 // and runs, the page of a run, keys, credentials, webhooks and deliveries,
-// usage, limits, the audit log, models and the documentation.
+// usage, limits, the audit log and models.
 //
 // Each noun has a file with its routes, handlers and conversions: flows.go,
 // runs_list.go, run.go, keys.go, credentials.go, webhooks.go, deliveries.go and
@@ -19,10 +19,9 @@
 package console
 
 import (
-	"net/http"
 	"slices"
-	"sync"
 
+	"sluice/docs"
 	"sluice/flow"
 	"sluice/flow/filelinks"
 	"sluice/flow/library"
@@ -38,23 +37,19 @@ type Config struct {
 	Links     *filelinks.Signer
 	Starters  []Starter
 	Prices    flow.PriceStore // of workspaces and of the price list
-	// API serves a request to the HTTP API with the given key, which need not be
-	// in the store.
-	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)
+	// FindDocs returns at most n sections of the documentation that match a query.
+	FindDocs func(query string, n int) []docs.Hit
 }
 
 // Server serves the dashboard outside the editor.
 type Server struct {
 	*web.Site
 	Config
-	docs func() (*docsBook, error) // read when first needed
 }
 
 // New returns the console of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	s := &Server{Site: site, Config: cfg}
-	s.docs = sync.OnceValues(s.newDocsBook)
-	return s
+	return &Server{Site: site, Config: cfg}
 }
 
 // call is one request to this package.
@@ -87,7 +82,6 @@ func (s *Server) Routes() []web.Route {
 		s.keyRoutes(),
 		s.modelRoutes(),
 		s.auditRoutes(),
-		s.docsRoutes(),
 	)
 	list := make([]web.Route, len(table))
 	for i, r := range table {

@@ -271,7 +271,7 @@ func (c *webhookCall) webhookNodesOf(d *flow.Document, from string) (list []webh
 		if k := c.s.Kinds.For(n); k == nil || k.OutputsField == "" {
 			continue
 		}
-		s := webhookNode{Node: n, from: from, url: d.FixedURL(n), host: d.WebhookHost(n)}
+		s := webhookNode{Node: n, from: from, url: document.WebhookURL(d, n), host: document.WebhookHost(d, n)}
 		chosen, _ := n.Config["outputs"].([]any)
 		for _, o := range contract.Outputs(d, c.s.Kinds) {
 			if len(chosen) == 0 || slices.Contains(chosen, any(o.Name)) {

@@ -57,7 +57,7 @@ func (t *fieldTable) title(node, name string) string {
 	if n == nil {
 		return ""
 	}
-	if title := flow.NodeTitle(n, t.kinds.For(n)); !strings.EqualFold(title, name) {
+	if title := document.NodeTitle(n, t.kinds.For(n)); !strings.EqualFold(title, name) {
 		return title
 	}
 	return ""
@@ -130,7 +130,7 @@ func outputNote(out *document.Output) string {
 func (t *fieldTable) webhooks() {
 	for i := range t.Nodes {
 		if n := &t.Nodes[i]; t.sendsWebhook(n) {
-			f := webhookLine(n, n.ID, flow.NodeTitle(n, t.kinds.For(n)))
+			f := webhookLine(n, n.ID, document.NodeTitle(n, t.kinds.For(n)))
 			f.Change = t.webhookChange(n)
 			t.add(f)
 		}
@@ -141,7 +141,7 @@ func (t *fieldTable) webhooks() {
 	for i := range t.live.Nodes {
 		n := &t.live.Nodes[i]
 		if now := t.Node(n.ID); t.sendsWebhook(n) && (now == nil || !t.sendsWebhook(now)) {
-			f := webhookLine(n, "", flow.NodeTitle(n, t.kinds.For(n)))
+			f := webhookLine(n, "", document.NodeTitle(n, t.kinds.For(n)))
 			f.Change = document.ChangeRemoved
 			t.add(f)
 		}

@@ -120,6 +120,12 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 	if change != nil {
 		change(&b)
 	}
+	if !b.ReadOnly {
+		if b.Replaced, err = c.newestReplaced(b.FlowID); err != nil {
+			return err
+		}
+		b.Replaced.Rev = b.Rev
+	}
 	p := c.Page(b.Name, layout.SectionFlows)
 	p.Canvas, p.Panes = true, b.Pane == editorview.PaneAPI
 	return c.Render(status, editorview.Builder(p, b))

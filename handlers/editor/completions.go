@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 )
 
@@ -116,7 +117,7 @@ func (l *completions) dependents() map[string]bool {
 
 // add adds the completion for an output port.
 func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[string]string) {
-	out := completion{From: n.ID + "." + p.Name, Title: flow.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
+	out := completion{From: n.ID + "." + p.Name, Title: document.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
 	if name, connected := fed[out.From]; connected {
 		out.Name = name
 	} else {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -104,7 +105,7 @@ func (c *call) nodeOfRun(d *draft) (*flow.Node, error) {
 func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, trouble *pinError) error {
 	panel := editorview.DataPanel{FlowID: d.flow.ID, Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
 	k := c.s.Kinds.For(n)
-	panel.Title, panel.CanPin = flow.NodeTitle(n, k), k != nil && k.CanPin()
+	panel.Title, panel.CanPin = document.NodeTitle(n, k), k != nil && k.CanPin()
 	run, err := c.findRunOrLast(d.flow.ID, runID)
 	if err != nil {
 		return err

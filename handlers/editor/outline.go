@@ -56,7 +56,7 @@ func (o *outliner) line(n *flow.Node, problems int) editorview.OutlineNode {
 	if k != nil {
 		line.KindTitle, line.Icon, line.Group = k.Title, k.Icon, components.GroupWord(k.Group)
 	}
-	line.Title = flow.NodeTitle(n, k)
+	line.Title = document.NodeTitle(n, k)
 	return line
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"sluice/flow"
 	"sluice/flow/contract"
@@ -18,9 +17,6 @@ import (
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
 )
-
-// callerPeriod is how far back the callers of a flow are listed.
-const callerPeriod = 30 * 24 * time.Hour
 
 // maxNote bounds the note of a version, in characters.
 const maxNote = 200
@@ -133,7 +129,7 @@ func (c *versionCall) followers(f *flow.Flow, d *flow.Document) (list []editorvi
 
 // callers returns the keys that called a flow recently.
 func (c *versionCall) callers(flowID string) (list []editorview.Caller, err error) {
-	found, err := c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-callerPeriod))
+	found, err := c.s.Store.ListCallers(c.Ctx(), c.WorkspaceID(), flowID, c.s.Now().Add(-flow.CallerPeriod))
 	for _, k := range found {
 		list = append(list, editorview.Caller{Name: k.Name, Prefix: k.Prefix, Runs: k.Runs, LastDay: k.LastDay})
 	}

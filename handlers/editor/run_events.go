@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 	editorview "sluice/views/editor"
@@ -258,7 +259,7 @@ func (s *runStream) writeRun(run *flow.Run) error {
 	n := runEvent{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: editorview.Cost(m.Usage), Error: m.Error, Bar: bar.String()}
 	if m.Error != nil && m.Error.Node != "" {
 		if node := s.graph.Node(m.Error.Node); node != nil {
-			n.Title = flow.NodeTitle(node, s.s.Kinds.For(node))
+			n.Title = document.NodeTitle(node, s.s.Kinds.For(node))
 		}
 	}
 	s.out.Add(strconv.FormatInt(run.Seq, 10), "run", n)

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sluice/flow"
 	"sluice/flow/contract"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -62,9 +64,9 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: ask.Until, From: ask.From, Parent: ask.Parent}
 	if n := d.Node(targetNode(ask)); n != nil {
 		k := c.s.Kinds.For(n)
-		form.Node, form.Sends = flow.NodeTitle(n, k), k != nil && k.OutputsField != ""
+		form.Node, form.Sends = document.NodeTitle(n, k), k != nil && k.OutputsField != ""
 	}
-	form.Webhooks = c.webhooks(d)
+	form.Webhooks, form.Flows, form.Drafts = c.webhooks(d), c.runsFlows(d), ask.Drafts
 	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, ask.Until)
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
 		form.Problems = editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, e.Fields)
@@ -106,6 +108,14 @@ func (c *call) webhooks(d *draft) (n int) {
 		}
 	}
 	return n
+}
+
+// runsFlows reports whether an active node runs another flow, whose draft can be tried too.
+func (c *call) runsFlows(d *draft) bool {
+	return slices.ContainsFunc(d.Nodes, func(n flow.Node) bool {
+		k := c.s.Kinds.Find(n.Kind)
+		return k != nil && k.StartsRuns() && !n.Disabled
+	})
 }
 
 // lastInputs returns the inputs of the given run, or of the last run that was
@@ -161,10 +171,13 @@ func (c *call) startDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 		}
 		s.Given, s.Coerce = typed.Values(inputs), true
 	}
+	if typed.Options.Drafts {
+		s.Options.Children = flow.ChildrenDraft
+	}
 	if typed.Options.Parent == "" {
 		return c.s.Runner.StartRun(c.Ctx(), s)
 	}
-	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: typed.Options.Parent, From: typed.Options.From})
+	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: typed.Options.Parent, From: typed.Options.From, ChildVersions: s.Options.Children})
 }
 
 // renderRunRefusal renders the form again with what was typed and what is wrong

@@ -1,6 +1,9 @@
 package editor
 
-import "sluice/handlers/web"
+import (
+	"sluice/flow"
+	"sluice/handlers/web"
+)
 
 // readInputs reads the form of a run and stores its files.
 func (c *call) readInputs() (*web.Inputs, error) {
@@ -9,7 +12,7 @@ func (c *call) readInputs() (*web.Inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Options = web.TestRunOptions{Until: fields["until"], From: fields["from"], Parent: fields["parent"]}
+	t.Options = web.TestRunOptions{Until: fields["until"], From: fields["from"], Parent: fields["parent"], Drafts: flow.ParseChildVersions(fields["children"]) == flow.ChildrenDraft}
 	t.Filled, t.Tab = fields["filled"] != "", fields["tab"]
 	t.Parse(fields)
 	return t, nil

@@ -90,6 +90,7 @@ func (s *Server) Routes() []web.Route {
 		s.apiRoutes(),
 		s.publishRoutes(),
 		s.versionRoutes(),
+		s.replacedRoutes(),
 		s.runningRoutes(),
 		s.formSettingsRoutes(),
 	)

@@ -46,6 +46,11 @@ func (c *versionCall) showVersions(f *flow.Flow) error {
 	if v.List, v.Most, err = c.versionLines(f); err != nil {
 		return err
 	}
+	if !v.State.ReadOnly {
+		if v.Replaced, err = c.replaced(f.ID, flow.EditLife, maxReplaced); err != nil {
+			return err
+		}
+	}
 	if n, err := strconv.ParseInt(c.QueryParam("restored"), 10, 64); err == nil && !v.State.ReadOnly {
 		v.Restored, v.RestoreTx = n, c.QueryParam("tx")
 	}
@@ -59,7 +64,7 @@ func (c *versionCall) versionLines(f *flow.Flow) (lines []editorview.VersionLine
 	if err != nil {
 		return nil, false, err
 	}
-	runs, whole, err := c.s.Store.CountVersionRuns(c.Ctx(), c.WorkspaceID(), f.ID, c.s.Now().Add(-callerPeriod))
+	runs, whole, err := c.s.Store.CountVersionRuns(c.Ctx(), c.WorkspaceID(), f.ID, c.s.Now().Add(-flow.CallerPeriod))
 	if err != nil {
 		return nil, false, err
 	}
@@ -179,7 +184,7 @@ func (c *versionCall) restoreVersion() error {
 		return err
 	}
 	if out.Changed {
-		if err := c.Audit("flow.restore", f.ID, editorview.VersionName(n)+" to the draft"); err != nil {
+		if err := c.Audit("flow.revert", f.ID, editorview.VersionName(n)+" to the draft"); err != nil {
 			return err
 		}
 	}
@@ -194,8 +199,7 @@ func (c *versionCall) restoreVersion() error {
 
 // undoRestore is POST /flows/{id}/versions/undo: it undoes a restore.
 func (c *versionCall) undoRestore(f *flow.Flow) error {
-	r := document.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
-	if _, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r); err != nil {
+	if err := c.s.Library.UndoEdit(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, c.FormValue("tx")); err != nil {
 		return err
 	}
 	c.Toast(components.ToneOK, "The restore was undone.")

@@ -160,7 +160,8 @@ func (m *message) firstPublished(ctx context.Context, base string, equal []*flow
 }
 
 // findFlow returns the tool with a name, or nil. Any name that ends with the tail
-// of a flow's ID matches that flow, so such a name survives renaming the flow.
+// of a flow's ID matches that flow, so such a name survives renaming the flow. So do names
+// that are a slug of the flow, now or formerly: see findSlug.
 func (m *message) findFlow(ctx context.Context, name string) (*flowTool, error) {
 	list, err := m.flowTools(ctx)
 	if err != nil {
@@ -178,7 +179,30 @@ func (m *message) findFlow(ctx context.Context, name string) (*flowTool, error) 
 			found = &list[i]
 		}
 	}
+	if found == nil {
+		return m.findSlug(list, name)
+	}
 	return found, nil
+}
+
+// findSlug returns the tool of the flow that has, or had, a name as its slug, or nil. The slug
+// is made from the first name of a flow, as the name of its tool is. Clients keep the names of
+// tools that they have listed, for example in prompts, so a tool answers to these after the
+// flow was renamed, until another flow takes the slug.
+func (m *message) findSlug(list []flowTool, name string) (*flowTool, error) {
+	f, err := m.FindCallable(strings.ReplaceAll(name, "_", "-"))
+	for _, code := range []flow.Code{flow.CodeNotFound, flow.CodeFlowNotAllowed, flow.CodeNotPublished} {
+		if errors.Is(err, &flow.Error{Code: code}) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(list, func(t flowTool) bool { return t.flow.ID == f.ID }); i >= 0 {
+		return &list[i], nil
+	}
+	return nil, nil
 }
 
 // spelled replaces letters that NFKD does not decompose into a base letter.

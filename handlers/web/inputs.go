@@ -295,4 +295,5 @@ type TestRunOptions struct {
 	Until  string // ID of the last node to run; "" runs all
 	From   string // ID of the first node to run; steps before it are reused
 	Parent string // ID of the run whose steps are reused
+	Drafts bool   // steps run the drafts of other flows
 }

@@ -304,7 +304,7 @@ func (c *Call) CheckSession() error {
 // programActors are the names of actors that are not users.
 var programActors = map[string]string{"cli": "the command line", "sluice": "Sluice"}
 
-// UserNames returns a function that finds the name of a user, once for each ID.
+// UserNames returns a function that finds the name of a user or key, once for each ID.
 func (c *Call) UserNames() func(id string) string {
 	known := map[string]string{c.Member.UserID: "you"}
 	return func(id string) string {
@@ -314,6 +314,12 @@ func (c *Call) UserNames() func(id string) string {
 		name := programActors[id]
 		if m, err := c.s.Store.FindMember(c.Ctx(), c.WorkspaceID(), id); err == nil {
 			name = m.Name
+		}
+		if name == "" && strings.HasPrefix(id, flow.PrefixKey) {
+			name = "a deleted key"
+			if k, err := c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), id); err == nil {
+				name = "the key “" + k.Name + "”"
+			}
 		}
 		if name == "" {
 			name = "a former member"

@@ -1,6 +1,6 @@
 package webtest
 
-// Greeting takes a name and gives a text; a webhook tells somebody.
+// Greeting takes a name and returns a text. Its webhook sends the text to a receiver.
 const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"who","kind":"input","config":{"name":"who","type":"text","example":"Ada <b>","description":"Whom to greet."}},
  {"id":"count","kind":"input","config":{"name":"count","type":"number","default":3}},
@@ -8,7 +8,7 @@ const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"out","kind":"output","label":"The greeting","config":{"name":"text"}}],
  "edges":[{"from":"who.value","to":"words.who"},{"from":"count.value","to":"words.count"},{"from":"words.text","to":"out.value"}]}`
 
-// Live is a flow that is published.
+// Live stores a document as a flow and publishes it.
 func (h *Env) Live(document string) (id string) {
 	h.T.Helper()
 	id = h.Flow(document)

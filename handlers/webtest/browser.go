@@ -48,7 +48,7 @@ func Chromium(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is one page of a real browser, signed in as somebody.
+// Tab is one page of a real browser, signed in as a person.
 type Tab struct {
 	T    *testing.T
 	ctx  context.Context
@@ -84,6 +84,9 @@ func (b *Browser) Tab(chromium context.Context, width, height int64) *Tab {
 	return p
 }
 
+// hear collects what must not happen in a page: exceptions, and errors on the console,
+// where the browser also reports what the content security policy refused. It is called
+// from the goroutine of the browser connection.
 func (p *Tab) hear(ev any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,6 +105,8 @@ func (p *Tab) hear(ev any) {
 	}
 }
 
+// Do runs actions in the page. An action that takes longer than BrowserPatience fails
+// the test.
 func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
@@ -165,14 +170,17 @@ func (p *Tab) Want(js, want string) {
 	}
 }
 
+// Spot is a point of the page in CSS pixels, from the top left of the viewport.
 type Spot struct{ X, Y float64 }
 
-// Middle is where an element lies.
+// Middle returns the center of an element.
 func (p *Tab) Middle(selector string) Spot {
 	p.T.Helper()
 	return Value[Spot](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
 }
 
+// Mouse sends one mouse event. A move keeps the left button down, because all moves
+// here are parts of a drag.
 func (p *Tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
 	p.T.Helper()
 	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: 1}
@@ -182,6 +190,9 @@ func (p *Tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
 	Send(p, input.DispatchMouseEvent, e)
 }
 
+// Click presses and releases the left button in the middle of an element. Unlike a
+// click by script it fails if something else covers the element, as it would for a
+// person.
 func (p *Tab) Click(selector string) {
 	p.T.Helper()
 	at := p.Middle(selector)

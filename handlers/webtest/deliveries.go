@@ -21,6 +21,8 @@ type hook struct {
 	Bodies chan string
 }
 
+// NewHook starts a receiver that answers with the status. Its channels hold 100
+// messages, more than any test sends, so the receiver never blocks the sender.
 func NewHook(t *testing.T, status int) *hook {
 	h := &hook{Got: make(chan *http.Request, 100), Bodies: make(chan string, 100)}
 	h.Status.Store(int64(status))
@@ -35,6 +37,8 @@ func NewHook(t *testing.T, status int) *hook {
 	return h
 }
 
+// Telling returns a document that sends its result to an address by a webhook node. Its
+// name contains markup, so that a page that forgets to escape it is noticed.
 func Telling(address string) string {
 	return fmt.Sprintf(`{"schema": "sluice.flow/v1", "name": "Tell <b>", "nodes": [
 	{"id": "in", "kind": "input", "config": {"name": "word", "type": "text"}},
@@ -42,13 +46,17 @@ func Telling(address string) string {
 	{"id": "hook", "kind": "webhook", "config": {"url": %q}}], "edges": [{"from": "in.value", "to": "out.value"}]}`, address)
 }
 
-// Told runs a flow with a webhook and waits until its delivery has the state.
+// Told runs a flow with a webhook and waits until its delivery has the state. It
+// returns the delivery's ID.
 func (h *Env) Told(flowID, state string) (id string) {
 	h.T.Helper()
 	h.Echoed(flow.DefaultWorkspace, flowID, "Hello")
 	return h.DeliveryIs(flowID, state)
 }
 
+// DeliveryIs waits until the only delivery of a flow was attempted and has the state,
+// and returns its ID. The worker runs in this process, so it takes milliseconds; the
+// limit only ends a test that would hang.
 func (h *Env) DeliveryIs(flowID, state string) string {
 	h.T.Helper()
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {

@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// On is the same browser that reports to a test of its own.
+// On returns a copy of the browser that reports failures to t, usually a subtest. The
+// copies share their cookies.
 func (b *Browser) On(t *testing.T) *Browser {
 	other := *b
 	other.T = t
 	return &other
 }
 
-// Asking is the same browser that sends one header more.
+// Asking returns a copy of the browser that adds a header to each request.
 func (b *Browser) Asking(name, value string) *Browser {
 	other, client := *b, *b.Client
 	client.Transport = withHeader{name, value}
@@ -20,8 +21,10 @@ func (b *Browser) Asking(name, value string) *Browser {
 	return &other
 }
 
+// withHeader is a transport that adds a header to each request.
 type withHeader struct{ name, value string }
 
+// RoundTrip implements http.RoundTripper.
 func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set(h.name, h.value)
 	return http.DefaultTransport.RoundTrip(r)

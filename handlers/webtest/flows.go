@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// Made is the ID of the flow that an answer leads to.
+// Made returns the ID of the flow that an answer redirects to.
 func (a *Answer) Made() string {
 	a.T.Helper()
 	id := strings.TrimPrefix(a.Header.Get("Location")+a.Header.Get("HX-Redirect"), "/flows/")

@@ -14,6 +14,9 @@ import (
 // FakeModels stand in for the providers, which pages know nothing of.
 type FakeModels struct{}
 
+// ListModels returns one group for each place that a picker shows: local models that
+// match the query, a provider whose credential is refused, and one that can be
+// connected.
 func (FakeModels) ListModels(_ context.Context, _ flow.WorkspaceID, task string, query string) []components.ModelGroup {
 	var list []components.ModelChoice
 	for _, id := range []string{"ollama/llama3.2", "ollama/qwen3"} {
@@ -27,6 +30,8 @@ func (FakeModels) ListModels(_ context.Context, _ flow.WorkspaceID, task string,
 	}
 }
 
+// PinModel pins any model to a version with one input, except two names: "acme/none"
+// does not exist and "acme/locked" needs a credential. The configured inputs are kept.
 func (FakeModels) PinModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, model string) (map[string]any, error) {
 	switch model {
 	case "acme/none":
@@ -44,14 +49,17 @@ func (FakeModels) PinModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, 
 	return config, nil
 }
 
+// UpgradeModel always reports a newer version with a breaking change.
 func (FakeModels) UpgradeModel(_ context.Context, _ flow.WorkspaceID, n *flow.Node, _ []flow.Edge) (editorview.Upgrade, error) {
 	return editorview.Upgrade{Name: flow.Text(n.Config["model"]), Changes: []editorview.UpgradeChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
 }
 
+// Providers returns the options of the form for a new credential.
 func (FakeModels) Providers() []components.Option {
 	return []components.Option{{Value: "openai", Label: "OpenAI"}}
 }
 
+// NewCredential refuses only an empty secret.
 func (FakeModels) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {
 	if secret == "" {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: "Paste the secret here."}}}
@@ -59,6 +67,7 @@ func (FakeModels) NewCredential(ws flow.WorkspaceID, name, provider, secret stri
 	return flow.Credential{WorkspaceID: ws, Name: name, Provider: provider}, nil
 }
 
+// Draft returns the parsed draft of a flow as the store has it.
 func (h *Env) Draft(id string) *flow.Document {
 	h.T.Helper()
 	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, id)
@@ -87,6 +96,7 @@ func (h *Env) Workspace() string {
 	return "ws_other"
 }
 
+// Rev returns the revision of a flow's draft, which every edit increases.
 func (h *Env) Rev(id string) int64 {
 	h.T.Helper()
 	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, id)

@@ -7,6 +7,9 @@ import (
 	"sluice/flow"
 )
 
+// inspectorFlow has a node for each form that the inspector makes: inputs, a list of
+// labels, a model with a prompt, a hosted model with inputs of its own, headers, and an
+// output.
 const inspectorFlow = `{"schema": "sluice.flow/v1", "name": "Route a support ticket", "nodes": [
 	{"id": "ticket", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "ticket", "example": "It is broken."}},
 	{"id": "tone", "kind": "input", "position": {"x": 0, "y": 220}, "config": {"name": "tone", "default": "friendly"}},
@@ -25,6 +28,8 @@ type Bench struct {
 	T  *testing.T
 }
 
+// OpenBench starts a server, signs an editor in through the form and opens
+// inspectorFlow. It returns when the canvas is ready and the inspector shows the flow.
 func OpenBench(t *testing.T, b *chrome.Browser) *Bench {
 	t.Helper()
 	h := Setup(t)
@@ -46,6 +51,7 @@ func (w *Bench) Choose(node string) {
 	w.There(`#inspector .ins[data-node="` + node + `"]`)
 }
 
+// Saved waits until the server has confirmed every edit of the canvas.
 func (w *Bench) Saved() {
 	w.T.Helper()
 	w.Until(`document.querySelector("flow-canvas").sync.waiting === 0`)
@@ -61,4 +67,5 @@ func (w *Bench) UntilConfig(node, field, want string) {
 	}
 }
 
+// Field returns the selector of the inspector's control for a field.
 func Field(name string) string { return `#inspector [data-set="` + name + `"]` }

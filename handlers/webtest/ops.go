@@ -17,6 +17,7 @@ type told struct {
 	Detail, Node string
 }
 
+// Told decodes the answer to a request of ops.
 func (a *Answer) Told() told {
 	a.T.Helper()
 	var v told
@@ -26,6 +27,8 @@ func (a *Answer) Told() told {
 	return v
 }
 
+// Transaction returns the body of a request of ops by the tab "t1": base is the
+// revision that the ops are based on, ops are objects in JSON separated by commas.
 func Transaction(base int64, txid, ops string) string {
 	return fmt.Sprintf(`{"base": %d, "tab": "t1", "txid": %q, "ops": [%s]}`, base, txid, ops)
 }

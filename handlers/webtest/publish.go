@@ -7,6 +7,8 @@ import (
 	"sluice/flow"
 )
 
+// PublishGreeting has a required and an optional input, a node between, and an output:
+// enough to show every kind of change of an API.
 const PublishGreeting = `{"schema": "sluice.flow/v1", "name": "Greet", "nodes": [
 	{"id": "who", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "who", "type": "text"}},
 	{"id": "tone", "kind": "input", "position": {"x": 0, "y": 160}, "config": {"name": "tone", "type": "text", "default": "warm"}},

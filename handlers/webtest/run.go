@@ -36,6 +36,7 @@ func Asked(t *testing.T, fails int32) (url string) {
 	return s.URL
 }
 
+// Publish publishes the draft of a flow, which must have no problems.
 func (h *Env) Publish(id string) {
 	h.T.Helper()
 	if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, id, "cli"); err != nil {

@@ -22,6 +22,7 @@ const Routing = `{"schema":"sluice.flow/v1","name":"Route","nodes":[
  {"id":"count","kind":"output","config":{"name":"count"}}],
  "edges":[{"from":"ticket.value","to":"hello.ticket"},{"from":"hello.text","to":"again.text"},{"from":"again.text","to":"reply.value"},{"from":"times.value","to":"count.value"}]}`
 
+// Ticket returns the form values that run SampleFlow with a text, three times over.
 func Ticket(text string) url.Values {
 	return url.Values{"filled": {"1"}, "in.ticket": {text}, "in.times": {"3"}}
 }

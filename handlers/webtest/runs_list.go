@@ -7,6 +7,8 @@ import (
 	"sluice/flow"
 )
 
+// EchoFlow returns its input. Its name contains markup, so that a page that forgets to
+// escape it is noticed.
 const EchoFlow = `{"schema": "sluice.flow/v1", "name": "Echo <b>", "nodes": [
 	{"id": "in", "kind": "input", "config": {"name": "word", "type": "text"}},
 	{"id": "out", "kind": "output", "config": {"name": "word"}}], "edges": [{"from": "in.value", "to": "out.value"}]}`

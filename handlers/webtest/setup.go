@@ -89,6 +89,9 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 	return h
 }
 
+// startRunner starts workers on the store of the environment and stops them when the
+// test ends. Each has an instance name of its own, because tests share PostgreSQL
+// servers.
 func (h *Env) startRunner() *jobs.Runner {
 	h.T.Helper()
 	instance := "test-" + rand.Text()
@@ -129,6 +132,9 @@ func (h *Env) Flow(document string) (id string) {
 // Password of everybody in tests, hashed once and cheaply.
 const Password = "correct horse battery"
 
+// PasswordHash is the hash of Password, with the weakest parameters that Argon2
+// permits. The real ones take a tenth of a second and 64 MiB for each user of each
+// test.
 var PasswordHash = sync.OnceValue(func() string {
 	hash, err := argon2id.CreateHash(Password, &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
 	if err != nil {
@@ -202,6 +208,7 @@ type Answer struct {
 
 func (b *Browser) Get(path string) *Answer { b.T.Helper(); return b.Send("GET", path, "", nil) }
 
+// Post submits a form as browsers encode it.
 func (b *Browser) Post(path string, form url.Values) *Answer {
 	b.T.Helper()
 	return b.Send("POST", path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))

@@ -77,7 +77,8 @@ func (m *Model) scorePassages(ctx context.Context, text, question string) ([]Pas
 	return found, nil
 }
 
-// splitPassages returns the sentences, with those joined to the next one that are too short to say anything.
+// splitPassages returns the sentences of a text. One that is too short to say anything
+// is joined with the next.
 func splitPassages(text string) []section {
 	var out []section
 	for _, s := range splitSentences(text) {
@@ -90,6 +91,8 @@ func splitPassages(text string) []section {
 	return out
 }
 
+// isShort reports whether a sentence is too short to say anything. Passages join it
+// with the next one, and summaries leave it out.
 func isShort(s string) bool { return len(strings.Fields(s)) < passageWords }
 
 // oneLine makes line breaks and runs of space one space each.

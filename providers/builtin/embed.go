@@ -75,6 +75,7 @@ func splitTokens(v *vocabulary, text string) [][]int32 {
 	return append(runs, nonEmpty(run)...)
 }
 
+// nonEmpty returns one sequence, or none for an empty text, whose vector is zero.
 func nonEmpty(tokens []int32) [][]int32 {
 	if len(tokens) == 0 {
 		return nil
@@ -125,6 +126,7 @@ func group(parts []part) [][]part {
 	return passes
 }
 
+// encodeParts computes the vectors of the parts in one pass.
 func (m *Model) encodeParts(ctx context.Context, parts []part) error {
 	sequences := make([][]int32, len(parts))
 	for i, p := range parts {

@@ -33,6 +33,8 @@ type layer struct {
 	feedIn, feedOut      linear
 }
 
+// newEncoder reads the model and checks that all tensors have the expected shape, so
+// that the arithmetic needs no checks.
 func newEncoder(file []byte) (*encoder, error) {
 	vocab, t, err := parseModel(file)
 	if err != nil {
@@ -52,6 +54,7 @@ func newEncoder(file []byte) (*encoder, error) {
 	return e, nil
 }
 
+// newLayer takes the tensors of a layer of the transformer by their names.
 func newLayer(t *tensors, name string, width int) layer {
 	return layer{
 		attendNorm: newLayerNorm(t, name+".attend.norm", width),

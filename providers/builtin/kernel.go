@@ -10,6 +10,8 @@ const (
 // rows two by two, and within such a pair input row by input row. tileAt gives the place.
 type tile [tileRows * tileCols]float32
 
+// tileAt returns where an element is in a tile of weights. Two columns are stored side
+// by side, as the vector instructions read them.
 func tileAt(row, col int) int { return col/2*(2*tileRows) + row*2 + col%2 }
 
 // multiplyFour returns the inner products of w with four consecutive rows of x. With one sum per row, none waits for
@@ -62,6 +64,8 @@ func dotPlain(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
+// addScaledPlain adds f times x to y: the same as the assembly, for machines without
+// its instructions and as the reference of its test.
 func addScaledPlain(y, x []float32, f float32) {
 	for i := range y {
 		y[i] += f * x[i]

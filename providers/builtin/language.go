@@ -25,6 +25,7 @@ type Language struct {
 	Score float64 // from 0 to 1; those of all languages add up to 1
 }
 
+// loadLanguages reads the network at its first use, since most processes never need it.
 var loadLanguages = sync.OnceValues(func() (*languageNet, error) { return parseLanguages(languageFile) })
 
 // DetectLanguage returns all 50 languages that the network knows, the most likely first. It is a port of lande 1.0.10,
@@ -58,6 +59,8 @@ func (m *Model) DetectLanguage(ctx context.Context, text string) ([]Language, er
 const blank = "[\\t\\n\\v\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}]"
 
 var (
+	// noLetters and the patterns below normalize a text as the network was trained:
+	// letters only, single blanks, none at the ends.
 	noLetters = regexp.MustCompile("[^\\p{L}\\p{M}" + strings.Trim(blank, "[]") + "]+")
 	blanks    = regexp.MustCompile(blank + "{2,}")
 	margins   = regexp.MustCompile("^" + blank + "+|" + blank + "+$")
@@ -73,8 +76,12 @@ func languageText(text string) string {
 	return " " + margins.ReplaceAllString(text, "") + " "
 }
 
+// utf16Units returns a text in UTF-16, whose units the n-grams of the network consist
+// of.
 func utf16Units(s string) []uint16 { return utf16.Encode([]rune(s)) }
 
+// ngramOf makes a key of up to four units. Unused units are zero, which no text
+// contains.
 func ngramOf(units []uint16) (g ngram) {
 	copy(g[:], units)
 	return g

@@ -64,6 +64,7 @@ func parseLanguages(file []byte) (*languageNet, error) {
 	return n, nil
 }
 
+// readTexts reads a counted list of texts.
 func readTexts(r *reader) []string {
 	var list []string
 	for n := r.uint32(); n > 0 && r.err == nil; n-- {
@@ -72,6 +73,8 @@ func readTexts(r *reader) []string {
 	return list
 }
 
+// readDense reads a fully connected layer, whose weights are stored as bytes with a
+// scale for each row.
 func readDense(r *reader) dense {
 	rows, columns := r.uint32(), r.uint32()
 	d := dense{columns: columns, biases: readScaled(r, rows)}

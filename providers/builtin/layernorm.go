@@ -7,10 +7,12 @@ type layerNorm struct {
 	scale, bias []float32
 }
 
+// newLayerNorm takes the tensors of a normalization by their names.
 func newLayerNorm(t *tensors, name string, width int) layerNorm {
 	return layerNorm{scale: t.vector(name+".scale", width), bias: t.vector(name+".bias", width)}
 }
 
+// apply normalizes rows independently.
 func (n *layerNorm) apply(dst, src []float32, rows int) {
 	width := len(n.scale)
 	for r := range rows {
@@ -18,6 +20,8 @@ func (n *layerNorm) apply(dst, src []float32, rows int) {
 	}
 }
 
+// row shifts a row to mean 0 and variance 1, then applies the trained scale and bias.
+// epsilon keeps a constant row from dividing by zero; it is the one of the training.
 func (n *layerNorm) row(dst, src []float32) {
 	const epsilon = 1e-6
 	var sum float32

@@ -6,6 +6,7 @@ type linear struct {
 	bias   []float32
 }
 
+// newLinear takes the tensors of a linear layer by their names.
 func newLinear(t *tensors, name string, in, out int) linear {
 	return linear{weight: t.matrix(name+".weight", out, in), bias: t.vector(name+".bias", out)}
 }
@@ -15,6 +16,8 @@ func newLinear(t *tensors, name string, in, out int) linear {
 func (l *linear) set(dst, src []float32, rows int) { l.apply(dst, src, rows, false) }
 func (l *linear) add(dst, src []float32, rows int) { l.apply(dst, src, rows, true) }
 
+// apply multiplies each row with the weights and adds the bias, and with add also what
+// is in dst, for residual connections.
 func (l *linear) apply(dst, src []float32, rows int, add bool) {
 	if accelerated {
 		l.applyFast(dst, src, rows, add)

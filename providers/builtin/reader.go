@@ -6,6 +6,7 @@ import (
 	"math"
 )
 
+// errTruncated is the error of a reader that was asked for more than there is.
 var errTruncated = errors.New("file ends too early")
 
 // reader takes little-endian values off the front of a file. After the first error every read returns zero, so that a
@@ -26,6 +27,8 @@ func (r *reader) bytes(n int) []byte {
 	return b
 }
 
+// uint8 and the methods below read little-endian numbers. After an error they return
+// zero, so that only the end must check it.
 func (r *reader) uint8() int {
 	if b := r.bytes(1); b != nil {
 		return int(b[0])

@@ -15,6 +15,7 @@ type section struct {
 	start, end int
 }
 
+// in returns the section of a text.
 func (s section) in(text string) string { return text[s.start:s.end] }
 
 // splitSentences returns the sentences of a text in order, without the space and the list markers between them. What a
@@ -47,6 +48,8 @@ func sentenceEnd(s string) int {
 	return len(s)
 }
 
+// isStop reports whether a character ends a sentence, in the scripts that have such a
+// sign.
 func isStop(r rune) bool { return strings.ContainsRune(".!?…。！？｡", r) }
 
 // isWideStop tells the stops of scripts that put no space between sentences.

@@ -90,6 +90,8 @@ func choose(ctx context.Context, vectors [][]float32, count int) ([]int, error) 
 	return chosen, nil
 }
 
+// worth scores a sentence for a summary: central to the text, early in it, and unlike
+// those already chosen. One that repeats another is worth less than any that does not.
 func worth(central, nearest []float64, i int) float64 {
 	w := central[i]*(1+openingBonus/float64(1+i)) - repetitionCost*nearest[i]
 	if nearest[i] > sameSentence {

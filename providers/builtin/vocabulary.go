@@ -25,10 +25,13 @@ type pieceNode struct {
 	score float64
 }
 
+// newVocabulary returns an empty trie of word pieces, with room for those of the
+// shipped model.
 func newVocabulary() *vocabulary {
 	return &vocabulary{edges: make(map[uint64]int32, 1<<15), nodes: make([]pieceNode, 1, 1<<15)}
 }
 
+// edge is the key of the edge from a node by a character.
 func edge(node int32, r rune) uint64 { return uint64(node)<<32 | uint64(uint32(r)) }
 
 // add enters a piece. One piece is listed twice with different ids; the later one counts, as in the published tokenizer.

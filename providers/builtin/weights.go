@@ -37,6 +37,7 @@ type matrix struct {
 	data       []byte
 }
 
+// row returns the weights of a row as bytes.
 func (m *matrix) row(r int) []byte { return m.data[r*m.cols : (r+1)*m.cols] }
 
 // tensors is what the file holds, by name. Taking one that is absent or of another shape is remembered as the error.
@@ -46,6 +47,8 @@ type tensors struct {
 	err      error
 }
 
+// matrix returns a matrix that must have a shape. A mismatch is recorded in err, which
+// is checked once all are taken.
 func (t *tensors) matrix(name string, rows, cols int) matrix {
 	m := t.matrices[name]
 	if m.rows != rows || m.cols != cols {
@@ -54,6 +57,7 @@ func (t *tensors) matrix(name string, rows, cols int) matrix {
 	return m
 }
 
+// vector returns a vector that must have a length.
 func (t *tensors) vector(name string, n int) []float32 {
 	v := t.vectors[name]
 	if len(v) != n {
@@ -76,6 +80,7 @@ func parseModel(file []byte) (*vocabulary, *tensors, error) {
 	return vocab, weights, nil
 }
 
+// readVocabulary reads the word pieces with their scores. Their order is their ID.
 func readVocabulary(r *reader) *vocabulary {
 	v := newVocabulary()
 	for id, n := 0, r.uint32(); id < n && r.err == nil; id++ {
@@ -84,6 +89,8 @@ func readVocabulary(r *reader) *vocabulary {
 	return v
 }
 
+// readTensors reads the weights by name: vectors as floats, matrices as bytes with
+// scales.
 func readTensors(r *reader) *tensors {
 	t := &tensors{matrices: map[string]matrix{}, vectors: map[string][]float32{}}
 	for n := r.uint32(); n > 0 && r.err == nil; n-- {

@@ -23,6 +23,7 @@ func keywords(s string) map[string]bool {
 	return found
 }
 
+// isNotWord reports whether a character separates words.
 func isNotWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // stem drops an English ending where enough of the word remains.

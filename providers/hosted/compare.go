@@ -55,6 +55,7 @@ func Compare(older, newer *Model) Changes {
 	return c
 }
 
+// byName indexes the fields of a form.
 func byName(f *Form) map[string]Field {
 	out := make(map[string]Field, len(f.Fields))
 	for _, field := range f.Fields {
@@ -63,11 +64,13 @@ func byName(f *Form) map[string]Field {
 	return out
 }
 
+// note records a change. One breaking change makes the upgrade breaking.
 func (c *Changes) note(change Change) {
 	c.List = append(c.List, change)
 	c.Breaking = c.Breaking || change.Breaking
 }
 
+// add records a new field, which breaks callers only if it is required.
 func (c *Changes) add(f Field) {
 	c.Added = append(c.Added, f.Name)
 	if f.Required {
@@ -77,6 +80,8 @@ func (c *Changes) add(f Field) {
 	c.note(Change{Field: f.Name, Sentence: "Input " + f.Name + " is new."})
 }
 
+// compareField records how a field that both versions have differs. A change breaks if
+// a value that the old version accepted may be refused by the new one.
 func (c *Changes) compareField(a, b Field) {
 	n := len(c.List)
 	change := func(breaking bool, format string, args ...any) {
@@ -138,6 +143,8 @@ func rest(f Field) string {
 	return fmt.Sprint(s)
 }
 
+// compareOptions reports options that are gone, which breaks, and new ones, which does
+// not.
 func compareOptions(a, b Field, change func(bool, string, ...any)) {
 	missing := func(in, from []any) []any {
 		return slices.DeleteFunc(slices.Clone(from), func(v any) bool {
@@ -152,6 +159,7 @@ func compareOptions(a, b Field, change func(bool, string, ...any)) {
 	}
 }
 
+// compareBounds reports changed limits. A narrower range breaks; a wider one does not.
 func compareBounds(a, b Field, change func(bool, string, ...any)) {
 	if !samePointer(a.Min, b.Min) {
 		narrower := b.Min != nil && (a.Min == nil || *b.Min > *a.Min)
@@ -163,10 +171,12 @@ func compareBounds(a, b Field, change func(bool, string, ...any)) {
 	}
 }
 
+// samePointer reports whether two limits are equal or both missing.
 func samePointer(a, b *float64) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
+// limit writes a limit in a sentence.
 func limit(v *float64) string {
 	if v == nil {
 		return "you like"
@@ -174,6 +184,7 @@ func limit(v *float64) string {
 	return strings.TrimSpace(fmt.Sprintf("%g", *v))
 }
 
+// shown writes a default in a sentence, cut to 60 characters.
 func shown(v any) string {
 	if v == nil {
 		return "none"
@@ -181,6 +192,8 @@ func shown(v any) string {
 	return oneLine(fmt.Sprint(v), 60)
 }
 
+// compareOutput records how the output differs. Every change of its type breaks,
+// because nodes are connected by type.
 func (c *Changes) compareOutput(a, b Output) {
 	if a.Type != b.Type {
 		c.note(Change{Output: true, Breaking: true, Sentence: fmt.Sprintf("The output was %s and is now %s.", outputWord[a.Type], outputWord[b.Type])})
@@ -205,6 +218,7 @@ func (c *Changes) compareOutput(a, b Output) {
 	}
 }
 
+// propertyTypes indexes the properties of an object output.
 func propertyTypes(o Output) map[string]OutputType {
 	out := make(map[string]OutputType, len(o.Properties))
 	for _, p := range o.Properties {
@@ -213,6 +227,7 @@ func propertyTypes(o Output) map[string]OutputType {
 	return out
 }
 
+// outputWord says in words what an output is.
 var outputWord = map[OutputType]string{
 	OutputText: "a text", OutputFile: "a file", OutputFiles: "a list of files", OutputList: "a list",
 	OutputNumber: "a number", OutputSwitch: "true or false", OutputObject: "an object", OutputJSON: "any JSON",

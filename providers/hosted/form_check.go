@@ -57,6 +57,8 @@ func (f *Form) Missing(input map[string]any) []Problem {
 	return out
 }
 
+// unknown returns the problem of an input that the model does not have, with the
+// nearest name if it looks like a typing mistake.
 func (f *Form) unknown(name string) string {
 	best, distance := "", 3 // more than two letters apart is another word
 	for _, field := range f.Fields {
@@ -94,6 +96,9 @@ func distanceOf(a, b string) int {
 	return row[len(b)]
 }
 
+// check returns what is wrong with a value, in sentences. Files are checked here,
+// because their values are references of Sluice and not what the schema describes;
+// everything else is validated by the schema.
 func (f *Field) check(value any) []string {
 	switch f.Widget {
 	case WidgetFile:
@@ -127,6 +132,7 @@ func fileProblem(value any) []string {
 	return []string{"This must be a file or its URL."}
 }
 
+// checkFiles checks a list of files and their number.
 func (f *Field) checkFiles(value any) []string {
 	list, ok := value.([]any)
 	if !ok {
@@ -149,6 +155,8 @@ func valid(schema map[string]any, value any) bool { return problems(schema, valu
 // noLoader keeps schemas from reaching for others: those here are resolved.
 type noLoader struct{}
 
+// Load refuses. A schema comes from a model's author, so a reference to a URL or a file
+// must not be followed.
 func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas load nothing") }
 
 // problems validates a value. A schema that does not compile takes anything:
@@ -196,6 +204,7 @@ func nestedSchema(schema map[string]any) map[string]any {
 	return out
 }
 
+// mapSchemas applies strictSchema to each property.
 func mapSchemas(props map[string]any) map[string]any {
 	out := make(map[string]any, len(props))
 	for name, s := range props {
@@ -233,6 +242,9 @@ func strictSchema(schema map[string]any) map[string]any {
 	return out
 }
 
+// describe collects sentences for the leaves of a validation error, each once and at
+// most maxProblems. The causes of anyOf and oneOf are not listed: they would complain
+// about alternatives that nobody meant.
 func describe(e *jsonschema.ValidationError, out []string) []string {
 	_, anyOf := e.ErrorKind.(*kind.AnyOf)
 	_, oneOf := e.ErrorKind.(*kind.OneOf)
@@ -321,6 +333,7 @@ func sentence(k jsonschema.ErrorKind) string {
 	return "The model does not take this value. See the model's page for what it takes."
 }
 
+// typeWord says in words what a type of JSON Schema is.
 var typeWord = map[string]string{
 	"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false",
 	"array": "a list", "object": "an object", "null": "nothing",
@@ -335,6 +348,7 @@ func namesOf(list []string) string {
 	return listed(values)
 }
 
+// typeWords joins the permitted types in words.
 func typeWords(want []string) string {
 	out := make([]string, 0, len(want))
 	for _, w := range want {
@@ -357,6 +371,7 @@ func listed(values []any) string {
 	return strings.Join(out, ", ")
 }
 
+// plain writes a limit without an exponent, as people do.
 func plain(r *big.Rat) string {
 	f, _ := r.Float64()
 	return strconv.FormatFloat(f, 'f', -1, 64)

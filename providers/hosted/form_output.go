@@ -20,6 +20,7 @@ func outputOf(m *Model, r *resolver) Output {
 	return o
 }
 
+// outputType reads the type of an output from its schema.
 func outputType(s map[string]any) OutputType {
 	switch s["type"] {
 	case "string":
@@ -40,6 +41,8 @@ func outputType(s map[string]any) OutputType {
 	return OutputJSON
 }
 
+// listType distinguishes lists of files, texts that arrive in pieces and belong
+// together, and other lists. x-cog-array-display is the platform's mark for the second.
 func listType(s map[string]any) OutputType {
 	items, _ := s["items"].(map[string]any)
 	switch {
@@ -51,6 +54,8 @@ func listType(s map[string]any) OutputType {
 	return OutputList
 }
 
+// properties returns the properties of an object output in the order of the schema's
+// x-order.
 func properties(s map[string]any) []Property {
 	props, _ := s["properties"].(map[string]any)
 	order := func(name string) float64 {

@@ -12,6 +12,8 @@ import (
 const maxRef = 400
 
 var (
+	// ownerPattern also matches the name of a model. Neither can contain a slash or
+	// begin with a dot, so a reference is safe as a part of a URL.
 	ownerPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	versionPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
@@ -65,6 +67,7 @@ func refPath(text string) (string, error) {
 	return parts[0] + "/" + parts[1], nil // tabs such as /api and /examples follow
 }
 
+// badRef returns the error for a text that is not a reference, with the accepted forms.
 func badRef(what string) error {
 	return &providers.Error{Class: providers.ClassBadRequest, Message: what +
 		" Write owner/name, such as black-forest-labs/flux-schnell, or owner/name:version, or paste the address of the model's page."}

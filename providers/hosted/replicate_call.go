@@ -50,6 +50,8 @@ func (p *Replicate) ask(ctx context.Context, secret string, c call, out any) err
 	return p.askWithin(ctx, secret, c, out)
 }
 
+// askWithin makes one request whose time is bounded by the context, and decodes the
+// answer into out.
 func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out any) error {
 	resp, err := p.send(ctx, p.api, secret, c)
 	if err != nil {
@@ -68,6 +70,8 @@ func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out an
 	return nil
 }
 
+// decodeError explains why an answer could not be read. The context comes first: a
+// canceled request also fails to decode.
 func decodeError(ctx context.Context, err error, body *capped) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -121,6 +125,7 @@ func backoff(try int, after time.Duration) time.Duration {
 	return d - rand.N(d/4)
 }
 
+// sendOnce makes one attempt. Its error is marked retryable if another one makes sense.
 func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret string, c call) (*http.Response, *providers.Error) {
 	req, failure := p.newRequest(ctx, secret, c)
 	if failure != nil {
@@ -138,6 +143,8 @@ func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret st
 	return nil, p.refusal(resp, text, secret, c.subject)
 }
 
+// newRequest returns a request with the headers of the platform. The secret is sent
+// only to the host of the API, even if a URL in an answer names another one.
 func (p *Replicate) newRequest(ctx context.Context, secret string, c call) (*http.Request, *providers.Error) {
 	u, err := url.Parse(c.url)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -178,6 +185,8 @@ type capped struct {
 	err  error
 }
 
+// Read implements io.Reader. Beyond the limit it fails instead of ending, so that a
+// truncated answer is never taken for a complete one.
 func (c *capped) Read(b []byte) (int, error) {
 	if c.left <= 0 {
 		c.over = true

@@ -57,6 +57,7 @@ func (p *Replicate) PutFile(ctx context.Context, secret string, f Upload) (strin
 	return file.URLs.Get, nil
 }
 
+// uploadError explains an upload that was refused for its size.
 func uploadError(err error) error {
 	if e, ok := errors.AsType[*providers.Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
 		return &providers.Error{Class: providers.ClassRejected, Status: e.Status, RequestID: e.RequestID,
@@ -148,6 +149,8 @@ func fetchError(err error) error {
 		Message: "The file that the model put out is gone. Replicate removes what models put out after an hour."}
 }
 
+// fileName returns the name of a downloaded file: of its Content-Disposition, or else
+// the last part of its URL.
 func fileName(disposition, address string) string {
 	if _, params, err := mime.ParseMediaType(disposition); err == nil && params["filename"] != "" {
 		return cleanName(params["filename"])
@@ -167,6 +170,7 @@ func cleanName(name string) string {
 	return cmp.Or(name, "file")
 }
 
+// dataDownload decodes a data: URL. Small outputs come in this form.
 func dataDownload(address string) (*Download, error) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(address, "data:"), ",")
 	media, isBase64 := strings.CutSuffix(head, ";base64")
@@ -190,6 +194,8 @@ type fetched struct {
 	ctx context.Context
 }
 
+// Read turns errors of the transport into errors of providers, because steps classify
+// only those.
 func (f *fetched) Read(b []byte) (int, error) {
 	n, err := f.ReadCloser.Read(b)
 	if err != nil && err != io.EOF {

@@ -113,15 +113,18 @@ func (p *Replicate) Search(ctx context.Context, secret, query string) ([]Listing
 	return out, nil
 }
 
+// get requests a resource. subject names it in error messages.
 func (p *Replicate) get(ctx context.Context, secret, address, subject string, out any) error {
 	return p.ask(ctx, secret, call{method: http.MethodGet, url: address, subject: subject}, out)
 }
 
+// wireCollection is a collection in the platform's format.
 type wireCollection struct {
 	Slug, Name, Description string
 	Models                  []wireModel
 }
 
+// collection converts it. Models that Sluice cannot run are left out.
 func (w *wireCollection) collection() Collection {
 	c := Collection{Slug: w.Slug, Title: oneLine(w.Name, 100), Description: sentences(w.Description)}
 	for _, m := range w.Models {
@@ -142,6 +145,8 @@ type wireModel struct {
 	DefaultExample           struct{ Output any } `json:"default_example"`
 }
 
+// wireVersion is a version in the platform's format. Only its schemas are
+// read.
 type wireVersion struct {
 	ID            string
 	OpenAPISchema struct {
@@ -149,11 +154,13 @@ type wireVersion struct {
 	} `json:"openapi_schema"`
 }
 
+// runs reads the number of runs, which the platform sends in several types.
 func (w *wireModel) runs() int64 {
 	n, _ := number(w.RunCount)
 	return int64(min(max(n, 0), 1e15))
 }
 
+// model converts a model with one of its versions.
 func (w *wireModel) model(ref Ref, version *wireVersion) *Model {
 	id := version.ID
 	if !versionPattern.MatchString(id) {
@@ -198,6 +205,7 @@ func (w *wireModel) listing() (Listing, bool) {
 	return l, true
 }
 
+// coverURL accepts only https addresses, because pages load the picture.
 func coverURL(address string) string {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
 		return ""

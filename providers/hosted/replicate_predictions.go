@@ -48,6 +48,9 @@ func (p *Replicate) Start(ctx context.Context, secret string, r StartRequest) (*
 	return p.prediction(ctx, secret, c)
 }
 
+// startHeader returns the headers of a new prediction: how long the platform holds the
+// request open for a quick result, and after which time it cancels the prediction if
+// nobody does, for instance because Sluice is down.
 func startHeader(wait, cancelAfter time.Duration) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}}
 	if wait > 0 {
@@ -59,6 +62,8 @@ func startHeader(wait, cancelAfter time.Duration) http.Header {
 	return h
 }
 
+// wholeSeconds rounds up, since the platform takes only whole seconds and 0 would mean
+// something else.
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // Poll returns a prediction as it is now.
@@ -88,10 +93,12 @@ func (p *Replicate) Cancel(ctx context.Context, secret, id string) error {
 	return err
 }
 
+// errNoPrediction is the error for an empty ID, whose URL would be that of the list.
 func errNoPrediction() error {
 	return &providers.Error{Class: providers.ClassBadRequest, Message: "The prediction has no ID."}
 }
 
+// prediction makes a request whose answer is a prediction.
 func (p *Replicate) prediction(ctx context.Context, secret string, c call) (*Prediction, error) {
 	var w wirePrediction
 	if err := p.ask(ctx, secret, c, &w); err != nil {
@@ -115,6 +122,8 @@ type wirePrediction struct {
 	Metrics     map[string]any
 }
 
+// prediction converts it. Logs and errors come from the model's code, so the secret is
+// removed from them and they are cut to one line.
 func (w *wirePrediction) prediction(secret string) *Prediction {
 	logs, _ := w.Logs.(string)
 	return &Prediction{
@@ -127,6 +136,8 @@ func (w *wirePrediction) prediction(secret string) *Prediction {
 	}
 }
 
+// metric reads a measurement. Implausible numbers count as missing, because costs are
+// computed from them.
 func (w *wirePrediction) metric(name string) float64 {
 	n, ok := number(w.Metrics[name])
 	if !ok || n < 0 || n > 1e15 {

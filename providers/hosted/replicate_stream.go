@@ -41,6 +41,8 @@ func (p *Replicate) Stream(ctx context.Context, secret, address string, emit fun
 	return readStream(ctx, resp.Body, secret, emit)
 }
 
+// readStream reads server-sent events until the stream says that it is done, and passes
+// the text of each to emit.
 func readStream(ctx context.Context, body io.Reader, secret string, emit func(string)) error {
 	text := &whole{emit: emit}
 	defer text.flush()
@@ -60,6 +62,7 @@ func readStream(ctx context.Context, body io.Reader, secret string, emit func(st
 	}
 }
 
+// streamError explains why a stream broke off.
 func streamError(ctx context.Context, err error, body *capped) error {
 	switch {
 	case ctx.Err() != nil:
@@ -86,6 +89,8 @@ type events struct {
 	body  *capped
 }
 
+// newEvents reads events of at most maxEventLine bytes from a body of at most
+// maxStream.
 func newEvents(r io.Reader) *events {
 	body := &capped{r: r, left: maxStream}
 	lines := bufio.NewScanner(body)
@@ -125,6 +130,9 @@ type whole struct {
 	rest string
 }
 
+// write emits the complete characters of a text and keeps the bytes of one that was cut
+// at the end. Events can split a character, and emitting half of it would make two
+// replacement characters.
 func (w *whole) write(text string) {
 	text = w.rest + text
 	cut := len(text) - halfRune(text)
@@ -134,6 +142,7 @@ func (w *whole) write(text string) {
 	}
 }
 
+// flush emits a replacement character for bytes that were never completed.
 func (w *whole) flush() {
 	if w.rest != "" {
 		w.emit("\uFFFD")

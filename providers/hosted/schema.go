@@ -43,6 +43,8 @@ type resolved struct {
 	parts  int
 }
 
+// newResolver resolves references among all schemas of a version. Its budget of
+// maxParts bounds what a schema that refers to itself many times can expand to.
 func newResolver(all map[string]any) *resolver {
 	return &resolver{all: all, left: maxParts, known: map[spot]resolved{}}
 }
@@ -57,6 +59,9 @@ func (r *resolver) take(n int) bool {
 	return r.left >= 0
 }
 
+// schema returns a schema in which references are replaced by what they refer to.
+// Beyond the depth or the budget a part becomes the empty schema, which accepts
+// everything: the platform validates too.
 func (r *resolver) schema(v any, depth int) map[string]any {
 	s, ok := v.(map[string]any)
 	if !r.take(1) || !ok || depth > maxSchemaDepth {
@@ -255,6 +260,8 @@ func steps(re *syntax.Regexp) int {
 	return min(n, 2*maxPattern) // the product of many repetitions would not fit
 }
 
+// nested resolves the schemas within a keyword, and reports whether the keyword is
+// kept.
 func (r *resolver) nested(key string, value any, depth int) (any, bool) {
 	switch key {
 	case "items", "additionalProperties", "not":
@@ -283,8 +290,10 @@ func (r *resolver) nested(key string, value any, depth int) (any, bool) {
 	return nil, false
 }
 
+// typeNames are the types of JSON Schema.
 var typeNames = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
+// typeKeyword checks the value of "type": a known name, or a list of them.
 func typeKeyword(value any) (any, bool) {
 	if s, ok := value.(string); ok {
 		return s, slices.Contains(typeNames, s)
@@ -384,6 +393,8 @@ func settleNull(s map[string]any) {
 	}
 }
 
+// isNullSchema reports whether a schema accepts only null. The platform marks optional
+// properties with it.
 func isNullSchema(v any) bool {
 	s, ok := v.(map[string]any)
 	return ok && s["type"] == "null"

@@ -28,12 +28,14 @@ type shelf struct {
 	entries map[string]*kept
 }
 
+// kept is an entry of the shelf.
 type kept struct {
 	value   any
 	fetched time.Time
 	next    time.Time // not fetched again before
 }
 
+// newShelf returns an empty shelf.
 func newShelf(now func() time.Time) *shelf { return &shelf{now: now, entries: map[string]*kept{}} }
 
 // keyOf names what is kept: per secret, because what a secret may see is its
@@ -71,6 +73,7 @@ func get[T any](ctx context.Context, s *shelf, key string, age time.Duration, fe
 	}
 }
 
+// fresh returns a value that need not be fetched again yet.
 func (s *shelf) fresh(key string) (any, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,6 +84,8 @@ func (s *shelf) fresh(key string) (any, bool) {
 	return e.value, true
 }
 
+// keep stores a value until age has passed. If the shelf is full, the oldest entry is
+// evicted.
 func (s *shelf) keep(key string, v any, age time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +103,8 @@ func (s *shelf) keep(key string, v any, age time.Duration) {
 	delete(s.entries, oldest)
 }
 
-// stale is what was kept, if it may stand in for an error.
+// stale returns an entry that is too old, if the error is one that old data may hide:
+// the platform is unavailable, not that it refused.
 func (s *shelf) stale(key string, err error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,6 +30,8 @@ func fieldTitle(name string, s map[string]any) string {
 	return titleOf(name)
 }
 
+// letters reduces a text to its letters and digits in lowercase, to compare names that
+// differ in case and punctuation.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -71,12 +73,15 @@ func spaced(name string) string {
 	return b.String()
 }
 
+// fieldDescription returns the help of a field without markup.
 func fieldDescription(s map[string]any) string {
 	text, _ := s["description"].(string)
 	return sentences(text)
 }
 
 var (
+	// markdownLink and the patterns below find markup in descriptions, which are shown
+	// as plain text. The repetitions are bounded, so that no text makes matching slow.
 	markdownLink = regexp.MustCompile(`!?\[([^\]]{0,200})\]\([^)]{0,500}\)`)
 	htmlTag      = regexp.MustCompile(`</?[A-Za-z][^>]{0,200}>`)
 	sentenceEnd  = regexp.MustCompile(`[.!?]["')]?\s+`)

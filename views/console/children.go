@@ -45,6 +45,7 @@ type ChildItem struct {
 	State, Code, Input, Output, Path, Took, Cost string
 	Tries                                        int
 	Current                                      bool
+	MayRepeat                                    bool    // it failed and can run again, as a run of its own
 	Link                                         RunLink // shows its steps
 }
 

@@ -1783,7 +1783,7 @@ func Again(p layout.Page, a AgainPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<div class=\"head\"><h1>Retry failed deliveries</h1></div><p class=\"lead\">Each is sent under its own ID, so a receiver that has seen it can tell. What was erased, and tests, are left out.</p><div class=\"card box reading\"><form class=\"form\" method=\"get\" action=\"/deliveries/again\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 147, "<div class=\"head\"><h1>Retry failed deliveries</h1></div><p class=\"lead\">Every failed message is sent again with its own ID, so that receivers can detect duplicates. Erased messages and tests are left out.</p><div class=\"card box reading\"><form class=\"form\" method=\"get\" action=\"/deliveries/again\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1837,7 +1837,7 @@ func Again(p layout.Page, a AgainPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = components.Input(components.Field{Name: "since", Label: "Created since (UTC)", Type: "datetime-local", Value: a.Since, Optional: true, Error: a.Errors["since"], Help: "Empty means all that are kept."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(components.Field{Name: "since", Label: "Created since (UTC)", Type: "datetime-local", Value: a.Since, Optional: true, Error: a.Errors["since"], Help: "Leave empty for all stored messages."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1859,7 +1859,7 @@ func Again(p layout.Page, a AgainPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if a.Count == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 155, "<p>No failed message fits.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 155, "<p>No failed messages match.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

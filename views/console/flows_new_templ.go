@@ -431,7 +431,7 @@ func ImportFields(f ImportForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</div><p class=\"help\">A new flow is made; nothing is replaced. Nodes name the credentials that they need; a secret that is in the file moves to encrypted storage.</p></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</div><p class=\"help\">Import creates a new flow and replaces nothing. Nodes refer to credentials by name; secrets in the file move to encrypted storage.</p></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -57,7 +57,7 @@ func keyFields(f KeyForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "><legend>What it may do</legend> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "><legend>Permissions</legend> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -104,7 +104,7 @@ func keyFields(f KeyForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count towards the dollars a day."}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count toward the dollars per day."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -409,7 +409,7 @@ func flowLimits(f LimitsForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count towards the dollars per day."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "allow_unpriced", Label: "Allow models without a price", Value: "yes", Checked: f.AllowUnpriced, Help: "Their cost does not count toward the dollars per day."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -44,11 +44,11 @@ func current(is bool) templ.Attributes {
 func docsFoundText(d DocsPage) string {
 	switch len(d.Hits) {
 	case 0:
-		return fmt.Sprintf("Nothing is said about “%s”. Try one word of it, the name of a field, or an error code.", d.Query)
+		return fmt.Sprintf("No results for “%s”. Try fewer words, the name of a field, or an error code.", d.Query)
 	case 1:
-		return fmt.Sprintf("One place about “%s”.", d.Query)
+		return fmt.Sprintf("1 result for “%s”.", d.Query)
 	}
-	return fmt.Sprintf("%d places about “%s”, the best first.", len(d.Hits), d.Query)
+	return fmt.Sprintf("%d results for “%s”, best match first.", len(d.Hits), d.Query)
 }
 
 func docDepth(b docs.Block) string { return fmt.Sprintf("depth-%d", b.Level) }

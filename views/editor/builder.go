@@ -39,7 +39,9 @@ type BuilderPage struct {
 	Pane PaneTab
 	// Replay is the run whose former document is shown in the place of the draft.
 	Replay string
-	Fill   BuilderFill
+	// Replaced is the newest replacement of the draft over the API, for a while.
+	Replaced Replacement
+	Fill     BuilderFill
 }
 
 // BuilderFill are the parts of the page that other screens own. What is nil is

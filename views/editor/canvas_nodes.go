@@ -82,7 +82,7 @@ func FactsOf(d *flow.Document, problems []flow.Problem) NodeFacts {
 
 // FaceOf makes the face of a node; the kind is nil when nobody knows it.
 func FaceOf(n *flow.Node, k *flow.Kind, facts NodeFacts) NodeFace {
-	face := NodeFace{ID: n.ID, Kind: n.Kind, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Title: flow.NodeTitle(n, k), Disabled: n.Disabled, Pinned: facts.Pinned[n.ID]}
+	face := NodeFace{ID: n.ID, Kind: n.Kind, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Title: document.NodeTitle(n, k), Disabled: n.Disabled, Pinned: facts.Pinned[n.ID]}
 	if n.Position != nil {
 		face.X, face.Y = n.Position.X, n.Position.Y
 	}

@@ -82,7 +82,7 @@ func Compare(p layout.Page, c ComparePage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "equal-approximately", Title: "No difference", Text: Sentence(c.sides() + " are the same")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "equal-approximately", Title: "No difference", Text: "Nothing differs between " + c.sides() + "."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

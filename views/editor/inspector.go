@@ -138,7 +138,7 @@ type FlowChoice struct {
 func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodePane {
 	b := &paneBuilder{d: d, n: n, k: k, facts: facts, problems: problemsOf(d, n, facts.Problems)}
 	p := NodePane{
-		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: flow.NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
+		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: document.NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
 		Kind: k.Name, KindTitle: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Short: k.Summary, Doc: k.Doc, Runs: k.Role != flow.RoleCanvas,
 	}
 	for _, f := range document.FormFields(n, k) {
@@ -242,7 +242,7 @@ func (b *paneBuilder) feeds(port string) (list []Feed) {
 		if e.To != b.n.ID+"."+port || source == nil {
 			continue
 		}
-		list = append(list, Feed{Edge: e, Node: from, Title: flow.NodeTitle(source, b.facts.Kinds.Find(source.Kind)), Port: out})
+		list = append(list, Feed{Edge: e, Node: from, Title: document.NodeTitle(source, b.facts.Kinds.Find(source.Kind)), Port: out})
 	}
 	return list
 }

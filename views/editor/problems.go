@@ -28,7 +28,7 @@ func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems 
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		for _, p := range by[n.ID] {
-			panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: flow.NodeTitle(n, kinds.For(n)), Field: fieldAt(p.Pointer), Text: Sentence(p.Detail)})
+			panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: document.NodeTitle(n, kinds.For(n)), Field: fieldAt(p.Pointer), Text: Sentence(p.Detail)})
 		}
 	}
 	return panel

@@ -23,7 +23,9 @@ type RunForm struct {
 	Sends bool
 	// Webhooks counts those that a run of everything sends.
 	Webhooks int
-	Fields   []components.RunField
+	// Flows is set if nodes run other flows; Drafts, if their drafts are to run.
+	Flows, Drafts bool
+	Fields        []components.RunField
 	// Problems keep the draft from running; there are no fields then.
 	Problems ProblemsPanel
 	Error    string
@@ -54,6 +56,11 @@ func (f RunForm) words() string {
 		return "Runs the draft. " + Sentence(components.Quantity(f.Webhooks, "webhook")+" will be sent")
 	}
 	return "Runs the draft. The live version isn’t affected."
+}
+
+// drafts is the choice to run the drafts of other flows.
+func (f RunForm) drafts() components.Field {
+	return components.Field{ID: "run-children", Name: "children", Value: "draft", Label: "Use drafts of other flows", Checked: f.Drafts, Help: "Nodes that run a flow run its draft, and not the version that is live or pinned."}
 }
 
 func (f RunForm) path() templ.SafeURL { return components.FlowURL(f.FlowID, "/run") }

@@ -24,6 +24,8 @@ type VersionsPage struct {
 	Most bool
 	// URL is where programs start runs.
 	URL string
+	// Replaced are replacements of the draft over the API that can be undone, newest first.
+	Replaced []Replacement
 	// Restored is the version that the draft was just made equal to, by the
 	// transaction RestoreTx.
 	Restored  int64

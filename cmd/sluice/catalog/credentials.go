@@ -54,7 +54,7 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	other, taken := providers.FindPreset(c.Name)
 	own := preset.Local || known && preset.BaseURL == ""
 	switch {
-	case !flow.ValidCredentialName(c.Name):
+	case !library.ValidCredentialName(c.Name):
 		return c, refusal("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
 	case taken && c.Name != c.Provider:
 		return c, refusal("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
@@ -68,7 +68,7 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 		return c, refusal("hosts", "%s", editorview.Sentence(err.Error()))
 	}
 	c.Hosts = hosts
-	if problem := flow.CheckSecret(secret); problem != "" && !(own && secret == "") {
+	if problem := library.CheckSecret(secret); problem != "" && !(own && secret == "") {
 		return c, refusal("secret", "%s", problem)
 	}
 	c.Trusted = c.Trusted && own
@@ -85,7 +85,7 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 }
 
 // CheckSecret implements console.Providers.
-func (p *Credentials) CheckSecret(secret string) string { return flow.CheckSecret(secret) }
+func (p *Credentials) CheckSecret(secret string) string { return library.CheckSecret(secret) }
 
 // Test checks a credential with its provider.
 func (p *Credentials) Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error) {

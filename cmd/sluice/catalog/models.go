@@ -15,6 +15,7 @@ import (
 
 	"sluice/cmd/sluice/upstream"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/nodes"
 	"sluice/providers"
 	"sluice/providers/hosted"
@@ -440,13 +441,13 @@ func (m *Models) NewCredential(ws flow.WorkspaceID, name, provider, secret strin
 	if provider != "" && !slices.ContainsFunc(m.Providers(), offered) {
 		return refuse("provider", "There is no such provider.")
 	}
-	if !flow.ValidCredentialName(name) {
+	if !library.ValidCredentialName(name) {
 		return refuse("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
 	}
 	if p, taken := providers.FindPreset(name); taken && name != provider {
 		return refuse("name", fmt.Sprintf("This is the name of a provider. Choose %s above, or another name.", p.Title))
 	}
-	if problem := flow.CheckSecret(secret); problem != "" {
+	if problem := library.CheckSecret(secret); problem != "" {
 		return refuse("secret", problem)
 	}
 	if provider != "" {

@@ -17,6 +17,7 @@ type ApplyRequest struct {
 	AllowBreaking bool   `json:"allow_breaking"`
 	Prune         bool   `json:"prune"`
 	Force         bool   `json:"force"`
+	TakeAlias     bool   `json:"take_alias"`
 	DryRun        bool   `json:"dry_run"`
 }
 
@@ -27,6 +28,13 @@ type Applied struct {
 	Change  string `json:"change"`  // created, changed, unchanged or archived
 	Version *int64 `json:"version"` // that is live; nil if the flow was never published
 	Diff    *Diff  `json:"diff"`    // nil for an archived flow
+	Losses  []Loss `json:"losses"`  // of an export of AI-Flow; nil for a document
+}
+
+// Loss is what a flow could not keep of an export, as a sentence.
+type Loss struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
 }
 
 // Diff is what a document changes over another, as the API reports it.
@@ -40,6 +48,19 @@ type Diff struct {
 	} `json:"breaking"`
 	Keys []struct {
 		ID    string `json:"id"`
+		Name  string `json:"name"`
+		Calls int64  `json:"calls_30d"`
+	} `json:"keys"`
+	Alias *Alias `json:"alias"` // nil unless the document takes a former slug
+}
+
+// Alias is a former slug of a flow that a document takes, and the keys that used it in the last
+// 30 days.
+type Alias struct {
+	Slug string `json:"slug"`
+	Now  string `json:"flow_slug"`
+	Name string `json:"flow_name"`
+	Keys []struct {
 		Name  string `json:"name"`
 		Calls int64  `json:"calls_30d"`
 	} `json:"keys"`

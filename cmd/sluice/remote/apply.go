@@ -23,6 +23,7 @@ type Apply struct {
 	Source         string   `help:"Where the files come from, such as the name of a repository. Bounds --prune." placeholder:"NAME"`
 	Prune          bool     `help:"Archive flows that were last applied from --source and have no file any more."`
 	Force          bool     `help:"Replace drafts that were edited since the last apply."`
+	TakeAlias      bool     `help:"Make a new flow of a file whose slug is a former slug of another flow. Programs that use the slug then call the new flow."`
 	JSON           bool     `help:"Print the response of the API as JSON."`
 }
 
@@ -45,7 +46,7 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 		return err
 	}
 	list, raw, err := api.Apply(ctx, client.ApplyRequest{
-		Documents: values(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, DryRun: c.DryRun,
+		Documents: values(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
 	})
 	if err != nil {
 		return refused(files, err)
@@ -73,11 +74,11 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 	return nil
 }
 
-// values returns the documents of files.
+// values returns the documents of files, and exports as they are.
 func values(files []*source) []any {
 	list := make([]any, len(files))
 	for i, f := range files {
-		list[i] = f.value
+		list[i] = f.sent
 	}
 	return list
 }
@@ -92,12 +93,27 @@ func refused(files []*source, err error) error {
 		return err
 	case r.Problem.Code == flow.CodeBreakingChange:
 		return fmt.Errorf("%s\nNothing was applied", breakingText(r.Diffs))
+	case r.Problem.Code == flow.CodeSlugTaken && len(r.Diffs) > 0 && r.Diffs[0].Alias != nil:
+		a := r.Diffs[0].Alias
+		return fmt.Errorf("%q is a former slug of the flow %q, whose slug is now %s%s. Use that slug to change the flow; --take-alias makes another flow with the former slug. Nothing was applied", a.Slug, a.Name, a.Now, aliasKeys(a))
 	case r.Problem.Code == flow.CodeDraftChanged:
 		return fmt.Errorf("%s Nothing was applied. 'sluice flow pull' gets the drafts; --force replaces them", r.Problem.Message)
 	case len(r.Problem.Fields) == 0:
 		return err
 	}
 	return fmt.Errorf("%s\n  %s", r.Problem.Message, strings.Join(locate(files, r.Problem.Fields), "\n  "))
+}
+
+// aliasKeys returns the keys that used a former slug as the rest of a sentence, or "".
+func aliasKeys(a *client.Alias) string {
+	list := make([]string, len(a.Keys))
+	for i, k := range a.Keys {
+		list[i] = fmt.Sprintf("%q (%s in 30 days)", k.Name, flow.Count(int(k.Calls), "request"))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ", and which was used by the key " + strings.Join(list, ", ")
 }
 
 // breakingText lists changes that break callers, with the keys that called each flow.
@@ -126,9 +142,20 @@ func printApplied(w io.Writer, list []client.Applied, dryRun bool) error {
 			live = fmt.Sprintf("v%d", *a.Version)
 		}
 		fmt.Fprintf(columns, "%s\t%s\t%s\n", a.Change, a.Slug, live)
+		if a.Diff != nil && a.Diff.Alias != nil {
+			fmt.Fprintf(columns, "\ttaken from %s%s\n", a.Diff.Alias.Now, aliasKeys(a.Diff.Alias))
+		}
 	}
-	if err := columns.Flush(); err != nil || !dryRun {
+	if err := columns.Flush(); err != nil {
 		return err
+	}
+	for i := range list {
+		for _, l := range list[i].Losses {
+			fmt.Fprintf(w, "%s: %s\n", list[i].Slug, l.Text)
+		}
+	}
+	if !dryRun {
+		return nil
 	}
 	_, err := fmt.Fprintln(w, "Dry run: nothing was changed.")
 	return err

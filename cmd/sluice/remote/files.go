@@ -52,6 +52,7 @@ type source struct {
 	path  string
 	data  []byte // as on disk
 	value any    // the document as decoded JSON, with a slug if the name of the file has one
+	sent  any    // what an apply sends: value, or an export, whose conversion the server reports
 }
 
 // slug returns the slug in the document, or "".
@@ -81,6 +82,11 @@ func parseSource(path string, data []byte) (f *source, err error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		data = d.Canonical()
+		export, err := flow.DecodeJSON(bytes.TrimPrefix(f.data, []byte("\ufeff")))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		f.sent = map[string]any{"ai_flow": export}
 	}
 	if f.value, err = flow.DecodeJSON(data); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", path, lastLine(data), err)
@@ -88,6 +94,12 @@ func parseSource(path string, data []byte) (f *source, err error) {
 	members, ok := f.value.(map[string]any)
 	if name, found := strings.CutSuffix(filepath.Base(path), fileSuffix); ok && found && members["slug"] == nil && document.ValidSlug(name) {
 		members["slug"] = name
+		if export, ok := f.sent.(map[string]any); ok {
+			export["slug"] = name
+		}
+	}
+	if f.sent == nil {
+		f.sent = f.value
 	}
 	return f, nil
 }

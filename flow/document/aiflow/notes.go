@@ -1,5 +1,7 @@
 package aiflow
 
+import "slices"
+
 // Sort is what one sentence of a report is about.
 type Sort string
 
@@ -14,6 +16,19 @@ const (
 	Needed  Sort = "needed"  // a credential that the flow needs
 	Todo    Sort = "todo"    // what keeps the flow from running
 )
+
+// Losses returns the notes about what is not in the flow as it was in the file, and what is
+// left to do. The others say that a node was kept. Texts name the provider whose credential
+// is needed, so that each can stand alone.
+func Losses(report []Note) []Note {
+	list := slices.DeleteFunc(slices.Clone(report), func(n Note) bool { return n.Sort == Mapped || n.Sort == Passed })
+	for i := range list {
+		if n := &list[i]; n.Provider != "" {
+			n.Text = n.Provider + ": " + n.Text
+		}
+	}
+	return list
+}
 
 // Note is one sentence of the report. It holds no value of a setting, so that
 // no secret gets into it.

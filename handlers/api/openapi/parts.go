@@ -154,6 +154,14 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 			},
 			"examples": []any{exampleDocument},
 		},
+		"Export": Schema{
+			"type": "object", "description": "An export of AI-Flow, which has no name of its own.", "required": []string{"ai_flow"}, "additionalProperties": false,
+			"properties": Schema{
+				"ai_flow": Schema{"type": "array", "items": Schema{"type": "object", "additionalProperties": true}, "description": "The content of the exported file."},
+				"slug":    Schema{"type": "string", "maxLength": document.MaxSlug, "pattern": "^[a-z0-9](-?[a-z0-9])*$", "description": "Name of the flow in URLs. Default: made from the name."},
+				"name":    Schema{"type": "string"},
+			},
+		},
 		"Publish": Schema{
 			"type": "object", "additionalProperties": false,
 			"properties": Schema{
@@ -166,12 +174,13 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 		"Apply": Schema{
 			"type": "object", "additionalProperties": false, "required": []string{"documents"},
 			"properties": Schema{
-				"documents":      Schema{"type": "array", "items": Ref("Document")},
+				"documents":      Schema{"type": "array", "items": Schema{"anyOf": []Schema{Ref("Document"), Ref("Export")}}, "description": "Flow documents, or exports of AI-Flow."},
 				"source":         Schema{"type": []string{"string", "null"}, "description": "Names where the documents come from, such as a repository."},
 				"publish":        Schema{"type": []string{"boolean", "null"}, "description": "Publish each flow."},
 				"allow_breaking": Schema{"type": []string{"boolean", "null"}, "description": "Publish even if callers break."},
 				"prune":          Schema{"type": []string{"boolean", "null"}, "description": "Archive flows last applied from the same source that are not in the request."},
 				"force":          Schema{"type": []string{"boolean", "null"}, "description": "Replace drafts that were edited since the last apply."},
+				"take_alias":     Schema{"type": []string{"boolean", "null"}, "description": "Make a new flow of a document whose slug is a former slug of another flow. Requests that use the slug then reach the new flow."},
 				"dry_run":        Schema{"type": []string{"boolean", "null"}, "description": "Only report what would happen."},
 			},
 			"examples": []any{Schema{"documents": []any{exampleDocument}, "source": "github.com/acme/flows", "publish": true}},
@@ -228,6 +237,7 @@ func optionsSchema(runOptions, webhookOptions []contract.Input) Schema {
 	}
 	webhook := Schema(contract.Schema(webhookOptions))
 	set("version", "A version other than the live one; needs the scope manage.", Schema{"oneOf": []Schema{{"type": "integer", "minimum": 1}, {"type": "string", "enum": []string{"draft"}}, {"type": "null"}}})
+	set("children", "What steps run of other flows: the version that the node names or that is live, or the draft. draft is for runs of the draft, and applies to all flows below.", Schema{"type": []string{"string", "null"}, "enum": []any{"live", "draft", nil}, "default": "live"})
 	set("webhook", "Called when the run has ended.", Nullable(webhook))
 	set("metadata", "Stored with the run and returned with it; at most 16 KiB of JSON.", Schema{"type": []string{"object", "null"}})
 	set("timeout_s", "Time limit of the run in seconds.", Nullable(properties["timeout_s"].(Schema)))

@@ -99,6 +99,7 @@ type server struct {
 	done chan struct{}
 }
 
+// serve listens at an address of the loopback interface and serves until close.
 func serve(addr string, h http.Handler) (*server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -121,6 +122,8 @@ func serve(addr string, h http.Handler) (*server, error) {
 	return s, nil
 }
 
+// close ends open connections first: a stream that a test holds would keep a graceful
+// shutdown waiting forever.
 func (s *server) close() {
 	s.end()
 	_ = s.http.Close() // the test is over
@@ -163,6 +166,7 @@ func (f *Fake) id() string {
 	return fmt.Sprintf("%026d", f.ids)
 }
 
+// answer writes a JSON response as the platform does.
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -176,6 +180,8 @@ func refuse(w http.ResponseWriter, status int, title, detail string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"title": title, "detail": detail, "status": status})
 }
 
+// notFound responds as the platform does for an ID that does not exist or belongs to
+// someone else.
 func notFound(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, "Not found", "The requested resource could not be found.")
 }

@@ -62,6 +62,8 @@ func (f *Fake) intercept(next http.Handler) http.Handler {
 	})
 }
 
+// note records a request, at most maxRequests of them with 4 KiB of each body, and
+// returns the fault that a test planned for it, or nil.
 func (f *Fake) note(r *http.Request, body []byte) *Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,6 +83,7 @@ func (f *Fake) note(r *http.Request, body []byte) *Fault {
 	return nil
 }
 
+// happen makes the fault happen instead of the response.
 func (fault *Fault) happen(w http.ResponseWriter, r *http.Request) {
 	if fault.Do != nil {
 		fault.Do(w, r)

@@ -12,12 +12,14 @@ import (
 	"time"
 )
 
+// file is an uploaded input.
 type file struct {
 	id, name, mime string
 	content        []byte
 	created        time.Time
 }
 
+// output is a file that a prediction made.
 type output struct {
 	mime    string
 	content []byte
@@ -44,6 +46,8 @@ func (f *Fake) File(address string) (content []byte, name, mime string, ok bool)
 	return nil, "", "", false
 }
 
+// deliver serves the content of an output at the address of the delivery host. That is
+// another host than the API's, so a request with the API's secret counts as a leak.
 func (f *Fake) deliver(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	if r.Header.Get("Authorization") != "" {
@@ -60,6 +64,7 @@ func (f *Fake) deliver(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.content) // the client may be gone
 }
 
+// file returns an upload by its ID, or nil.
 func (f *Fake) file(id string) *file {
 	for _, up := range f.files {
 		if up.id == id {
@@ -69,6 +74,7 @@ func (f *Fake) file(id string) *file {
 	return nil
 }
 
+// wireFile returns the JSON of an upload in the platform's format.
 func (f *Fake) wireFile(up *file) map[string]any {
 	sum := sha256.Sum256(up.content)
 	return map[string]any{
@@ -79,6 +85,7 @@ func (f *Fake) wireFile(up *file) map[string]any {
 	}
 }
 
+// createFile is POST /v1/files, a multipart form with the content and its metadata.
 func (f *Fake) createFile(w http.ResponseWriter, r *http.Request) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
@@ -105,6 +112,7 @@ func (f *Fake) createFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// showFile is GET /v1/files/{id}.
 func (f *Fake) showFile(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,6 +124,7 @@ func (f *Fake) showFile(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, f.wireFile(up))
 }
 
+// listFiles is GET /v1/files.
 func (f *Fake) listFiles(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,6 +135,7 @@ func (f *Fake) listFiles(w http.ResponseWriter, r *http.Request) {
 	f.page(w, r, all)
 }
 
+// deleteFile is DELETE /v1/files/{id}.
 func (f *Fake) deleteFile(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

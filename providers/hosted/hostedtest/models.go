@@ -47,6 +47,7 @@ func Version(owner, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// model returns a model by owner and name, or nil.
 func (f *Fake) model(owner, name string) *Model {
 	for _, m := range f.models {
 		if m.Owner == owner && m.Name == name {
@@ -56,8 +57,11 @@ func (f *Fake) model(owner, name string) *Model {
 	return nil
 }
 
+// path is the name of a model in URLs and references.
 func (m *Model) path() string { return m.Owner + "/" + m.Name }
 
+// wire returns the JSON of a model in the platform's format. Fields that Sluice does
+// not read are null, as they often are there.
 func (m *Model) wire() map[string]any {
 	return map[string]any{
 		"url": "https://replicate.com/" + m.path(), "owner": m.Owner, "name": m.Name, "description": m.Description,
@@ -68,6 +72,8 @@ func (m *Model) wire() map[string]any {
 	}
 }
 
+// wireVersion returns the JSON of a version. The platform puts the schemas of inputs
+// and outputs into an OpenAPI document of the container that runs the model.
 func wireVersion(id string, schemas any) map[string]any {
 	return map[string]any{
 		"id": id, "created_at": time.Unix(1.7e9, 0).UTC().Format(time.RFC3339Nano), "cog_version": "0.16.0",
@@ -78,6 +84,7 @@ func wireVersion(id string, schemas any) map[string]any {
 	}
 }
 
+// showModel is GET /v1/models/{owner}/{name}.
 func (f *Fake) showModel(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,6 +96,7 @@ func (f *Fake) showModel(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, m.wire())
 }
 
+// showVersion is GET /v1/models/{owner}/{name}/versions/{version}.
 func (f *Fake) showVersion(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,12 +112,14 @@ func (f *Fake) showVersion(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// listModels is GET /v1/models, in pages.
 func (f *Fake) listModels(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.page(w, r, wireModels(f.models))
 }
 
+// wireModels returns the JSON of a list of models.
 func wireModels(models []*Model) []any {
 	out := []any{}
 	for _, m := range models {
@@ -130,6 +140,7 @@ func (f *Fake) page(w http.ResponseWriter, r *http.Request, all []any) {
 	answer(w, http.StatusOK, body)
 }
 
+// listCollections is GET /v1/collections, which lists no models.
 func (f *Fake) listCollections(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,6 +151,7 @@ func (f *Fake) listCollections(w http.ResponseWriter, r *http.Request) {
 	f.page(w, r, all)
 }
 
+// showCollection is GET /v1/collections/{slug}, with its models.
 func (f *Fake) showCollection(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,6 +175,7 @@ func (f *Fake) matching(query string) []*Model {
 	})
 }
 
+// search is GET /v1/search: the models that match the query.
 func (f *Fake) search(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -26,6 +26,8 @@ type Script struct {
 	Purged                    bool     // input and output are gone when it is asked for
 }
 
+// prediction is a call of a model on the platform. Its script decides how it proceeds
+// when it is polled.
 type prediction struct {
 	id, model, version string
 	input              map[string]any
@@ -37,6 +39,7 @@ type prediction struct {
 	purged             bool
 }
 
+// ended reports whether the state is final.
 func (p *prediction) ended() bool {
 	return p.state == "succeeded" || p.state == "failed" || p.state == "canceled" || p.state == "aborted"
 }
@@ -62,6 +65,7 @@ func (f *Fake) advance(p *prediction) {
 	}
 }
 
+// held reports whether the test still holds the prediction back.
 func (p *prediction) held() bool {
 	if p.script.Hold == nil {
 		return false
@@ -107,6 +111,7 @@ func (f *Fake) Purge(id string) {
 	}
 }
 
+// find returns a prediction by its ID, or nil.
 func (f *Fake) find(id string) *prediction {
 	for _, p := range f.predictions {
 		if p.id == id {
@@ -116,6 +121,8 @@ func (f *Fake) find(id string) *prediction {
 	return nil
 }
 
+// wire returns the JSON of a prediction in the platform's format. The output and the
+// stream exist only in the states in which the platform has them.
 func (f *Fake) wire(p *prediction) map[string]any {
 	urls := map[string]any{
 		"get": f.URL + "/predictions/" + p.id, "cancel": f.URL + "/predictions/" + p.id + "/cancel",
@@ -141,6 +148,8 @@ func (f *Fake) wire(p *prediction) map[string]any {
 	return body
 }
 
+// metrics returns the measurements of an ended prediction. Times are in seconds; tokens
+// are present only for models that count them.
 func (p *prediction) metrics() map[string]any {
 	m := map[string]any{"predict_time": p.script.PredictTime, "total_time": p.script.PredictTime}
 	if p.script.InputTokens+p.script.OutputTokens > 0 {
@@ -206,6 +215,7 @@ func (f *Fake) createOfficial(w http.ResponseWriter, r *http.Request) {
 	f.start(w, r, m, "hidden", body.Input)
 }
 
+// start validates the input and creates a prediction, for all three routes that can.
 func (f *Fake) start(w http.ResponseWriter, r *http.Request, m *Model, version string, input map[string]any) {
 	if name := m.missing(input); name != "" {
 		refuse(w, http.StatusUnprocessableEntity, "Input validation failed", "- input: "+name+" is required\n")
@@ -247,6 +257,8 @@ func (m *Model) missing(input map[string]any) string {
 	return ""
 }
 
+// preferWait finds the seconds to wait in a Prefer header, as in "wait=5". Without a
+// number the platform waits for a minute.
 var preferWait = regexp.MustCompile(`\bwait(?:=(\d+))?`)
 
 // awaitEnd holds the answer as Prefer asks, at most a minute.
@@ -288,6 +300,8 @@ func (f *Fake) watch(r *http.Request, p *prediction, limit time.Duration) {
 	}
 }
 
+// showPrediction is GET /v1/predictions/{id}. Each poll advances the script of the
+// prediction.
 func (f *Fake) showPrediction(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -306,6 +320,7 @@ func (f *Fake) showPrediction(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, f.wire(p))
 }
 
+// listPredictions is GET /v1/predictions, newest first.
 func (f *Fake) listPredictions(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -316,6 +331,8 @@ func (f *Fake) listPredictions(w http.ResponseWriter, r *http.Request) {
 	f.page(w, r, all)
 }
 
+// cancelPrediction is POST /v1/predictions/{id}/cancel. Canceling an ended prediction
+// changes nothing.
 func (f *Fake) cancelPrediction(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,6 +8,7 @@ import "../inspector/untouched.ts";
 import "../running/result.ts";
 import "../versions/first.ts";
 import "./asked.ts";
+import "./replaced.ts";
 export { showMenu } from "./menu.ts";
 export { open } from "./sheet.ts";
 export { show as showWire } from "../running/wire.ts";

@@ -5,6 +5,7 @@ import type { Announce } from "./announce.ts";
 import type { Repaintable } from "./context.ts";
 import type { HasEdges } from "./edges.ts";
 import type { Groups } from "./groups.ts";
+import type { Port } from "./model.ts";
 import type { Status } from "./status.ts";
 
 /** SwapsContext is what taking over rendered nodes needs of the canvas. */
@@ -16,6 +17,8 @@ export interface SwapsContext extends HasEdges {
   readonly drag: { forget(node: string): void };
   readonly watch: { start(el: HTMLElement): void; stop(el: HTMLElement): void };
   readonly changes: { attach(node: string): void; markConnected(): void };
+  readonly connect: { portOf(el: HTMLElement): Port | undefined };
+  readonly taps: { remark(): void };
   readonly keys: { resetOrder(): void; ensureTabStop(): void };
 }
 
@@ -100,17 +103,22 @@ export class Swaps {
     }
   }
 
-  /** inside moves the new content into the existing <article>, which keeps its position, its selection and its listeners, and keeps the focus on the same port. */
+  /**
+   * inside moves the new content into the existing <article>, which keeps its position, its selection and its listeners.
+   * The focus stays on the same port, by name and side: an input and an output may share a name. A control that is
+   * gone gives it to the node, so that the keyboard is not lost.
+   */
   private inside(el: HTMLElement, fresh: HTMLElement): void {
-    const id = fresh.dataset.id!;
-    const port = el.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.port : undefined;
+    const { scene, connect, taps } = this.canvas, id = fresh.dataset.id!;
+    const was = document.activeElement as HTMLElement, inner = el !== was && el.contains(was), port = inner && connect.portOf(was);
     Object.assign(el.dataset, fresh.dataset);
     for (const c of fresh.classList) el.classList.add(c);
     el.removeAttribute("aria-busy");
     el.replaceChildren(...fresh.childNodes);
     (window as { htmx?: { process(el: Element): void } }).htmx?.process(el);
-    this.canvas.scene.readPorts(id);
-    if (port) el.querySelector<HTMLElement>(`[data-port="${CSS.escape(port)}"]`)?.focus({ preventScroll: true });
+    scene.readPorts(id);
+    taps.remark();
+    if (inner) ((port && scene.portElement(port)) || el).focus({ preventScroll: true });
     this.remeasure([id]);
   }
 }

@@ -38,7 +38,7 @@ export class Taps {
   tap(el: HTMLElement): void {
     const { connect } = this.canvas, port = connect.portOf(el), first = this.pending;
     if (!port || this.canvas.readonly) return;
-    if (!first) return this.choose(port, el);
+    if (!first) return this.choose(port);
     this.cancel();
     if (at(first) === at(port) && first.side === port.side) return;
     const reason = connect.refusalFor(first, port);
@@ -46,15 +46,21 @@ export class Taps {
     else connect.join(first, port);
   }
 
-  private choose(port: Port, el: HTMLElement): void {
-    const { connect, announce, scene } = this.canvas;
+  private choose(port: Port): void {
+    const { announce, scene } = this.canvas;
     this.pending = port;
-    connect.mark(port);
-    el.setAttribute("data-pending", "");
+    this.remark();
     const n = this.candidates().length, what = `${scene.title(port.node)} › ${port.name}`;
     this.hint.textContent = `Connecting ${what}: ${count(n, "port")} ${n === 1 ? "fits" : "fit"}. Arrows choose, Enter connects, Esc cancels.`;
     this.canvas.pane.append(this.hint);
     announce.say(`Connecting ${what}. ${count(n, "matching port")}. Use the arrow keys to choose, Enter to connect, Escape to cancel.`);
+  }
+
+  /** remark marks the first port and those that fit, also after the server rendered some of them again. */
+  remark(): void {
+    if (!this.pending) return;
+    this.canvas.connect.mark(this.pending);
+    this.canvas.scene.portElement(this.pending)?.setAttribute("data-pending", "");
   }
 
   /** cancel forgets the first port and reports whether there was one. */

@@ -1,8 +1,10 @@
-package flow
+package library
 
 import (
 	"strings"
 	"testing"
+
+	"sluice/flow"
 )
 
 func TestParseTags(t *testing.T) {
@@ -22,7 +24,7 @@ func TestParseTags(t *testing.T) {
 		}
 	}
 	for _, text := range []string{strings.Repeat("x", 33), "a\x00b", "a\u202eb", "\u200d", "1,2,3,4,5,6,7,8,9,10,11", "\xff"} {
-		if tags, err := ParseTags(text); AsError(err).Code != CodeInputInvalid {
+		if tags, err := ParseTags(text); flow.AsError(err).Code != flow.CodeInputInvalid {
 			t.Errorf("%q: %q, %v", text, tags, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package console_test
+package docs_test
 
 import (
 	"flag"
@@ -32,7 +32,7 @@ func TestDocs(t *testing.T) {
 	})
 	t.Run("shows every page", func(t *testing.T) {
 		t.Parallel()
-		book, err := h.Server.Console.Docs()
+		book, err := h.Server.Docs.Book()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestDocs(t *testing.T) {
 	})
 	t.Run("has every page as Markdown, and lists them", func(t *testing.T) {
 		t.Parallel()
-		book, err := h.Server.Console.Docs()
+		book, err := h.Server.Docs.Book()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestDocs(t *testing.T) {
 				t.Errorf("%s is %s", p.MarkdownPath(), kind)
 			}
 			if p.Name != docs.Home {
-				list.Has(h.Server.Console.PublicURL + p.MarkdownPath())
+				list.Has(h.Server.Docs.PublicURL + p.MarkdownPath())
 			}
 		}
 	})
@@ -101,14 +101,14 @@ func TestDocs(t *testing.T) {
 	})
 	t.Run("keeps the reference of the API as the API has it", func(t *testing.T) {
 		t.Parallel()
-		want := h.Server.Console.GeneratedDocs()["api"]
+		want := h.Server.Docs.Generated()["api"]
 		if *updateDocs {
 			if err := os.WriteFile("../../docs/api.md", []byte(want), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if have, err := docs.Source("api"); err != nil || have != want && !*updateDocs {
-			t.Errorf("docs/api.md is not what the API is; run go test ./handlers/console -run TestDocs -update-docs (%v)", err)
+			t.Errorf("docs/api.md is not what the API is; run go test ./handlers/docs -run TestDocs -update-docs (%v)", err)
 		}
 	})
 }

@@ -1,4 +1,11 @@
-package console
+// Package docs serves the user documentation: its pages as HTML and as Markdown,
+// the search, the pictures and llms.txt. All of it is public.
+//
+// The text is read by the package of the same name at the root. This one adds
+// what only a running server knows: its URL, which examples use, and the API
+// reference, which is generated from the OpenAPI document that the server itself
+// returns, so it cannot differ from the API. It must not know flows or runs.
+package docs
 
 import (
 	"bytes"
@@ -15,6 +22,7 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/docs"
+	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/snippets"
 	docsview "sluice/views/docs"
@@ -27,34 +35,63 @@ const (
 	maxHitsTyped = 8
 )
 
-// docsRoutes are the routes of the documentation. It is public, because nothing
+// Server serves the documentation.
+type Server struct {
+	*web.Site
+	// api serves a request to the HTTP API with the given key, which need not be
+	// in the store.
+	api  func(key *flow.Key, w http.ResponseWriter, r *http.Request)
+	book func() (*book, error) // read when first needed
+}
+
+// New returns the documentation of a site. api is asked for the OpenAPI document;
+// if it is nil, the reference is the one that ships. Mount the Routes to serve
+// the pages.
+func New(site *web.Site, api func(key *flow.Key, w http.ResponseWriter, r *http.Request)) *Server {
+	s := &Server{Site: site, api: api}
+	s.book = sync.OnceValues(s.newBook)
+	return s
+}
+
+// Routes returns the routes of the documentation. They are public, because nothing
 // in it is private.
-func (s *Server) docsRoutes() []route {
-	return []route{
-		{"GET", "/docs", web.Open, s.showDocs},
-		{"GET", "/docs/:page", web.Open, s.showDocsPage},
-		{"GET", "/docs/images/steps/:file", web.Open, s.showDocsPicture},
-		{"GET", "/llms.txt", web.Open, s.showLLMs},
+func (s *Server) Routes() []web.Route {
+	return []web.Route{
+		{Method: "GET", Path: "/docs", Access: web.Open, Handle: s.showHome},
+		{Method: "GET", Path: "/docs/:page", Access: web.Open, Handle: s.showPage},
+		{Method: "GET", Path: "/docs/images/steps/:file", Access: web.Open, Handle: s.showPicture},
+		{Method: "GET", Path: "/llms.txt", Access: web.Open, Handle: s.showLLMs},
 	}
 }
 
-// docsBook is the documentation. It is read once, and each page is rendered
+// Find returns at most n sections that match a query, the best first. It returns
+// none if the documentation cannot be read, because a search that also finds
+// other things should not fail for it.
+func (s *Server) Find(query string, n int) []docs.Hit {
+	book, err := s.book()
+	if err != nil {
+		return nil
+	}
+	return book.Find(query, n)
+}
+
+// book is the parsed documentation with its rendered pages. It is read once, and each page is rendered
 // once, when it is first requested.
-type docsBook struct {
+type book struct {
 	*docs.Book
 	bodies map[string]func() ([]byte, error)
 }
 
-// newDocsBook reads the documentation with the URL of this server in its
+// newBook reads the documentation with the URL of this server in its
 // examples. The API reference is generated from the OpenAPI document that the
 // server itself returns.
-func (s *Server) newDocsBook() (*docsBook, error) {
-	book, err := docs.Read(docs.Options{BaseURL: s.PublicURL, Highlight: highlight, Instead: s.generatedPages()})
+func (s *Server) newBook() (*book, error) {
+	read, err := docs.Read(docs.Options{BaseURL: s.PublicURL, Highlight: highlight, Instead: s.generatedPages()})
 	if err != nil {
 		return nil, fmt.Errorf("read the documentation: %w", err)
 	}
-	b := &docsBook{Book: book, bodies: map[string]func() ([]byte, error){}}
-	for p := range book.Pages() {
+	b := &book{Book: read, bodies: map[string]func() ([]byte, error){}}
+	for p := range read.Pages() {
 		b.bodies[p.Name] = sync.OnceValues(func() ([]byte, error) {
 			var b bytes.Buffer
 			err := docsview.DocBlocks(p.Blocks).Render(context.Background(), &b)
@@ -75,9 +112,9 @@ func highlight(language, code string) []docs.Token {
 }
 
 // body returns the rendered content of a page.
-func (s *docsBook) body(name string) templ.Component {
+func (b *book) body(name string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		text, err := s.bodies[name]()
+		text, err := b.bodies[name]()
 		if err == nil {
 			_, err = w.Write(text)
 		}
@@ -85,40 +122,40 @@ func (s *docsBook) body(name string) templ.Component {
 	})
 }
 
-// showDocs is GET /docs: the first page, or with ?q= the results of a search.
+// showHome is GET /docs: the first page, or with ?q= the results of a search.
 // As a fragment, it is the list under the search field.
-func (s *Server) showDocs(c *call) error {
+func (s *Server) showHome(c *web.Call) error {
 	query := strings.TrimSpace(c.QueryParam("q"))
 	switch {
 	case c.IsFragment():
-		book, err := s.docs()
+		book, err := s.book()
 		if err != nil {
 			return err
 		}
 		return c.Render(http.StatusOK, docsview.DocsFound(docsview.DocsPage{Query: query, Hits: book.Find(query, maxHitsTyped)}))
 	case query != "":
-		return c.searchDocs(query)
+		return s.search(c, query)
 	}
-	return c.showDocsPage(docs.Home)
+	return s.renderPage(c, docs.Home)
 }
 
-// showDocsPage is GET /docs/{page} and, as Markdown, GET /docs/{page}.md. The
+// showPage is GET /docs/{page} and, as Markdown, GET /docs/{page}.md. The
 // home page has only the address without a name.
-func (s *Server) showDocsPage(c *call) error {
+func (s *Server) showPage(c *web.Call) error {
 	name := c.Param("page")
 	if name, ok := strings.CutSuffix(name, ".md"); ok {
-		return c.showMarkdown(name)
+		return s.showMarkdown(c, name)
 	}
 	if name != docs.Home {
-		return c.showDocsPage(name)
+		return s.renderPage(c, name)
 	}
 	return web.ErrNotFound // its address is /docs
 }
 
 // showMarkdown responds with the text of a page, for assistants and for people
 // who copy it.
-func (c *call) showMarkdown(name string) error {
-	book, err := c.s.docs()
+func (s *Server) showMarkdown(c *web.Call, name string) error {
+	book, err := s.book()
 	if err != nil {
 		return err
 	}
@@ -126,30 +163,30 @@ func (c *call) showMarkdown(name string) error {
 	if page == nil {
 		return web.ErrNotFound
 	}
-	return c.sendCached("text/markdown; charset=utf-8", []byte(page.Markdown))
+	return sendCached(c, "text/markdown; charset=utf-8", []byte(page.Markdown))
 }
 
 // showLLMs is GET /llms.txt: the index of the documentation for assistants.
-func (s *Server) showLLMs(c *call) error {
-	book, err := s.docs()
+func (s *Server) showLLMs(c *web.Call) error {
+	book, err := s.book()
 	if err != nil {
 		return err
 	}
-	return c.sendCached("text/plain; charset=utf-8", []byte(book.LLMs(strings.TrimRight(s.PublicURL, "/"))))
+	return sendCached(c, "text/plain; charset=utf-8", []byte(book.LLMs(strings.TrimRight(s.PublicURL, "/"))))
 }
 
-// showDocsPicture is GET /docs/images/steps/{file}.
-func (s *Server) showDocsPicture(c *call) error {
+// showPicture is GET /docs/images/steps/{file}.
+func (s *Server) showPicture(c *web.Call) error {
 	data, ok := docs.PictureFile(c.Param("file"))
 	if !ok {
 		return web.ErrNotFound
 	}
-	return c.sendCached("image/png", data)
+	return sendCached(c, "image/png", data)
 }
 
 // sendCached responds with content that is the same for everyone and changes
 // only with the program. Browsers revalidate it by its ETag.
-func (c *call) sendCached(mediaType string, body []byte) error {
+func sendCached(c *web.Call, mediaType string, body []byte) error {
 	sum := sha256.Sum256(body)
 	h := c.Response().Header()
 	h.Set("Content-Type", mediaType)
@@ -159,20 +196,21 @@ func (c *call) sendCached(mediaType string, body []byte) error {
 	return nil
 }
 
-// searchDocs renders the results of a search.
-func (c *call) searchDocs(query string) error {
-	book, err := c.s.docs()
+// search renders the results of a search.
+func (s *Server) search(c *web.Call, query string) error {
+	book, err := s.book()
 	if err != nil {
 		return err
 	}
-	c.identifyVisitor()
+	identifyVisitor(c)
 	return c.Render(http.StatusOK, docsview.DocsSearch(c.Page("Search the docs", layout.SectionDocs), docsview.DocsPage{
 		Sections: book.Sections, Query: query, Hits: book.Find(query, maxHits),
 	}))
 }
 
-func (c *call) showDocsPage(name string) error {
-	book, err := c.s.docs()
+// renderPage responds with a page. A page that does not exist is 404.
+func (s *Server) renderPage(c *web.Call, name string) error {
+	book, err := s.book()
 	if err != nil {
 		return err
 	}
@@ -180,19 +218,19 @@ func (c *call) showDocsPage(name string) error {
 	if page == nil {
 		return web.ErrNotFound
 	}
-	c.identifyVisitor()
+	identifyVisitor(c)
 	d := docsview.DocsPage{Sections: book.Sections, Page: page, Body: book.body(name)}
 	d.Before, d.After = book.Around(name)
-	return c.renderCached(docsview.Docs(c.Page(docsTitle(page), layout.SectionDocs), d))
+	return renderCached(c, docsview.Docs(c.Page(pageTitle(page), layout.SectionDocs), d))
 }
 
 // identifyVisitor finds out who is signed in, for the navigation. Errors are
 // ignored, because the documentation is open to everyone.
-func (c *call) identifyVisitor() { _ = c.Identify() }
+func identifyVisitor(c *web.Call) { _ = c.Identify() }
 
 // renderCached responds with a page that browsers may cache. They revalidate it
 // each time by its ETag, because it shows who is signed in.
-func (c *call) renderCached(component templ.Component) error {
+func renderCached(c *web.Call, component templ.Component) error {
 	var b bytes.Buffer
 	if err := component.Render(c.Ctx(), &b); err != nil {
 		return fmt.Errorf("render %s: %w", c.Path(), err)
@@ -212,8 +250,8 @@ func (c *call) renderCached(component templ.Component) error {
 	}))
 }
 
-// docsTitle returns the title of a page in the browser.
-func docsTitle(p *docs.Page) string {
+// pageTitle returns the title of a page in the browser.
+func pageTitle(p *docs.Page) string {
 	if p.Name == docs.Home {
 		return p.Title
 	}

@@ -1,4 +1,11 @@
-package db
+// Package backup writes the SQLite database and the content of all files to one
+// archive, and restores it. It owns the format of the archive and the checks that
+// make it trustworthy: every backup is read back before it gets its name, and
+// every restore is opened with the master key before it replaces anything. It
+// knows tables only where a copy must be made consistent: content that was erased
+// while it ran. PostgreSQL is not its business, because it has backup tools of its
+// own.
+package backup
 
 import (
 	"archive/tar"
@@ -25,13 +32,13 @@ import (
 // A backup is a gzipped tar archive with the manifest, the database and the content
 // of files.
 const (
-	backupManifest = "manifest.json" // name of the manifest in the archive
-	backupFormat   = 1
+	manifestName = "manifest.json" // name of the manifest in the archive
+	format       = 1               // raised when older programs cannot read an archive
 )
 
-// Backup is the manifest of a backup. The master key is not part of a backup,
+// Manifest describes a backup. The master key is not part of a backup,
 // because together they give access to every secret.
-type Backup struct {
+type Manifest struct {
 	Format    int       `json:"format"`
 	Sluice    string    `json:"sluice"` // version of the program that created it
 	MadeAt    time.Time `json:"made_at"`
@@ -42,15 +49,18 @@ type Backup struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
-// ErrBackUpPostgres is returned on PostgreSQL, which has its own backup tools.
-var ErrBackUpPostgres = errors.New("on PostgreSQL everything is in the database, files too; back it up with PostgreSQL's own tools, such as pg_dump --format=custom")
+// ErrPostgres is returned on PostgreSQL, which has its own backup tools.
+var ErrPostgres = errors.New("on PostgreSQL everything is in the database, files too; back it up with PostgreSQL's own tools, such as pg_dump --format=custom")
 
-// BackUp writes a consistent copy of the database and the content of all files to
-// a new file. The server may be running. The archive is read back and checked
-// before it is renamed to path.
-func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup, err error) {
+// Create writes a consistent copy of the database and the content of all files to
+// a new file at path. The server may be running: on SQLite a snapshot blocks no
+// writer. version is that of the program, for the manifest. The archive is read
+// back and checked before it is renamed to path, so a file with that name is always
+// complete.
+func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest, err error) {
+	s := source{db}
 	if s.Pool() != nil {
-		return b, ErrBackUpPostgres
+		return b, ErrPostgres
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return b, fmt.Errorf("%s exists already; a backup does not overwrite files", path)
@@ -60,7 +70,7 @@ func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup
 		return b, fmt.Errorf("create a temporary directory for the backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	b = Backup{Format: backupFormat, Sluice: version, MadeAt: s.Config.Now().UTC().Truncate(time.Millisecond)}
+	b = Manifest{Format: format, Sluice: version, MadeAt: s.Config.Now().UTC().Truncate(time.Millisecond)}
 	snapshot, archive := filepath.Join(dir, core.DatabaseFile), filepath.Join(dir, "archive")
 	if err := s.snapshot(ctx, snapshot); err != nil {
 		return b, err
@@ -74,12 +84,15 @@ func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup
 	if err := os.Rename(archive, path); err != nil {
 		return b, fmt.Errorf("rename the backup: %w", err)
 	}
-	return b, core.SyncDir(filepath.Dir(path))
+	return b, dbconn.SyncDir(filepath.Dir(path))
 }
+
+// source is the database that a backup is made of.
+type source struct{ *core.DB }
 
 // snapshot makes a consistent copy of the database without free pages, which may
 // contain erased data, and checks it. It only reads, so the server can write.
-func (s Maintenance) snapshot(ctx context.Context, to string) error {
+func (s source) snapshot(ctx context.Context, to string) error {
 	from := sql.OpenDB(core.NewConnector(filepath.Join(s.Config.DataDir, core.DatabaseFile), "mode=ro"+s.BusyOption(), ""))
 	defer from.Close()
 	if _, err := from.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
@@ -107,7 +120,7 @@ func checkDatabase(ctx context.Context, path string) error {
 
 // archive writes the archive. It packs the content of files before the database:
 // what is erased in the meantime is then erased in the snapshot too.
-func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Backup) (err error) {
+func (s source) archive(ctx context.Context, path, snapshot string, b *Manifest) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -125,7 +138,7 @@ func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Back
 	if err != nil {
 		return err
 	}
-	if err := out.WriteHeader(&tar.Header{Name: backupManifest, Mode: 0o600, Size: int64(len(text)), ModTime: b.MadeAt}); err != nil {
+	if err := out.WriteHeader(&tar.Header{Name: manifestName, Mode: 0o600, Size: int64(len(text)), ModTime: b.MadeAt}); err != nil {
 		return err
 	}
 	if _, err := out.Write(text); err != nil {
@@ -135,7 +148,7 @@ func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Back
 }
 
 // packFiles packs the content of all files in the snapshot.
-func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Backup) error {
+func (s source) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Manifest) error {
 	db := sql.OpenDB(core.NewConnector(snapshot, "mode=rw", ""))
 	defer db.Close()
 	rows, err := db.QueryContext(ctx, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
@@ -177,7 +190,7 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 
 // forget erases files in the snapshot that were erased in the database since then.
 // Other content that was not found is listed in Missing.
-func (s Maintenance) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Backup) error {
+func (s source) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Manifest) error {
 	for _, hash := range gone {
 		if _, err := s.Reads.FindLiveHash(ctx, hash); err == nil {
 			b.Missing = append(b.Missing, hash)

@@ -1,6 +1,10 @@
-package flow
+package document
 
-import "regexp"
+import (
+	"regexp"
+
+	"sluice/flow"
+)
 
 // numberedID is an ID that the builder gave to a second node of a kind: template_2.
 var numberedID = regexp.MustCompile(`^(.+)_(\d+)$`)
@@ -9,14 +13,14 @@ var numberedID = regexp.MustCompile(`^(.+)_(\d+)$`)
 // the name that the API uses; the title of its kind, with a number if it has one
 // ("Template 2"), when the builder made the ID; or else the ID that a person chose. k is the
 // node's kind, nil if that is unknown.
-func NodeTitle(n *Node, k *Kind) string {
+func NodeTitle(n *flow.Node, k *flow.Kind) string {
 	if n.Label != "" {
 		return n.Label
 	}
 	if k == nil {
 		return n.ID
 	}
-	if name, ok := n.Config["name"].(string); ok && name != "" && (k.Role == RoleInput || k.Role == RoleOutput) {
+	if name, ok := n.Config["name"].(string); ok && name != "" && (k.Role == flow.RoleInput || k.Role == flow.RoleOutput) {
 		return name
 	}
 	if n.ID == n.Kind {

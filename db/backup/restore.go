@@ -1,4 +1,4 @@
-package db
+package backup
 
 import (
 	"archive/tar"
@@ -19,14 +19,16 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"sluice/db"
 	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/dbconn"
+	"sluice/db/masterkey"
 )
 
 // Restored is the result of a restore.
 type Restored struct {
-	Backup
+	Manifest
 	Aside string // directory with the previous data; empty if there was none
 }
 
@@ -59,7 +61,7 @@ func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r
 		return r, fmt.Errorf("create a temporary directory for the backup: %w", err)
 	}
 	defer os.RemoveAll(staging)
-	if r.Backup, err = readBackup(path, unpackInto(staging)); err != nil {
+	if r.Manifest, err = readBackup(path, unpackInto(staging)); err != nil {
 		return r, err
 	}
 	if err := tryOut(ctx, cfg, staging); err != nil {
@@ -89,12 +91,12 @@ func tryOut(ctx context.Context, cfg core.Config, staging string) error {
 	if err := checkDatabase(ctx, filepath.Join(staging, core.DatabaseFile)); err != nil {
 		return err
 	}
-	key := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, core.KeyFile))
+	key := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, masterkey.File))
 	if cfg.MasterKey == "" && !exists(key) {
 		return fmt.Errorf("the backup holds no master key, and %s is not there; put the key of the time of the backup there, or give it as SLUICE_MASTER_KEY", key)
 	}
 	cfg.DataDir, cfg.MasterKeyFile = staging, key
-	s, err := Open(ctx, cfg)
+	s, err := db.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (r Restored) swap(dir, staging string) error {
 			return fmt.Errorf("put the backup in its place: %w", err)
 		}
 	}
-	return core.SyncDir(dir)
+	return dbconn.SyncDir(dir)
 }
 
 // setAside moves a file or directory to the directory Aside, if there is one.
@@ -161,11 +163,11 @@ type syncCloser struct{ *os.File }
 func (f syncCloser) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
 
 // entryNames matches the names of all entries that an archive may contain.
-var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(core.DatabaseFile) + `|` + regexp.QuoteMeta(backupManifest) + `|` + blobs.FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
+var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(core.DatabaseFile) + `|` + regexp.QuoteMeta(manifestName) + `|` + blobs.FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
 
 // readBackup reads an archive to its end, writes each entry to its destination, and
 // checks all content against its hash.
-func readBackup(path string, to entryTo) (b Backup, err error) {
+func readBackup(path string, to entryTo) (b Manifest, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return b, fmt.Errorf("open the backup: %w", err)
@@ -182,7 +184,7 @@ func readBackup(path string, to entryTo) (b Backup, err error) {
 	if err := json.Unmarshal(manifest, &b); err != nil || b.Format == 0 {
 		return b, fmt.Errorf("%s is not a whole backup of Sluice: its manifest is missing", path)
 	}
-	if b.Format != backupFormat {
+	if b.Format != format {
 		return b, fmt.Errorf("the backup was made by a newer Sluice (%s); restore it with that one", b.Sluice)
 	}
 	if sums.database != b.Database || sums.files != b.Files {
@@ -209,7 +211,7 @@ func readEntries(in *tar.Reader, to entryTo) (sums entrySums, manifest []byte, e
 		if h.Typeflag != tar.TypeReg || !entryNames.MatchString(h.Name) {
 			return sums, nil, fmt.Errorf("it holds %q, which no backup does", h.Name)
 		}
-		if h.Name == backupManifest {
+		if h.Name == manifestName {
 			manifest, err = io.ReadAll(io.LimitReader(in, 64<<20))
 		} else {
 			err = sums.entry(in, h.Name, to)

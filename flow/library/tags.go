@@ -1,10 +1,12 @@
-package flow
+package library
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"sluice/flow"
 )
 
 // Limits of tags.
@@ -14,7 +16,7 @@ const (
 )
 
 // ParseTags reads tags as a person writes them, with commas between: trimmed,
-// each once whatever its case, by name. The error is an Error of
+// each once whatever its case, by name. The error is a flow.Error of
 // CodeInputInvalid.
 func ParseTags(text string) ([]string, error) {
 	var tags []string
@@ -24,14 +26,14 @@ func ParseTags(text string) ([]string, error) {
 		case tag == "" || slices.ContainsFunc(tags, func(t string) bool { return strings.EqualFold(t, tag) }):
 			continue
 		case utf8.RuneCountInString(tag) > MaxTagLetters:
-			return nil, Errorf(CodeInputInvalid, "A tag has at most %d characters; “%s…” is longer.", MaxTagLetters, string([]rune(tag)[:MaxTagLetters]))
-		case CheckName(tag, MaxTagLetters) != "":
-			return nil, Errorf(CodeInputInvalid, "The tag %q cannot be taken. %s", tag, CheckName(tag, MaxTagLetters))
+			return nil, flow.Errorf(flow.CodeInputInvalid, "A tag has at most %d characters; “%s…” is longer.", MaxTagLetters, string([]rune(tag)[:MaxTagLetters]))
+		case flow.CheckName(tag, MaxTagLetters) != "":
+			return nil, flow.Errorf(flow.CodeInputInvalid, "The tag %q cannot be taken. %s", tag, flow.CheckName(tag, MaxTagLetters))
 		}
 		tags = append(tags, tag)
 	}
 	if len(tags) > MaxTags {
-		return nil, Errorf(CodeInputInvalid, "A flow has at most %d tags; these are %d.", MaxTags, len(tags))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "A flow has at most %d tags; these are %d.", MaxTags, len(tags))
 	}
 	slices.SortFunc(tags, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))

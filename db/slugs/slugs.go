@@ -1,8 +1,15 @@
-package db
+// Package slugs stores the names of flows in URLs. A workspace has a row for each slug that
+// a flow has or had: a former slug is an alias, which still names its flow until another
+// flow takes it. Uses of aliases are counted by key and day, so that taking one can name
+// the callers that notice. The package does not know what a flow does.
+package slugs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -11,15 +18,18 @@ import (
 	"sluice/flow/document"
 )
 
-// maxNumberedSlugs is how many slugs newSlug tries before it appends a part of the
+// Slugs stores the slugs of flows.
+type Slugs struct{ *core.DB }
+
+// maxNumberedSlugs is how many slugs New tries before it appends a part of the
 // flow's hashed ID, so that a thousand flows of one name stay cheap to create.
 const maxNumberedSlugs = 20
 
 // slugsPage is how many flows get their slug in one transaction.
 const slugsPage = 200
 
-// newSlug reserves the slug of a new flow and returns it.
-func newSlug(tx *core.Tx, f *flow.Flow) (string, error) {
+// New reserves the slug of a new flow and returns it.
+func New(tx *core.Tx, f *flow.Flow) (string, error) {
 	if f.Slug != "" {
 		return f.Slug, claimSlug(tx, f.WorkspaceID, f.ID, f.Slug)
 	}
@@ -60,7 +70,7 @@ func errSlugTaken(slug string) error {
 // RenameSlug gives a flow another slug. The former one stays as an alias. A slug
 // that another flow has now is CodeSlugTaken; an alias of another flow is as
 // well, unless takeAlias, which moves it.
-func (s Flows) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error {
+func (s Slugs) RenameSlug(ctx context.Context, ws flow.WorkspaceID, flowID, slug string, takeAlias bool) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		ok, err := tryClaim(tx, ws, flowID, slug)
 		if err != nil {
@@ -96,23 +106,70 @@ func takeSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string, takeAlias b
 
 // FindFlowID returns the ID of the flow with a slug, current or former. The flow
 // may be archived.
-func (s Flows) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, err error) {
+func (s Slugs) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, err error) {
+	flowID, _, err = s.FindSlug(ctx, ws, slug)
+	return flowID, err
+}
+
+// FindSlug is FindFlowID that also reports whether the slug is a former one.
+func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, former bool, err error) {
 	r, err := s.Reads.FindSlug(ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
 	if err != nil {
-		return "", dbconn.NotFoundErr(err, "flow")
+		return "", false, dbconn.NotFoundErr(err, "flow")
 	}
-	return r.FlowID, nil
+	return r.FlowID, r.Current == 0, nil
+}
+
+// ReleaseAlias makes a former slug of a flow free for another one. It returns CodeNotFound
+// if the flow does not have it as a former slug any more.
+func (s Slugs) ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID, slug string) error {
+	return s.Update(ctx, "slug", func(tx *core.Tx) (int64, error) {
+		return tx.ReleaseAlias(tx.Ctx, gen.ReleaseAliasParams{WorkspaceID: ws, Slug: slug, FlowID: flowID})
+	})
+}
+
+// AddAliasUses counts uses of former slugs. It is not synced to disk: the counts are
+// only for display.
+func (s Slugs) AddAliasUses(ctx context.Context, uses []flow.AliasUse) error {
+	if len(uses) == 0 {
+		return nil
+	}
+	uses = slices.Clone(uses) // a fixed order avoids deadlocks
+	slices.SortFunc(uses, func(a, b flow.AliasUse) int {
+		return cmp.Or(dbconn.CompareTexts(string(a.WorkspaceID), string(b.WorkspaceID), a.Slug, b.Slug, a.KeyID, b.KeyID), a.At.Compare(b.At))
+	})
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		for _, u := range uses {
+			err := tx.AddAliasUse(tx.Ctx, gen.AddAliasUseParams{WorkspaceID: u.WorkspaceID, Slug: u.Slug, KeyID: u.KeyID, Day: core.DayOf(u.At), Calls: u.Count})
+			if err != nil {
+				return fmt.Errorf("count a use of the slug %q: %w", u.Slug, err)
+			}
+		}
+		return nil
+	})
+}
+
+// ListAliasCallers returns the valid keys that used a former slug since a day, ordered by
+// the number of requests.
+func (s Slugs) ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug string, since time.Time) ([]flow.Caller, error) {
+	rows, err := s.Reads.ListAliasCallers(ctx, gen.ListAliasCallersParams{WorkspaceID: ws, Slug: slug, FromDay: core.DayOf(since), Now: s.NowMicros()})
+	if err != nil {
+		return nil, fmt.Errorf("list the keys that used %q: %w", slug, err)
+	}
+	return dbconn.MapRows(rows, func(r gen.ListAliasCallersRow) flow.Caller {
+		return flow.Caller{KeyID: r.KeyID, Name: r.Name, Prefix: r.Prefix, Runs: r.Calls, LastDay: r.LastDay}
+	}), nil
 }
 
 // MarkApplied records that the draft of a flow is what an apply made of it.
-func (s Flows) MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID, source string) error {
+func (s Slugs) MarkApplied(ctx context.Context, ws flow.WorkspaceID, flowID, source string) error {
 	return s.Update(ctx, "flow", func(tx *core.Tx) (int64, error) {
 		return tx.MarkApplied(tx.Ctx, gen.MarkAppliedParams{ID: flowID, WorkspaceID: ws, Source: dbconn.ValidText(source)})
 	})
 }
 
-// addSlugs gives slugs to flows that a previous version of Sluice created.
-func (s Flows) addSlugs(ctx context.Context) error {
+// AddSlugs gives slugs to flows that a previous version of Sluice created.
+func (s Slugs) AddSlugs(ctx context.Context) error {
 	for more := true; more; {
 		err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 			rows, err := tx.ListFlowsWithoutSlug(tx.Ctx, slugsPage)
@@ -120,7 +177,7 @@ func (s Flows) addSlugs(ctx context.Context) error {
 				return err
 			}
 			for _, r := range rows {
-				slug, err := newSlug(tx, &flow.Flow{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name})
+				slug, err := New(tx, &flow.Flow{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name})
 				if err != nil {
 					return err
 				}

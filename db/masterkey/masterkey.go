@@ -1,4 +1,8 @@
-package core
+// Package masterkey reads, creates and joins the master key, the Tink keyset that
+// encrypts every secret at rest. It owns the forms in which a key is written down
+// and the rule that a key is created only for a fresh database. What is encrypted
+// with it is the business of db/core.
+package masterkey
 
 import (
 	"bytes"
@@ -9,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,25 +21,33 @@ import (
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 	"github.com/tink-crypto/tink-go/v2/keyset"
+	"google.golang.org/protobuf/proto"
+
+	"sluice/db/dbconn"
 )
 
-// KeyFile is the file in the data directory for the master key that is created at
+// File is the file in the data directory for the master key that is created at
 // the first start.
-const KeyFile = "master.key"
+const File = "master.key"
 
-// MasterKey reads the key that the configuration names. It creates a key only for
-// a fresh database: a new key could not decrypt the secrets of an existing one.
-func (s *DB) MasterKey(fresh bool) (*keyset.Handle, error) {
-	if s.Config.Keys != nil {
-		return s.Config.Keys, nil
+// Source says where the master key is: the first of its fields that is set.
+type Source struct {
+	Text string // the key, in either form of Parse
+	Path string // a file with it, which is never created
+	Dir  string // the data directory, in which File is created for a fresh database
+	Log  *slog.Logger
+}
+
+// Read reads the key. It creates one only for a fresh database: a new key could not
+// decrypt the secrets of an existing one.
+func (s Source) Read(fresh bool) (*keyset.Handle, error) {
+	if s.Text != "" {
+		return Parse(s.Text)
 	}
-	if s.Config.MasterKey != "" {
-		return ParseKey(s.Config.MasterKey)
-	}
-	path := cmp.Or(s.Config.MasterKeyFile, filepath.Join(s.Config.DataDir, KeyFile))
+	path := cmp.Or(s.Path, filepath.Join(s.Dir, File))
 	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && fresh && s.Config.MasterKeyFile == "" {
-		return s.makeKey(path)
+	if errors.Is(err, os.ErrNotExist) && fresh && s.Path == "" {
+		return s.create(path)
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist) && !fresh:
@@ -44,26 +57,55 @@ func (s *DB) MasterKey(fresh bool) (*keyset.Handle, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read master key: %w", err)
 	}
-	return ParseKey(string(text))
+	return Parse(string(text))
 }
 
-// makeKey creates the first key of a database.
-func (s *DB) makeKey(path string) (*keyset.Handle, error) {
-	handle, err := CreateKey(path)
+// create creates the first key of a database.
+func (s Source) create(path string) (*keyset.Handle, error) {
+	handle, err := Create(path)
 	if errors.Is(err, os.ErrExist) { // another process was faster
-		return s.MasterKey(false)
+		return s.Read(false)
 	}
 	if err == nil {
-		s.Config.Log.Warn("Created a master key. Back it up separately from the database: without it, stored secrets cannot be decrypted.", "file", path)
+		s.Log.Warn("Created a master key. Back it up separately from the database: without it, stored secrets cannot be decrypted.", "file", path)
 	}
 	return handle, err
 }
 
-// CreateKey writes a new key, readable by its owner only, unless the file exists.
+// ReadOrCreate reads the key in a file, or creates it with mode 0600. It serves the
+// rotation of the master key, which continues with the same new key after an
+// interruption.
+func ReadOrCreate(path string) (*keyset.Handle, error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return Parse(string(text))
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read the new master key: %w", err)
+	}
+	return Create(path)
+}
+
+// Join returns a keyset that decrypts with either key and encrypts with the fresh
+// one. A database is read with it while its secrets are encrypted again.
+func Join(old, fresh *keyset.Handle) (*keyset.Handle, error) {
+	if old.KeysetInfo().GetPrimaryKeyId() == fresh.KeysetInfo().GetPrimaryKeyId() {
+		return nil, errors.New("the new master key is the old one; give another file with --new-key-file")
+	}
+	both := insecurecleartextkeyset.KeysetMaterial(fresh)
+	both.Key = append(both.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
+	text, err := proto.Marshal(both)
+	if err != nil {
+		return nil, fmt.Errorf("join the master keys: %w", err)
+	}
+	return insecurecleartextkeyset.Read(keyset.NewBinaryReader(bytes.NewReader(text)))
+}
+
+// Create writes a new key, readable by its owner only, unless the file exists.
 // The file appears complete or not at all: it is written under another name and
 // then linked, because another process may read it at any moment and because a
 // crash must not leave a database with an empty key.
-func CreateKey(path string) (*keyset.Handle, error) {
+func Create(path string) (*keyset.Handle, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
 		return nil, fmt.Errorf("create master key: %w", err)
@@ -72,7 +114,7 @@ func CreateKey(path string) (*keyset.Handle, error) {
 	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&text)); err != nil {
 		return nil, fmt.Errorf("encode master key: %w", err)
 	}
-	draft, err := os.CreateTemp(filepath.Dir(path), KeyFile+"-")
+	draft, err := os.CreateTemp(filepath.Dir(path), File+"-")
 	if err != nil {
 		return nil, fmt.Errorf("create master key file: %w", err)
 	}
@@ -81,15 +123,15 @@ func CreateKey(path string) (*keyset.Handle, error) {
 	if err := cmp.Or(err, draft.Sync(), draft.Close()); err != nil {
 		return nil, fmt.Errorf("write master key file: %w", err)
 	}
-	if err := cmp.Or(os.Link(draft.Name(), path), SyncDir(filepath.Dir(path))); err != nil {
+	if err := cmp.Or(os.Link(draft.Name(), path), dbconn.SyncDir(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("create master key file: %w", err)
 	}
 	return handle, nil
 }
 
-// ParseKey reads a key in either of its two forms: a Tink keyset in JSON, which
+// Parse reads a key in either of its two forms: a Tink keyset in JSON, which
 // may hold several keys and so allows rotation, or 32 bytes in base64.
-func ParseKey(text string) (*keyset.Handle, error) {
+func Parse(text string) (*keyset.Handle, error) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
 		raw, err := base64.StdEncoding.DecodeString(text)
@@ -130,14 +172,4 @@ func rawKeyset(raw []byte) string {
 		Keys    []key  `json:"key"`
 	}{id, []key{{data{"type.googleapis.com/google.crypto.tink.AesGcmKey", message, "SYMMETRIC"}, "ENABLED", id, "TINK"}}})
 	return string(text)
-}
-
-// SyncDir syncs a directory, so that renamed and created files survive a power
-// failure.
-func SyncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -1,0 +1,16 @@
+// Shows that a program replaced the draft over the API, with a button that undoes it. The
+// note of a replacement from before the page was loaded is part of the page.
+import htmx from "htmx.org/dist/htmx.esm.js";
+import { listen } from "../listen.ts";
+import { canvas, flowPath } from "./canvas.ts";
+
+const place = (): HTMLElement | null => document.getElementById("replaced");
+
+/** show fetches the note. */
+function show(): void {
+  const at = place();
+  if (at) void htmx.ajax("GET", `${flowPath}/replaced`, { source: at, target: at, swap: "outerHTML" });
+}
+
+listen<{ tab?: string }>(document, "flow:ops", ({ tab }) => { if (tab === "api") show(); });
+if (Number(place()?.dataset.at) < canvas.sync.rev) show(); // there were edits before this part was loaded
