@@ -127,6 +127,8 @@ func decide(tx *core.Tx, a *flow.Approval) error {
 	return err
 }
 
+// foundApproval decodes a row. An approval of an ended run is closed, even if nobody
+// answered it.
 func foundApproval(r gen.FindApprovalRow, err error) (*flow.Approval, error) {
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "approval")
@@ -141,6 +143,7 @@ func foundApproval(r gen.FindApprovalRow, err error) (*flow.Approval, error) {
 	return a, err
 }
 
+// approvalsOf decodes rows of any query with the columns of FindApproval.
 func approvalsOf[R any](rows []R, err error, convert func(R) gen.FindApprovalRow) ([]flow.Approval, error) {
 	list := make([]flow.Approval, 0, len(rows))
 	for _, r := range rows {

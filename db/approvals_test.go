@@ -32,9 +32,9 @@ func (w *fixture) letWait(run *flow.Run) {
 
 // answer approves as a person.
 func (w *fixture) answer(run *flow.Run, name string) (*flow.Approval, error) {
-	return w.DecideApproval(w.ctx, ws, run.ID, "ask", flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Kind: flow.ByMember, Name: name}},
+	return w.DecideApproval(w.ctx, ws, run.ID, "ask", flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: name}},
 		func(q *flow.Question, _ string) (flow.Decision, error) {
-			return q.CheckDecision(flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Kind: flow.ByMember, Name: name}})
+			return q.CheckDecision(flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: name}})
 		})
 }
 

@@ -68,6 +68,8 @@ type auditVerifier struct {
 	prev   gen.Audit // the previous entry
 }
 
+// verify reads the entries of one workspace in order and recomputes each HMAC. It stops
+// at the first break, because nothing after it can be trusted.
 func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found bool) error {
 	c := v.chain
 	v.result.BeganAt, v.result.Adopted = dbconn.TimeOf(c.BeganAt), c.Adopted
@@ -156,6 +158,7 @@ func (v *auditVerifier) outside(ctx context.Context, read *gen.Queries) error {
 	return err
 }
 
+// found records the break.
 func (v *auditVerifier) found(seq int64, id, format string, args ...any) {
 	v.result.Break = &flow.AuditBreak{Seq: seq, ID: id, Reason: fmt.Sprintf(format, args...)}
 }

@@ -56,7 +56,7 @@ func (s Files) limitUpload(ctx context.Context, ws flow.WorkspaceID, m *blobs.Me
 	if err != nil || w.Limit.Bytes == 0 {
 		return err
 	}
-	m.Refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: w.Limit.Bytes, Used: w.Used.Bytes}.Refusal()
+	m.Refusal = flow.Quota{Unit: flow.QuotaBytes, Limit: w.Limit.Bytes, Used: w.Used.Bytes}.Refusal()
 	if m.Left = w.Limit.Bytes - w.Used.Bytes - flow.StorageItem; m.Left < 0 {
 		return m.Refusal
 	}

@@ -62,6 +62,7 @@ func (s Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 	return e, s.inspectSQLite(ctx, &e)
 }
 
+// inspectPostgres reads the version and the size of the database.
 func (s Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error {
 	e.Engine = "PostgreSQL "
 	var version string
@@ -75,6 +76,7 @@ func (s Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error {
 	return err
 }
 
+// inspectSQLite reads the version, and the size of the file with its write-ahead log.
 func (s Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
 	var version string
 	if err := s.Reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {

@@ -63,7 +63,7 @@ func TestQuota_of_flows(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		first := w.withGuest()
 		second := w.newFlow(guest)
-		full := flow.Quota{Kind: flow.QuotaFlows, Limit: 2, Used: 2}
+		full := flow.Quota{Unit: flow.QuotaFlows, Limit: 2, Used: 2}
 		create := func() error {
 			return w.CreateFlow(w.ctx, &flow.Flow{WorkspaceID: guest, Name: "Third", Draft: []byte("{}")})
 		}
@@ -86,7 +86,7 @@ func TestQuota_of_runs(t *testing.T) {
 		kept := w.startAndFinish(in)
 		w.start(in)
 		_, err := w.tryStart(in)
-		wantQuota(t, err, flow.Quota{Kind: flow.QuotaRuns, Limit: 2, Used: 2})
+		wantQuota(t, err, flow.Quota{Unit: flow.QuotaRuns, Limit: 2, Used: 2})
 		if !strings.Contains(err.Error(), "keeps 2 of at most 2 runs. Delete runs") || !strings.Contains(err.Error(), "ask the operator") {
 			t.Fatalf("the refusal says %q", err)
 		}
@@ -129,7 +129,7 @@ func TestQuota_of_bytes(t *testing.T) {
 		file, err := save(15_000)
 		w.must(err)
 		used := w.storage(guest).Used.Bytes
-		full := flow.Quota{Kind: flow.QuotaBytes, Limit: limit, Used: used}
+		full := flow.Quota{Unit: flow.QuotaBytes, Limit: limit, Used: used}
 		_, err = save(5_000)
 		wantQuota(t, err, full)
 		_, err = w.tryStart(in, func(n *flow.NewRun) { n.Run.Inputs = map[string]any{"text": string(draft(5_000))} })

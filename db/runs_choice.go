@@ -54,6 +54,7 @@ type group struct {
 	head   string // ID of its first run in the order of the list
 }
 
+// allStates is what a filter without states means.
 var allStates = []flow.RunState{
 	flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled,
 }

@@ -85,6 +85,8 @@ func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) 
 	return rows, err
 }
 
+// readRunRow reads a row of the list. It has only the columns that lists show: inputs
+// and outputs can be megabytes.
 func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 	var r gen.Run
 	err := rows.Scan(&r.ID, &r.FlowID, &r.Version, &r.Draft, &r.State, &r.RunTrigger, &r.KeyID, &r.UserID, &r.InputTokens, &r.OutputTokens, &r.CostNanoUsd, &r.CachedTokens, &r.ReasoningTokens, &r.UnpricedSteps,

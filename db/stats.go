@@ -27,6 +27,7 @@ func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []str
 	return days, nil
 }
 
+// dayOfHours sums the rows of the last 24 hours up to the hour last.
 func dayOfHours(rows []gen.ListFlowHoursRow, last int64) (d flow.Day) {
 	took := histogram.Histogram{}
 	for _, r := range rows {

@@ -29,6 +29,7 @@ func (s UsageLog) Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.
 	return days, err
 }
 
+// sameUsage reports whether two entries belong to one row of the report.
 func sameUsage(a, b *flow.UsageDay) bool {
 	return core.CompareUsage(core.UsageEntry{UsageDay: *a}, core.UsageEntry{UsageDay: *b}) == 0
 }
@@ -66,6 +67,8 @@ func (s UsageLog) FoldUsage(ctx context.Context) error {
 	return nil
 }
 
+// foldUsage moves the log of usage into days and hours with one statement, so that no
+// entry is counted twice or lost.
 const foldUsage = `WITH entries AS (DELETE FROM usage_log RETURNING *), days AS (
 	INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps,
 		input_tokens, output_tokens, cost_nano_usd, duration,

@@ -116,6 +116,8 @@ func readRest(content io.Reader, in io.Reader) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// exitCode is the exit code of the child for an error. The error itself is in its
+// answer.
 func exitCode(err error) int {
 	if err != nil {
 		return 1

@@ -45,6 +45,7 @@ func reach(kind, port int, how func(int, unix.Sockaddr) error) error {
 	return cmp.Or(err, unix.Close(socket))
 }
 
+// textOf returns the message of an error, or "".
 func textOf(err error) string {
 	if err != nil {
 		return err.Error()

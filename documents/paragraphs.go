@@ -79,10 +79,12 @@ func (f *officeFile) write(part string, w *paragraphWriter) error {
 	return f.walk(part, xmlVisitor{begin: w.begin, end: w.end, text: w.text, enough: w.full})
 }
 
+// newBlock starts a paragraph, a cell or another unit of text.
 func newBlock(kind string) block {
 	return block{kind: kind, out: &strings.Builder{}, line: &strings.Builder{}}
 }
 
+// full reports whether enough text has been read. The rest is not parsed.
 func (w *paragraphWriter) full() bool { return w.size > MaxText }
 
 // finish returns the text with the notes and comments at its end.
@@ -117,6 +119,8 @@ func mark(kind string, number int) string {
 	return fmt.Sprintf("[%s %d]", kind, number)
 }
 
+// begin handles the start of an element. Formats differ only in the names of elements,
+// which are data.
 func (w *paragraphWriter) begin(name string, attributes map[string]string) {
 	w.open = append(w.open, name)
 	switch kind, isAside := w.names.aside[name]; {

@@ -53,6 +53,8 @@ func (r *reading) readPDF() (*Document, error) {
 	return p.out, nil
 }
 
+// damagedPDF is shown for every failure of the PDF engine, whose own messages name its
+// functions.
 var damagedPDF = refuse("The PDF is damaged and could not be read. Save it again with another program.")
 
 // readPages reads the chosen pages. One that is damaged is left out. When the

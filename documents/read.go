@@ -54,6 +54,8 @@ func (r *reading) read() (doc *Document, err error) {
 	return doc, nil
 }
 
+// readDocument reads a file by the format that its content shows. The name and the
+// declared type may be wrong.
 func (r *reading) readDocument() (*Document, error) {
 	switch format := r.format(); format {
 	case "pdf":
@@ -100,6 +102,7 @@ func (r *reading) format() string {
 	return "text"
 }
 
+// isOffice reports whether a format is a ZIP archive with XML parts.
 func isOffice(format string) bool {
 	return format == "docx" || format == "xlsx" || format == "pptx" || format == "odt"
 }
@@ -173,6 +176,7 @@ type pageTexts struct {
 	b strings.Builder
 }
 
+// add adds the text of a page, separated from the one before by a blank line.
 func (p *pageTexts) add(text string) {
 	if text == "" {
 		return

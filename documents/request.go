@@ -51,6 +51,7 @@ type Image struct {
 // document rather than the machine, so callers need not retry.
 type Error struct{ Message string }
 
+// Error returns the message, which is written for users.
 func (e *Error) Error() string { return e.Message }
 
 // refuse returns an Error with a formatted message: what is wrong with the

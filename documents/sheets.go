@@ -89,6 +89,7 @@ func (w *sheetReader) readSheet(name string) {
 	}
 }
 
+// readRows reads the rows of a sheet as text and as a table, until either is full.
 func (w *sheetReader) readRows(rows *excelize.Rows, text *strings.Builder, table *tableWriter) error {
 	defer rows.Close() //nolint:errcheck // it is in memory
 	for rows.Next() && w.left >= 0 && text.Len() <= MaxText {
@@ -169,6 +170,7 @@ func columnNames(cells []string) (names []string) {
 	return names
 }
 
+// unusedName adds a number to a name that is taken. Members of an object must differ.
 func unusedName(name string, used []string) string {
 	free := name
 	for n := 2; slices.Contains(used, free); n++ {

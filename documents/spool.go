@@ -35,6 +35,8 @@ func spool(ctx context.Context, head []byte, content io.Reader) (*spooled, error
 	return s, nil
 }
 
+// fill copies content to the file, at most MaxSize bytes. head was already read to
+// recognize the format.
 func (s *spooled) fill(ctx context.Context, head []byte, content io.Reader) error {
 	_, err := s.Write(head)
 	if err == nil {
@@ -52,6 +54,7 @@ func (s *spooled) fill(ctx context.Context, head []byte, content io.Reader) erro
 	return err // of the content
 }
 
+// close closes the file and removes it where it still has a name.
 func (s *spooled) close() {
 	_ = s.Close() // it was only read
 	if s.remains {

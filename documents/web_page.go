@@ -106,6 +106,7 @@ func metaOf(a readability.Article) map[string]any {
 	return meta
 }
 
+// titleOf returns the title of a page, without line breaks.
 func titleOf(doc *html.Node) string {
 	for n := range doc.Descendants() {
 		if n.Type == html.ElementNode && n.Data == "title" && n.FirstChild != nil {
@@ -132,6 +133,7 @@ func baseOf(doc *html.Node, address string) *url.URL {
 	return at
 }
 
+// attribute returns an attribute of an element, or "".
 func attribute(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {

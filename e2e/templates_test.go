@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"sluice/e2e/chrome"
 	"sluice/providers/hosted/hostedtest"
 )
 
@@ -68,5 +71,82 @@ func TestTemplateOfPicture(t *testing.T) {
 	id, _ := files[0].(object)["file"].(string)
 	if got := c.want(200, "GET", "/v1/files/"+id, nil).body; !bytes.Equal(got, painted) {
 		t.Errorf("the picture has %d bytes, wanted %d", len(got), len(painted))
+	}
+}
+
+// overlapping lists the nodes that cover each other on the canvas.
+const overlapping = `(() => {
+	const boxes = [...document.querySelectorAll("flow-canvas article")].map((e) => ({ id: e.dataset.id, r: e.getBoundingClientRect() })).filter((b) => b.r.width), bad = [];
+	boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+		if (a.r.left < b.r.right && b.r.left < a.r.right && a.r.top < b.r.bottom && b.r.top < a.r.bottom) bad.push(a.id + " and " + b.id);
+	}));
+	return bad.join(", ");
+})()`
+
+// examplesOf returns a value for each input of a flow: its example, a file, or a text.
+func examplesOf(c *client, id string) object {
+	var about struct {
+		Inputs struct {
+			Properties map[string]struct {
+				Type     string
+				Examples []any
+				Default  any
+				OneOf    []any
+			}
+		}
+	}
+	if err := json.Unmarshal(c.want(200, "GET", "/v1/flow/"+id, nil).body, &about); err != nil {
+		c.t.Fatal(err)
+	}
+	given := object{}
+	for name, p := range about.Inputs.Properties {
+		switch {
+		case name == "run_options":
+		case len(p.OneOf) > 0: // the file of the example is not in this workspace
+			given[name] = c.upload("contract.txt", []byte("The rent is due on the third day of a month. The notice period is three months."))
+		case len(p.Examples) > 0:
+			given[name] = p.Examples[0]
+		case p.Default != nil:
+		case p.Type == "array":
+			given[name] = []any{object{"role": "user", "content": "Please greet Ada"}}
+		default:
+			given[name] = "Please greet Ada"
+		}
+	}
+	return given
+}
+
+// TestTemplateDrawings opens every template before and after a run: what a run shows on the
+// nodes, their results, errors and counts of items, makes none cover another.
+func TestTemplateDrawings(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../cmd/sluice/starters/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %v, %v", files, err)
+	}
+	d := newDashboard(t)
+	c := d.client(d.key())
+	tab := d.signIn(t, ownerEmail, "/flows")
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		id := d.fromTemplate(name)
+		look := func(query, there string) {
+			tab.Go(d.base() + "/flows/" + id + query)
+			tab.There("flow-canvas[ready]")
+			tab.There(there)
+			tab.Eval("window.looks = 0")
+			tab.Until(steady)
+			tab.Shot("template-" + name + query[:min(4, len(query))])
+			if bad := chrome.Value[string](tab, overlapping); bad != "" {
+				t.Errorf("%s%s: %s overlap", name, query, bad)
+			}
+		}
+		look("", "flow-canvas article")
+		r := c.start(id, examplesOf(c, id))
+		d.waitUntil(name+" has run or waits", func() bool {
+			status := c.want(200, "GET", r.path(), nil).object(t)["status"]
+			return status != "queued" && status != "running"
+		})
+		look("?run="+r.ID, "flow-canvas article[data-state]")
 	}
 }

@@ -74,19 +74,19 @@ type Decision struct {
 // Answerer is who answered: a member, a key, or somebody with the link. It is empty
 // for a question that expired.
 type Answerer struct {
-	Kind AnswererKind `json:"kind,omitempty"`
+	Type AnswererType `json:"kind,omitempty"`
 	ID   string       `json:"id,omitempty"`   // of the user or the key
 	Name string       `json:"name,omitempty"` // as shown
 }
 
-// AnswererKind is the way by which somebody answered.
-type AnswererKind string
+// AnswererType is the way by which somebody answered.
+type AnswererType string
 
 // The ways to answer.
 const (
-	ByMember AnswererKind = "user"
-	ByKey    AnswererKind = "key"
-	ByLink   AnswererKind = "link"
+	ByMember AnswererType = "user"
+	ByKey    AnswererType = "key"
+	ByLink   AnswererType = "link"
 )
 
 // Limits of questions and answers, in bytes.
@@ -110,13 +110,13 @@ type Approvals interface {
 // startedBy is the ID of the key that started the run, or empty.
 func (q *Question) MayAnswer(by Answerer, email, startedBy string) error {
 	switch {
-	case q.Audience == AudienceNamed && by.Kind != ByMember:
+	case q.Audience == AudienceNamed && by.Type != ByMember:
 		return Errorf(CodeAnswerNotAllowed, "Only the people that the flow names may answer this, signed in to the dashboard.")
 	case q.Audience == AudienceNamed && !slices.ContainsFunc(q.People, func(p string) bool { return strings.EqualFold(strings.TrimSpace(p), email) }):
 		return Errorf(CodeAnswerNotAllowed, "Only %s may answer this.", strings.Join(q.People, ", "))
-	case q.Audience == AudienceMembers && by.Kind == ByLink:
+	case q.Audience == AudienceMembers && by.Type == ByLink:
 		return Errorf(CodeAnswerNotAllowed, "Only members of the workspace may answer this. Sign in to the dashboard.")
-	case by.Kind == ByKey && by.ID != "" && by.ID == startedBy && !q.SelfAnswer:
+	case by.Type == ByKey && by.ID != "" && by.ID == startedBy && !q.SelfAnswer:
 		return Errorf(CodeAnswerNotAllowed, "This key started the run, so it may not answer. Use another key, or allow it in the node.")
 	}
 	return nil
@@ -173,7 +173,7 @@ func (a *Approval) DecidedError() error {
 // Label names who answered.
 func (b Answerer) Label() string {
 	switch {
-	case b.Name != "" && b.Kind == ByKey:
+	case b.Name != "" && b.Type == ByKey:
 		return "The key " + b.Name
 	case b.Name != "":
 		return b.Name

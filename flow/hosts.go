@@ -96,7 +96,7 @@ func SplitHost(text string) (name, port string, err error) {
 	return name, port, nil
 }
 
-// JoinHost joins what SplitHost split. The port is empty for the default of the scheme.
+// JoinHost joins what SplitHost split. An empty port is left out.
 func JoinHost(name, port string) string {
 	if port == "" {
 		return name

@@ -27,21 +27,21 @@ func (s Storage) Add(o Storage) Storage {
 	return Storage{s.Bytes + o.Bytes, s.Flows + o.Flows, s.Runs + o.Runs}
 }
 
-// QuotaKind names one of the numbers of a Storage.
-type QuotaKind string
+// QuotaUnit names one of the numbers of a Storage.
+type QuotaUnit string
 
 // The numbers of a Storage.
 const (
-	QuotaBytes QuotaKind = "bytes"
-	QuotaFlows QuotaKind = "flows"
-	QuotaRuns  QuotaKind = "runs"
+	QuotaBytes QuotaUnit = "bytes"
+	QuotaFlows QuotaUnit = "flows"
+	QuotaRuns  QuotaUnit = "runs"
 )
 
-// QuotaKinds are all numbers of a Storage, in the order they are shown.
-var QuotaKinds = []QuotaKind{QuotaBytes, QuotaFlows, QuotaRuns}
+// QuotaUnits are all numbers of a Storage, in the order they are shown.
+var QuotaUnits = []QuotaUnit{QuotaBytes, QuotaFlows, QuotaRuns}
 
 // Get returns one of the numbers.
-func (s Storage) Get(k QuotaKind) int64 {
+func (s Storage) Get(k QuotaUnit) int64 {
 	switch k {
 	case QuotaFlows:
 		return s.Flows
@@ -52,7 +52,7 @@ func (s Storage) Get(k QuotaKind) int64 {
 }
 
 // Set changes one of the numbers.
-func (s *Storage) Set(k QuotaKind, n int64) {
+func (s *Storage) Set(k QuotaUnit, n int64) {
 	switch k {
 	case QuotaFlows:
 		s.Flows = n
@@ -65,7 +65,7 @@ func (s *Storage) Set(k QuotaKind, n int64) {
 
 // Quota is one number that a workspace may not exceed, and how much of it is used.
 type Quota struct {
-	Kind        QuotaKind
+	Unit        QuotaUnit
 	Limit, Used int64
 }
 
@@ -73,7 +73,7 @@ type Quota struct {
 // excludes that request.
 func (q Quota) Refusal() *Error {
 	used := ""
-	switch q.Kind {
+	switch q.Unit {
 	case QuotaFlows:
 		used = fmt.Sprintf("This workspace has %s of at most %s flows. Archive flows that you no longer need", thousands(q.Used), thousands(q.Limit))
 	case QuotaRuns:
@@ -82,7 +82,7 @@ func (q Quota) Refusal() *Error {
 		used = fmt.Sprintf("This workspace stores %s of at most %s, and this does not fit. Delete runs or files", Size(q.Used), Size(q.Limit))
 	}
 	tail := ", or ask the operator of this server to raise the quota."
-	if q.Kind != QuotaFlows {
+	if q.Unit != QuotaFlows {
 		tail = ", or ask the operator of this server to raise the quota or shorten the retention."
 	}
 	return &Error{Code: CodeQuotaExceeded, Message: used + tail, Quota: &q}
@@ -100,10 +100,10 @@ func thousands(n int64) string {
 // Exceeded returns the Refusal of the first quota that is exceeded, or nil.
 // Only numbers that grow are checked. used includes the growth.
 func (limit Storage) Exceeded(used, growth Storage) *Error {
-	for _, k := range QuotaKinds {
+	for _, k := range QuotaUnits {
 		most, more := limit.Get(k), growth.Get(k)
 		if most > 0 && more > 0 && used.Get(k) > most {
-			return Quota{Kind: k, Limit: most, Used: used.Get(k) - more}.Refusal()
+			return Quota{Unit: k, Limit: most, Used: used.Get(k) - more}.Refusal()
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (own Storage) WithDefaults(workspaceID WorkspaceID, defaults Storage) Stora
 	if workspaceID == DefaultWorkspace {
 		defaults = Storage{}
 	}
-	for _, k := range QuotaKinds {
+	for _, k := range QuotaUnits {
 		if own.Get(k) == DefaultQuota {
 			own.Set(k, defaults.Get(k))
 		}
@@ -136,14 +136,14 @@ type WorkspaceStorage struct {
 }
 
 // Share returns the used fraction of the fullest quota, from 0 to 1 or more,
-// and the kind of that quota. It is 0 without any quota.
-func (w *WorkspaceStorage) Share() (share float64, kind QuotaKind) {
-	for _, k := range QuotaKinds {
+// and what that quota limits. It is 0 without any quota.
+func (w *WorkspaceStorage) Share() (share float64, unit QuotaUnit) {
+	for _, k := range QuotaUnits {
 		if limit := w.Limit.Get(k); limit > 0 {
-			if s := float64(w.Used.Get(k)) / float64(limit); s > share || kind == "" {
-				share, kind = s, k
+			if s := float64(w.Used.Get(k)) / float64(limit); s > share || unit == "" {
+				share, unit = s, k
 			}
 		}
 	}
-	return share, kind
+	return share, unit
 }

@@ -15,6 +15,8 @@ type approvals struct {
 	links *filelinks.Signer // knows the public address; nil: links have only a path
 }
 
+// AskApproval stores a question and returns the link that answers it. Only the hash of
+// the token is stored, so the link cannot be restored from the database.
 func (a approvals) AskApproval(ctx context.Context, q *flow.Approval) (link string, err error) {
 	token := flow.NewLinkToken()
 	if err := a.store.SaveApproval(ctx, flow.Hash([]byte(token)), q); err != nil {
@@ -26,6 +28,7 @@ func (a approvals) AskApproval(ctx context.Context, q *flow.Approval) (link stri
 	return link + flow.ApprovalLink(token), nil
 }
 
+// TakeDecision implements flow.Approvals.
 func (a approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error) {
 	return a.store.TakeDecision(ctx, ws, runID, path, now)
 }

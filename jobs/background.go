@@ -94,6 +94,8 @@ type poller struct {
 	failed      bool      // the last poll failed
 }
 
+// newPoller returns a poller that polls at once when it is started, and then when the
+// last poll said or wake is signaled, but not more often than minInterval.
 func newPoller(minInterval time.Duration, poll func(context.Context) (time.Time, error)) *poller {
 	return &poller{poll: poll, minInterval: minInterval, wake: make(chan struct{}, 1)}
 }
@@ -112,6 +114,7 @@ func (p *poller) due(changes int64, now time.Time) bool {
 	return true
 }
 
+// finish records when to poll next.
 func (p *poller) finish(next time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,6 +31,8 @@ type compiledDocument struct {
 	starts bool // child runs, in some step
 }
 
+// newDocumentCache returns an empty cache. Documents are immutable and found by their
+// hash, so entries never become stale.
 func newDocumentCache(store flowStore, kinds *flow.Registry) *documentCache {
 	cache, err := lru.New[string, *compiledDocument](documentCacheSize)
 	if err != nil {
@@ -58,6 +60,8 @@ func (c *documentCache) find(ctx context.Context, ws flow.WorkspaceID, hash stri
 	return d, err
 }
 
+// compile parses and compiles a stored document. It was valid when it was stored, so a
+// problem means that a newer or older version of Sluice wrote it.
 func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
 	d, problems := document.ParseDocument(data)
 	if len(problems) > 0 {

@@ -83,10 +83,13 @@ func (r *Runner) checkRemoteFiles(in *contract.Input, value any) []flow.Problem 
 	return nil
 }
 
+// hasProblem reports whether an input has a problem already. Its files are not looked
+// at then.
 func hasProblem(problems []flow.Problem, in *contract.Input) bool {
 	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.InField(in.Name) })
 }
 
+// tooManyFiles is the problem of a run with more than maxFiles files.
 func tooManyFiles(in *contract.Input) flow.Problem {
 	return flow.Problem{Pointer: flow.Pointer(in.Name), Code: "too_large", Node: in.Node, Detail: fmt.Sprintf("a run takes at most %d files", maxFiles)}
 }

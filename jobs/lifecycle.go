@@ -67,6 +67,8 @@ func (r *Runner) startWork(ctx context.Context) error {
 	return nil
 }
 
+// startLoops starts the background work: due runs and deliveries, and cleaning up.
+// Instances that share a database also watch each other.
 func (r *Runner) startLoops(ctx context.Context) {
 	deliveries := newPoller(pollInterval, r.queueDueDeliveries)
 	deliveries.wake = r.cfg.Queue.deliveriesDue
@@ -174,6 +176,8 @@ func (r *Runner) Drain(ctx context.Context) error {
 	return err
 }
 
+// runsToHandBack returns the runs that a shutdown could not finish, with their
+// attempts.
 func (r *Runner) runsToHandBack() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

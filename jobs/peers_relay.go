@@ -30,6 +30,7 @@ func (l *liveRun) relayStepEnd(path string) {
 	}
 }
 
+// notifyRelays wakes the streams that carry the text of the run to other instances.
 func (l *liveRun) notifyRelays() {
 	for _, w := range l.watchers {
 		if w.relay != nil {

@@ -58,7 +58,7 @@ func (p *pilot) wake(queue string) {
 
 // insert adds jobs of both kinds in the caller's transaction.
 func (p *pilot) insert(ctx context.Context, tx any, jobs []flow.Job) error {
-	runs, deliveries := splitByKind(jobs)
+	runs, deliveries := splitByQueue(jobs)
 	if len(runs) > 0 {
 		if err := p.jobs.insert(ctx, tx, flow.JobRun, queueRuns, runs); err != nil {
 			return err

@@ -24,6 +24,8 @@ WITH inserted AS (
 	FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS j(id, attempt, position) ORDER BY j.position)
 SELECT pg_notify(current_schema() || '.river_insert', json_build_object('queue', $4::text)::text)`
 
+// insert adds jobs of one kind in the caller's transaction, so that a job exists if and
+// only if its run or delivery was stored.
 func (postgresJobs) insert(ctx context.Context, tx any, kind, queue string, jobs []flow.Job) error {
 	ids, attempts := make([]string, len(jobs)), make([]int64, len(jobs))
 	for i, j := range jobs {
@@ -45,6 +47,7 @@ UPDATE river_job AS j SET state = 'running', attempt = j.attempt + 1, attempted_
 FROM free WHERE j.id = free.id
 RETURNING j.id, j.attempt, j.kind, j.args::text`
 
+// fetch takes up to limit jobs for a client.
 func (t postgresJobs) fetch(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error) {
 	rows, err := t.pool.Query(ctx, fetchJobsPostgres, client, queue, limit)
 	if err != nil {
@@ -63,6 +66,7 @@ func (t postgresJobs) fetch(ctx context.Context, client, queue string, limit int
 // late completion cannot delete another job.
 const completeJobsPostgres = `DELETE FROM river_job WHERE id = ANY($1) AND state = 'running'`
 
+// complete deletes finished jobs. Sluice keeps the history of runs itself.
 func (t postgresJobs) complete(ctx context.Context, ids []int64) error {
 	if _, err := t.pool.Exec(ctx, completeJobsPostgres, ids); err != nil {
 		return fmt.Errorf("delete %d jobs: %w", len(ids), err)

@@ -19,8 +19,12 @@ type sqliteJobs struct {
 	write func(ctx context.Context, fn func(*sql.Tx) error) error
 }
 
+// insertJobsSQLite inserts any number of jobs with one statement. max_attempts is 1,
+// because repetitions are decided by the state of runs and not by the queue.
 const insertJobsSQLite = `INSERT INTO river_job (args, kind, queue, max_attempts) SELECT jsonb(value), ?2, ?3, 1 FROM json_each(?1)`
 
+// insert adds jobs of one kind in the caller's transaction. IDs contain only letters,
+// digits and underscores, so %q quotes them as JSON does.
 func (sqliteJobs) insert(ctx context.Context, tx any, kind, queue string, jobs []flow.Job) error {
 	list := make([]byte, 0, 64*len(jobs))
 	for _, j := range jobs {
@@ -34,6 +38,8 @@ func (sqliteJobs) insert(ctx context.Context, tx any, kind, queue string, jobs [
 // riverTimeLayout is the format of River's times on SQLite.
 const riverTimeLayout = "2006-01-02 15:04:05.999"
 
+// fetchJobsSQLite takes jobs in the order of their priority. SQLite has one writer, so
+// no row needs to be locked.
 const fetchJobsSQLite = `
 UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = ?1, attempted_by = jsonb_array(?2)
 WHERE id IN (
@@ -42,6 +48,7 @@ WHERE id IN (
 	ORDER BY priority, scheduled_at, id LIMIT ?4)
 RETURNING id, attempt, kind, json(args)`
 
+// fetch takes up to limit jobs for a client.
 func (t sqliteJobs) fetch(ctx context.Context, client, queue string, limit int) (jobs []*rivertype.JobRow, err error) {
 	err = t.write(ctx, func(tx *sql.Tx) error {
 		jobs = nil // of an earlier call
@@ -62,8 +69,10 @@ func (t sqliteJobs) fetch(ctx context.Context, client, queue string, limit int) 
 	return jobs, err
 }
 
+// completeJobsSQLite deletes any number of jobs with one statement.
 const completeJobsSQLite = `DELETE FROM river_job WHERE id IN (SELECT value FROM json_each(?1))`
 
+// complete deletes finished jobs.
 func (t sqliteJobs) complete(ctx context.Context, ids []int64) error {
 	list := make([]byte, 0, 12*len(ids))
 	for _, id := range ids {

@@ -96,6 +96,7 @@ func NewQueue(cfg QueueConfig) (*Queue, error) {
 	return q, q.useSQLite(cfg)
 }
 
+// useSQLite opens the queue on the one writer of the store.
 func (q *Queue) useSQLite(cfg QueueConfig) error {
 	p := &pilot{jobs: sqliteJobs{cfg.Write}}
 	c, err := river.NewClient(newWakeDriver(cfg.SQLite, p), q.config(cfg))
@@ -106,6 +107,7 @@ func (q *Queue) useSQLite(cfg QueueConfig) error {
 	return nil
 }
 
+// usePostgres opens the queue on the pool of the store.
 func (q *Queue) usePostgres(cfg QueueConfig) error {
 	p := &pilot{jobs: postgresJobs{cfg.Postgres}}
 	c, err := river.NewClient(&pilotDriver[pgx.Tx]{riverpgxv5.New(cfg.Postgres), p}, q.config(cfg))
@@ -208,7 +210,7 @@ func (q *Queue) InsertTx(ctx context.Context, tx any, jobs []flow.Job) error {
 
 // Wake notifies idle workers of committed jobs.
 func (q *Queue) Wake(jobs []flow.Job) {
-	runs, deliveries := splitByKind(jobs)
+	runs, deliveries := splitByQueue(jobs)
 	if len(runs) > 0 {
 		q.wake(queueRuns)
 	}
@@ -220,9 +222,9 @@ func (q *Queue) Wake(jobs []flow.Job) {
 // WakeDeliveries makes the Runner assign free slots to due deliveries.
 func (q *Queue) WakeDeliveries() { notify(q.deliveriesDue) }
 
-// splitByKind separates runs from deliveries, which have queues of their own so that
+// splitByQueue separates runs from deliveries, which have queues of their own so that
 // neither can occupy the workers of the other.
-func splitByKind(jobs []flow.Job) (runs, deliveries []flow.Job) {
+func splitByQueue(jobs []flow.Job) (runs, deliveries []flow.Job) {
 	for _, j := range jobs {
 		if j.Kind == flow.JobRun {
 			runs = append(runs, j)

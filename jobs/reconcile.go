@@ -34,6 +34,7 @@ type reconciler struct {
 	lastRun time.Time
 }
 
+// newReconciler returns a reconciler that has seen nothing yet.
 func newReconciler(r *Runner) *reconciler {
 	return &reconciler{Runner: r, misses: map[flow.Hold]int{}, lastRun: time.Now()}
 }

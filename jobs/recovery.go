@@ -64,6 +64,9 @@ func (r suspectRetrier) retrySuspects(ctx context.Context, suspects []flow.Suspe
 	})
 }
 
+// retrySuspectGroups decides what happens to runs that were at work when their instance
+// died. A run that is guilty by now fails; the others run again in groups, so that the
+// one that kills the process is found in few crashes.
 func (r suspectRetrier) retrySuspectGroups(ctx context.Context, suspects []flow.Suspect) error {
 	var errs []error
 	suspects = slices.DeleteFunc(suspects, func(s flow.Suspect) bool {
@@ -185,6 +188,7 @@ type busySaver struct {
 	saved map[string]bool // run IDs that are stored as busy
 }
 
+// newBusySaver returns a saver that has seen no step yet.
 func newBusySaver(r *Runner) *busySaver {
 	return &busySaver{Runner: r, seen: map[string]bool{}, saved: map[string]bool{}}
 }

@@ -152,6 +152,7 @@ func New(cfg Config) *Runner {
 	return r
 }
 
+// withDefaults fills the fields that callers usually leave out.
 func withDefaults(cfg Config) Config {
 	if cfg.HashKey == nil && cfg.Links != nil {
 		cfg.HashKey = cfg.Links.Key

@@ -117,6 +117,7 @@ type expiryStore interface {
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)
 }
 
+// fileStore is the part of the store that runs and retention need of files.
 type fileStore interface {
 	FindFiles(ctx context.Context, ws flow.WorkspaceID, ids []string) (map[string]*flow.File, error)
 	FileUses(ctx context.Context, ws flow.WorkspaceID, id string) ([]flow.FileUse, error)
@@ -125,6 +126,7 @@ type fileStore interface {
 	SweepFiles(ctx context.Context, before time.Time) error
 }
 
+// deliveryStore is the part of the store that sends deliveries.
 type deliveryStore interface {
 	// DueDeliveries creates jobs for due deliveries that have a free slot.
 	DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)

@@ -52,6 +52,7 @@ type position struct {
 	truncated       bool // the reader knows that the text is truncated
 }
 
+// newTextReader returns a reader that starts at the beginning of each step's text.
 func newTextReader() textReader {
 	return textReader{notifications: make(chan struct{}, 1), positions: map[string]position{}}
 }
@@ -185,6 +186,8 @@ func (b *outputBuffer) append(t *attemptText, s string) bool {
 	return true
 }
 
+// notifyReaders wakes those who follow the text of steps. The caller holds the run's
+// lock.
 func (l *liveRun) notifyReaders() {
 	for _, w := range l.watchers {
 		if w.notifications != nil {

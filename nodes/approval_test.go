@@ -18,7 +18,7 @@ func (yes) AskApproval(ctx context.Context, _ *flow.Approval) (string, error) {
 }
 
 func (yes) TakeDecision(context.Context, flow.WorkspaceID, string, string, time.Time) (*flow.Decision, error) {
-	return &flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Kind: flow.ByMember, Name: "Ada"}}, nil
+	return &flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: "Ada"}}, nil
 }
 
 // TestApproval drives the kind through its suspension. What the store promises about
@@ -54,7 +54,7 @@ func TestApproval(t *testing.T) {
 	if err != nil || again.Suspend == nil || len(again.Deliveries) != 0 {
 		t.Errorf("still open: got %+v, %v", again, err)
 	}
-	by := flow.Answerer{Kind: flow.ByLink}
+	by := flow.Answerer{Type: flow.ByLink}
 	for _, c := range []struct {
 		decision flow.Decision
 		want     map[string]any
@@ -115,7 +115,7 @@ func TestQuestion(t *testing.T) {
 	if err != nil || len(d.Values) != 1 || d.Values["n"] != 2.0 {
 		t.Errorf("got %+v, %v", d, err)
 	}
-	key, link, ada := flow.Answerer{Kind: flow.ByKey, ID: "key_1"}, flow.Answerer{Kind: flow.ByLink}, flow.Answerer{Kind: flow.ByMember, ID: "user_1"}
+	key, link, ada := flow.Answerer{Type: flow.ByKey, ID: "key_1"}, flow.Answerer{Type: flow.ByLink}, flow.Answerer{Type: flow.ByMember, ID: "user_1"}
 	for _, c := range []struct {
 		audience flow.Audience
 		self     bool
@@ -125,16 +125,16 @@ func TestQuestion(t *testing.T) {
 		{flow.AudienceLink, false, link, true},
 		{flow.AudienceLink, false, key, false}, // it started the run
 		{flow.AudienceLink, true, key, true},
-		{flow.AudienceLink, false, flow.Answerer{Kind: flow.ByKey, ID: "key_2"}, true},
+		{flow.AudienceLink, false, flow.Answerer{Type: flow.ByKey, ID: "key_2"}, true},
 		{flow.AudienceMembers, false, link, false},
 		{flow.AudienceMembers, false, ada, true},
 		{flow.AudienceNamed, false, ada, true},
-		{flow.AudienceNamed, false, flow.Answerer{Kind: flow.ByKey, ID: "key_2"}, false},
+		{flow.AudienceNamed, false, flow.Answerer{Type: flow.ByKey, ID: "key_2"}, false},
 		{flow.AudienceNamed, true, link, false},
 	} {
 		q := flow.Question{Audience: c.audience, SelfAnswer: c.self, People: []string{" ADA@example.com"}}
 		if err := q.MayAnswer(c.by, "ada@example.com", "key_1"); (err == nil) != c.may {
-			t.Errorf("%s, %s, self %v: got %v", c.audience, c.by.Kind, c.self, err)
+			t.Errorf("%s, %s, self %v: got %v", c.audience, c.by.Type, c.self, err)
 		}
 	}
 	named := flow.Question{Audience: flow.AudienceNamed, People: []string{"ada@example.com"}}

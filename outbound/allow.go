@@ -26,6 +26,8 @@ func ParseAllowPrivate(value string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
+// parseRange reads a CIDR or a single address, which is a range of one. A prefix with
+// host bits set is refused: it may be a typing mistake in what must be exact.
 func parseRange(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if addr, addrErr := netip.ParseAddr(s); addrErr == nil && addr.Zone() == "" {

@@ -8,6 +8,7 @@ type calls struct {
 	working func(bool)
 }
 
+// callsKey is the key of the context for WithCalls.
 type callsKey struct{}
 
 // WithCalls returns a context that reports its requests. Each hop of a request
@@ -22,6 +23,8 @@ func WithCalls(ctx context.Context, before func(context.Context) error, working 
 // another process does the work.
 func Report(ctx context.Context, working bool) { callsOf(ctx).report(working) }
 
+// callsOf returns the callbacks of the context, or nil, on which all methods do
+// nothing.
 func callsOf(ctx context.Context) *calls {
 	c, _ := ctx.Value(callsKey{}).(*calls)
 	return c
@@ -38,6 +41,7 @@ func (c *calls) ask(ctx context.Context) error {
 	return nil
 }
 
+// report tells the caller whether it works or waits.
 func (c *calls) report(working bool) {
 	if c != nil {
 		c.working(working)

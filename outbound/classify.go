@@ -67,6 +67,8 @@ func isHeaderLimit(err error) bool {
 		strings.Contains(text, "response header list larger")
 }
 
+// dnsError classifies a failed lookup. Only a timeout is worth a repetition; a name
+// that does not exist will not appear within seconds.
 func dnsError(err *net.DNSError, host string) *Error {
 	if err.IsTimeout {
 		return &Error{Class: ClassTimeout, Message: "The name " + host + " could not be looked up in time.", retryable: true, cause: err}
@@ -95,6 +97,7 @@ func certificateMessage(err error, host string) string {
 	return ""
 }
 
+// connectionMessage explains why there was no connection.
 func connectionMessage(err error, host string) string {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):

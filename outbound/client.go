@@ -107,6 +107,9 @@ func (c *Client) Close() {
 	c.provider.CloseIdleConnections()
 }
 
+// newTransport returns a transport whose dialer checks each address after DNS, in
+// control: a check before would be void if the name resolved to another address when it
+// is dialed.
 func newTransport(cfg Config, control controlFunc) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:  cmp.Or(cfg.dialTimeout, dialTimeout),

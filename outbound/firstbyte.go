@@ -10,6 +10,7 @@ import (
 // firstByteError is the cause of a context ended by a server that stayed silent.
 type firstByteError time.Duration
 
+// Error says how long the request waited for the first byte.
 func (e firstByteError) Error() string { return "no answer within " + time.Duration(e).String() }
 
 // firstByte ends a request's context if no answer begins in time. The transport

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
+// checkIPv6 checks the host in brackets. Addresses that embed an IPv4 address are
+// refused, because they would be a second spelling for it that checks may miss.
 func checkIPv6(host string) (string, error) {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
@@ -77,6 +79,7 @@ func endsInNumber(host string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
+// isNotASCII reports whether a name needs the conversion of international names.
 func isNotASCII(r rune) bool { return r >= 0x80 }
 
 // isNotNameChar allows the underscore, which container networks use in names.

@@ -75,6 +75,8 @@ func sameHost(from, to *url.URL) bool {
 	return a == b || (a == "80" && b == "443" && to.Scheme == "https")
 }
 
+// dropSecrets removes headers that must not follow a redirect to another host: by their
+// names, and those that the caller marked.
 func dropSecrets(header http.Header, marked []string) {
 	for name := range header {
 		if isSecret(name) || slices.ContainsFunc(marked, func(m string) bool { return strings.EqualFold(m, name) }) {
@@ -83,6 +85,8 @@ func dropSecrets(header http.Header, marked []string) {
 	}
 }
 
+// isSecret reports whether the name of a header suggests a secret. It errs on the side
+// of dropping too much.
 func isSecret(name string) bool {
 	name = strings.ToLower(textproto.TrimString(name))
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })

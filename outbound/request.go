@@ -101,6 +101,7 @@ func bound(ctx context.Context, timeout time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, timeout)
 }
 
+// newHop prepares the state of one request with its redirects.
 func (c *Client) newHop(req Request) *hop {
 	h := &hop{
 		client:    c,
@@ -117,6 +118,7 @@ func (c *Client) newHop(req Request) *hop {
 	return h
 }
 
+// newRequest checks the URL and makes the first request.
 func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, error) {
 	u, err := ParseURL(req.URL)
 	if err != nil {
@@ -135,6 +137,8 @@ func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, er
 	return hreq.WithContext(ctx), nil
 }
 
+// setBody sets the body, and how it is read again for a redirect that repeats the
+// method.
 func setBody(hreq *http.Request, req Request) {
 	switch {
 	case req.BodyReader != nil:
@@ -152,6 +156,8 @@ func setBody(hreq *http.Request, req Request) {
 	}
 }
 
+// readResponse reads the body up to the limit. A response that announces more than the
+// limit is refused before it is read, unless it may be truncated.
 func readResponse(resp *http.Response, limit int64, truncate bool) (*Response, error) {
 	if tells(resp, limit) && !truncate {
 		return nil, tooLarge(resp.Request.URL.Hostname(), limit) // it says so itself; nothing to read

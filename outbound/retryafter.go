@@ -38,6 +38,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), MaxRetryAfter)
 }
 
+// parseDecimal reads a number of units. Values that a duration cannot hold are refused.
 func parseDecimal(text string, unit time.Duration) (d time.Duration, ok bool) {
 	text = strings.TrimSpace(text)
 	if !decimal.MatchString(text) {

@@ -42,6 +42,7 @@ type streamBody struct {
 	cancel context.CancelFunc
 }
 
+// Close also ends the context of the request, which must live as long as the body.
 func (b *streamBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.cancel()

@@ -121,7 +121,7 @@ func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	slices.SortStableFunc(list, func(a, b flow.WorkspaceStorage) int { return cmp.Compare(share(&b), share(&a)) })
 	for i := range list[:min(len(list), 5)] {
 		_, kind := list[i].Share()
-		unit := map[flow.QuotaKind]string{flow.QuotaBytes: "", flow.QuotaFlows: " flows", flow.QuotaRuns: " kept runs"}[kind]
+		unit := map[flow.QuotaUnit]string{flow.QuotaBytes: "", flow.QuotaFlows: " flows", flow.QuotaRuns: " kept runs"}[kind]
 		f.add("quotas", notice, "sluice workspace limits set "+list[i].ID+" --"+string(kind)+" …", "%s (%s) uses %s%s.", list[i].Name, list[i].ID, usedOf(&list[i], kind), unit)
 	}
 	if more := len(list) - 5; more > 0 {

@@ -91,7 +91,7 @@ func (c *Config) quota() flow.Storage {
 	if c.Signup == "open" {
 		q = flow.SignupQuota
 	}
-	for kind, n := range map[flow.QuotaKind]int64{flow.QuotaBytes: int64(c.QuotaBytes), flow.QuotaFlows: int64(c.QuotaFlows), flow.QuotaRuns: int64(c.QuotaRuns)} {
+	for kind, n := range map[flow.QuotaUnit]int64{flow.QuotaBytes: int64(c.QuotaBytes), flow.QuotaFlows: int64(c.QuotaFlows), flow.QuotaRuns: int64(c.QuotaRuns)} {
 		switch n {
 		case quotaUnset, quotaDefault:
 		case quotaUnlimited:

@@ -156,7 +156,7 @@ func approveAll(t *testing.T, a *app, run *flow.Run) *flow.Run {
 		for _, q := range asked {
 			if q.Decision == nil {
 				_, err = a.library.Answer(ctx, library.Answer{WorkspaceID: run.WorkspaceID, RunID: run.ID, Path: q.Path,
-					Decision: flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Kind: flow.ByLink}}})
+					Decision: flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByLink}}})
 			}
 		}
 		if err == nil {

@@ -118,18 +118,18 @@ func showStorage(ctx context.Context, store *db.Store, s *streams, id string, as
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "Workspace\t%s\t%s\n", ws.ID, ws.Name)
-	for _, k := range flow.QuotaKinds {
+	for _, k := range flow.QuotaUnits {
 		note := "server's default"
 		if ws.Own.Get(k) != flow.DefaultQuota {
 			note = "set for this workspace"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", map[flow.QuotaKind]string{flow.QuotaBytes: "Stored", flow.QuotaFlows: "Flows", flow.QuotaRuns: "Runs kept"}[k], usedOf(ws, k), note)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", map[flow.QuotaUnit]string{flow.QuotaBytes: "Stored", flow.QuotaFlows: "Flows", flow.QuotaRuns: "Runs kept"}[k], usedOf(ws, k), note)
 	}
 	return w.Flush()
 }
 
 // usedOf returns "used of limit" in the unit of the quota.
-func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaKind) string {
+func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaUnit) string {
 	amount := func(n int64) string {
 		if k == flow.QuotaBytes {
 			return flow.Size(n)
@@ -156,7 +156,7 @@ type workspaceLimitsSetCmd struct {
 // Run sets what is given, keeps the rest and shows the result. The change is recorded in
 // the audit log of the workspace, whose members can see who limited them.
 func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	given := map[flow.QuotaKind]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
+	given := map[flow.QuotaUnit]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
 	if given[flow.QuotaBytes] == quotaUnset && given[flow.QuotaFlows] == quotaUnset && given[flow.QuotaRuns] == quotaUnset {
 		return usageError("give at least one of --bytes, --flows and --runs")
 	}
@@ -174,7 +174,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
 	}
 	own, changes := ws.Own, []string(nil)
-	for _, k := range flow.QuotaKinds {
+	for _, k := range flow.QuotaUnits {
 		switch given[k] {
 		case quotaUnset:
 			continue
@@ -195,7 +195,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 }
 
 // ownQuotaText returns the quota that the operator set for a workspace.
-func ownQuotaText(own flow.Storage, k flow.QuotaKind) string {
+func ownQuotaText(own flow.Storage, k flow.QuotaUnit) string {
 	switch n := own.Get(k); {
 	case n == flow.DefaultQuota:
 		return "default"
@@ -228,7 +228,7 @@ type quotaObject struct {
 
 // newStorageObject converts the storage of a workspace for JSON.
 func newStorageObject(ws *flow.WorkspaceStorage) storageObject {
-	quota := func(k flow.QuotaKind) quotaObject {
+	quota := func(k flow.QuotaUnit) quotaObject {
 		o := quotaObject{Used: ws.Used.Get(k), Default: ws.Own.Get(k) == flow.DefaultQuota}
 		if n := ws.Limit.Get(k); n > 0 {
 			o.Limit = &n

@@ -35,6 +35,7 @@ type Disk struct {
 	busy map[string]bool // temporary files that are being written
 }
 
+// newDisk returns the bucket in the data directory.
 func newDisk(s *core.DB) *Disk {
 	return &Disk{s: s, dir: filepath.Join(s.Config.DataDir, FilesDir), busy: map[string]bool{}, Temp: makeTemp}
 }
@@ -43,6 +44,8 @@ func makeTemp(dir string) (*os.File, error) { return os.CreateTemp(dir, "upload-
 
 func (d *Disk) tmp() string { return filepath.Join(d.dir, "tmp") }
 
+// path returns where content is stored. The first two digits are a directory, so that
+// none has too many entries.
 func (d *Disk) path(hash string) string { return filepath.Join(d.dir, hash[:2], hash[2:]) }
 
 // diskDraft is a temporary file whose content is synced.
@@ -96,6 +99,7 @@ func (t *diskDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) erro
 	return err
 }
 
+// keepNamed gives content its name and commits its row under one lock; see Disk.naming.
 func (t *diskDraft) keepNamed(ctx context.Context, hash string, name func(*core.Tx) error) error {
 	t.d.naming.RLock()
 	defer t.d.naming.RUnlock()
@@ -190,6 +194,7 @@ func (d *Disk) sweepTemp() error {
 	return err
 }
 
+// sweepDir removes the content in one directory that no row has named since before.
 func (d *Disk) sweepDir(ctx context.Context, prefix string, before time.Time) error {
 	list, err := entries(filepath.Join(d.dir, prefix))
 	if err != nil {

@@ -69,6 +69,8 @@ func (u *tableDraft) fill(ctx context.Context, content io.Reader) error {
 	}
 }
 
+// add stores a piece of the content. The transaction also marks the upload as alive, so
+// that it is not swept while it is slow.
 func (u *tableDraft) add(ctx context.Context, number int64, data []byte) error {
 	return u.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		n, err := tx.TouchUpload(tx.Ctx, gen.TouchUploadParams{ID: u.id, TouchedAt: u.s.NowMicros()})
@@ -127,6 +129,7 @@ func (u *tableDraft) Drop() {
 	}
 }
 
+// dropUpload deletes an upload with its pieces.
 func dropUpload(ctx context.Context, s *core.DB, id string) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		n, err := tx.DeleteUpload(tx.Ctx, id)
@@ -213,6 +216,7 @@ func (r *tableReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// load reads the piece with a number unless it is the current one.
 func (r *tableReader) load(number int64) (err error) {
 	if r.at == number {
 		return nil

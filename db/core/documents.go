@@ -26,14 +26,14 @@ func (tx *Tx) LinkFiles(ws flow.WorkspaceID, runID string, ids []string) error {
 
 // inheritFiles links all files of the parent of a rerun, because the reused
 // results refer to them.
-func (tx *Tx) inheritFiles(ws flow.WorkspaceID, runID, parentID string) error {
-	if parentID == "" {
+func (tx *Tx) inheritFiles(run *gen.InsertRunParams) error {
+	if run.ParentRunID == "" {
 		return nil
 	}
-	if err := tx.HoldFilesOfRun(tx.Ctx, parentID); err != nil {
-		return fmt.Errorf("hold the files of %s: %w", parentID, err)
+	if err := tx.HoldFilesOfRun(tx.Ctx, run.ParentRunID); err != nil {
+		return fmt.Errorf("hold the files of %s: %w", run.ParentRunID, err)
 	}
-	return tx.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: runID, ParentRunID: parentID, WorkspaceID: ws})
+	return tx.LinkFilesOfRun(tx.Ctx, gen.LinkFilesOfRunParams{RunID: run.ID, ParentRunID: run.ParentRunID, WorkspaceID: run.WorkspaceID})
 }
 
 // AddDocument stores a document under its hash and returns the number of bytes

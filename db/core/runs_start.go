@@ -90,7 +90,7 @@ func (w *StartWrite) Alone(tx *Tx) (err error) {
 	if err := tx.LinkFiles(w.Row.WorkspaceID, w.Row.ID, w.N.Files); err != nil {
 		return err
 	}
-	if err := tx.inheritFiles(w.Row.WorkspaceID, w.Row.ID, w.Row.ParentRunID); err != nil {
+	if err := tx.inheritFiles(&w.Row); err != nil {
 		return err
 	}
 	w.handToWorker(tx)

@@ -29,6 +29,7 @@ func ForSQLite(query string) string {
 	return q
 }
 
+// ExecContext and the methods below rewrite the placeholders of a statement.
 func (n SQLiteParams) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return n.DB.ExecContext(ctx, ForSQLite(query), args...)
 }

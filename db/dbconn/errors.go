@@ -67,6 +67,7 @@ func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC)
 }
 
+// isBusy reports whether another connection holds the database. Waiting helps.
 func isBusy(err error) bool {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		return e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked
@@ -89,6 +90,7 @@ func Classified(err error) error {
 	return err
 }
 
+// isPermanent reports whether a repetition would fail the same way.
 func isPermanent(err error) bool {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		switch e.Code {

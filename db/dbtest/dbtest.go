@@ -71,6 +71,7 @@ func startServer(t testing.TB) {
 // masterKey is the same in all tests, because a copy of the template needs its key.
 const masterKey = "c2x1aWNlIHRlc3QgbWFzdGVyIGtleSBvZiAzMiBieXQ="
 
+// change applies the changes of a test to a configuration.
 func change(cfg db.Config, set []func(*db.Config)) db.Config {
 	for _, f := range set {
 		f(&cfg)
@@ -78,6 +79,7 @@ func change(cfg db.Config, set []func(*db.Config)) db.Config {
 	return cfg
 }
 
+// open opens a store and closes it when the test ends.
 func open(t testing.TB, cfg db.Config) *db.Store {
 	t.Helper()
 	s, err := db.Open(context.Background(), cfg)
@@ -116,6 +118,8 @@ var template = sync.OnceValues(func() (map[string][]byte, error) {
 	return files, nil
 })
 
+// copyTemplate copies an empty, migrated database. Migrating takes longer than most
+// tests.
 func copyTemplate(dir string) error {
 	files, err := template()
 	if err != nil {

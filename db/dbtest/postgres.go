@@ -26,12 +26,15 @@ type postgres struct {
 	free   []string // databases that are empty again
 }
 
+// server is the PostgreSQL that the tests of this process share.
 var server postgres
 
 // templateName is the migrated database from which the databases of tests are
 // copied.
 const templateName = "sluice_template"
 
+// start launches the server at its first use. A failure is remembered, so that each
+// test reports it at once.
 func (p *postgres) start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,6 +44,7 @@ func (p *postgres) start() error {
 	return p.err
 }
 
+// launch starts the server and connects to it.
 func (p *postgres) launch() (err error) {
 	if p.server, err = pgserver.New(); err != nil {
 		return err
@@ -159,6 +163,7 @@ func (p *postgres) url(database string) string {
 	return p.server.URL(database) + "&pool_max_conns=12"
 }
 
+// stop ends the server with the test process.
 func (p *postgres) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -121,6 +121,7 @@ func (p *Proxy) Lost() int {
 	return p.lost
 }
 
+// all returns the open connections.
 func (p *Proxy) all() []*link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,6 +132,7 @@ func (p *Proxy) all() []*link {
 	return list
 }
 
+// close refuses new connections and cuts the open ones.
 func (p *Proxy) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -141,6 +143,7 @@ func (p *Proxy) close() {
 	p.serving.Wait()
 }
 
+// accept serves connections until the listener is closed.
 func (p *Proxy) accept() {
 	for {
 		conn, err := p.listener.Accept()
@@ -151,6 +154,7 @@ func (p *Proxy) accept() {
 	}
 }
 
+// serve copies both directions of a connection until either side ends it.
 func (p *Proxy) serve(client net.Conn) {
 	p.flow()
 	var d net.Dialer
@@ -189,6 +193,7 @@ func (p *Proxy) flow() {
 	}
 }
 
+// close cuts a connection on both sides, as a crash would.
 func (l *link) close() {
 	_ = l.client.Close()
 	_ = l.server.Close()
@@ -277,6 +282,8 @@ func (l *link) note(kind byte, body []byte) {
 	}
 }
 
+// executed cuts the connection after a statement whose answer the test wants to be
+// lost.
 func (l *link) executed(sql string) {
 	l.p.mu.Lock()
 	lose := l.p.lose

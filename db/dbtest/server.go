@@ -144,6 +144,7 @@ func (s *Server) ExecIn(database, sql string) {
 	}
 }
 
+// try runs a statement on a connection of its own.
 func (s *Server) try(database, sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -152,6 +152,7 @@ func (m *migration) up(ctx context.Context, apply func(*goose.Source) error) err
 	return nil
 }
 
+// apply carries out one migration in its own transaction.
 func (m *migration) apply(ctx context.Context, next *goose.Source) error {
 	_, err := m.ApplyVersion(ctx, next.Version, true)
 	return err
@@ -187,12 +188,14 @@ type queueMigration interface {
 	up(ctx context.Context) error
 }
 
+// riverMigration migrates the tables of the job queue, whose versions are River's.
 type riverMigration[T any] struct {
 	*rivermigrate.Migrator[T]
 	exec    riverdriver.Executor
 	program string
 }
 
+// newQueueMigration returns the migration of the queue's tables.
 func newQueueMigration[T any](driver riverdriver.Driver[T], s Schema) (queueMigration, error) {
 	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{s.Log.Handler()})})
 	if err != nil {
@@ -221,6 +224,7 @@ func (m *riverMigration[T]) refuseNewer(ctx context.Context) error {
 	return nil
 }
 
+// isCurrent reports whether the tables have the version of this program.
 func (m *riverMigration[T]) isCurrent(ctx context.Context) (bool, error) {
 	v, err := m.Validate(ctx, nil)
 	if err != nil {
@@ -229,6 +233,7 @@ func (m *riverMigration[T]) isCurrent(ctx context.Context) (bool, error) {
 	return v.OK, nil
 }
 
+// up migrates to the version of this program.
 func (m *riverMigration[T]) up(ctx context.Context) error {
 	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return fmt.Errorf("migrate the queue: %w", err)
@@ -239,6 +244,7 @@ func (m *riverMigration[T]) up(ctx context.Context) error {
 // quietHandler drops messages below warnings, such as one per migration step.
 type quietHandler struct{ slog.Handler }
 
+// Enabled leaves out what River reports about each migration.
 func (quietHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
 // sqliteFiles are the migrations without the keyword CONCURRENTLY, which only
@@ -258,6 +264,7 @@ func (f sqliteFiles) Open(name string) (fs.File, error) {
 	return &sqliteFile{file, bytes.NewReader([]byte(strings.ReplaceAll(string(text), " CONCURRENTLY", "")))}, nil
 }
 
+// sqliteFile is a migration whose text was adapted to SQLite.
 type sqliteFile struct {
 	fs.File
 	text io.Reader

@@ -199,6 +199,9 @@ func (m *migration) lockTimeout(next *goose.Source) (string, error) {
 	return migrationLockTimeout, err
 }
 
+// isLockTimeout reports whether a statement waited too long for a lock. It is then
+// repeated, so that a long query of another instance delays the migration instead of
+// the other way round.
 func isLockTimeout(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "55P03"

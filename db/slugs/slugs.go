@@ -63,6 +63,7 @@ func claimSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) error {
 	return err
 }
 
+// errSlugTaken is the error for a slug of another flow.
 func errSlugTaken(slug string) error {
 	return flow.Errorf(flow.CodeSlugTaken, "The slug %q belongs to another flow. Choose another slug, or rename that flow first.", slug)
 }

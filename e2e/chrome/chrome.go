@@ -85,6 +85,8 @@ func (b *Browser) Open(t testing.TB, url string) *Tab {
 	return p
 }
 
+// hear collects exceptions and errors of the page, from the goroutine of the
+// connection.
 func (p *Tab) hear(ev any) {
 	switch e := ev.(type) {
 	case *runtime.EventExceptionThrown:
@@ -115,6 +117,8 @@ func said(args []*runtime.RemoteObject) string {
 	return b.String()
 }
 
+// fault records what must not happen. Tests report it at their end, because a page can
+// fail between two of their steps.
 func (p *Tab) fault(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,6 +133,7 @@ func (p *Tab) Allow(text string) {
 	p.allowed = append(p.allowed, text)
 }
 
+// judge fails the test for faults that it did not expect.
 func (p *Tab) judge() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -93,6 +93,7 @@ func ReadInput(n *flow.Node) Input {
 	return in
 }
 
+// bound returns a limit, or nil if the config has none.
 func bound(v any) *float64 {
 	if f, ok := flow.Float(v); ok {
 		return &f
@@ -130,6 +131,8 @@ func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, [
 	return values, problems
 }
 
+// check checks one value and returns it as the flow gets it. coerce permits texts for
+// other types, as forms send them.
 func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 	fail := func(code, format string, args ...any) []flow.Problem {
 		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}

@@ -161,6 +161,7 @@ func (in *Input) describeFile(s map[string]any) {
 	}
 }
 
+// acceptSentence says which files an input takes.
 func (in *Input) acceptSentence() string {
 	if len(in.Accept) == 0 {
 		return ""

@@ -29,6 +29,8 @@ func Summary(inputs map[string]any) string {
 	return cutText(strings.Join(summarizeFields(inputs, 0), " · "), summarySize)
 }
 
+// summarizeValue writes a value in a few words. It is stored with the run and shown in
+// lists, so it stays small.
 func summarizeValue(v any, depth int) string {
 	switch v := v.(type) {
 	case string:
@@ -56,6 +58,7 @@ func summarizeValue(v any, depth int) string {
 	return string(flow.EncodeJSON(v))
 }
 
+// summarizeFields writes the first members of an object.
 func summarizeFields(fields map[string]any, depth int) (texts []string) {
 	for i, name := range slices.Sorted(maps.Keys(fields)) {
 		if i == summaryItems {
@@ -66,6 +69,7 @@ func summarizeFields(fields map[string]any, depth int) (texts []string) {
 	return texts
 }
 
+// summarizeList writes the first items of a list.
 func summarizeList(items []any, depth int) string {
 	if depth > summaryDepth {
 		return "…"

@@ -59,6 +59,7 @@ func widerMembers(was, now map[string]any, at string) (where, why string) {
 	return "", ""
 }
 
+// inside returns the pointer of a member within a schema.
 func inside(at, name string) string {
 	if at == "" {
 		return name

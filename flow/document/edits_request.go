@@ -76,6 +76,7 @@ func UndoTx(txID string) string { return "undo-" + txID }
 
 var editName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
+// Problems returns all that is wrong with a request before it is applied.
 func (r *EditRequest) Problems() (list []flow.Problem) {
 	add := func(pointer, code, detail string) {
 		list = append(list, flow.Problem{Pointer: pointer, Code: code, Detail: detail})

@@ -32,6 +32,7 @@ func unknown(node string) conditions {
 	return conditions{{choice{node + " maybe", "yes"}}}
 }
 
+// never reports whether there is no case in which the port gets a value.
 func (c conditions) never() bool { return len(c) == 0 }
 
 // or returns the alternatives of both.

@@ -15,6 +15,8 @@ import (
 // MaxSlug is how many characters a slug may have.
 const MaxSlug = 64
 
+// slugPattern matches slugs. They are in URLs, so words are separated by single
+// hyphens.
 var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 
 // reservedSlugs are path segments that mean something else after /v1/flow/.

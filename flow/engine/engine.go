@@ -127,7 +127,7 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 			return HandedBack, err
 		}
 		c.poll()
-		switch a := p.Next(e.Now()); a.Kind {
+		switch a := p.Next(e.Now()); a.Type {
 		case ActInline:
 			out, err := c.run(ctx, a)
 			p.Finish(a.Node, out, err, e.Now())

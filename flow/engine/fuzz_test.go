@@ -51,7 +51,7 @@ func carryCalmly(t *testing.T, d *flow.Document) {
 	s := &station{t: t, g: g, disk: newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: inputs, Timeout: flow.RunTimeout})}
 	p := NewPlan(g, &s.disk.run, nil, nil)
 	p.Cancel()
-	if a := p.Next(p.run.CreatedAt); a.Kind != ActRecord || !a.Write.End {
+	if a := p.Next(p.run.CreatedAt); a.Type != ActRecord || !a.Write.End {
 		t.Fatalf("%+v", a)
 	}
 }

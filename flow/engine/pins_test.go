@@ -134,7 +134,7 @@ func TestRerunTakesNoPinOver(t *testing.T) {
 	g := graphOf(t, "a call\n b call\n a.text -> b.values")
 	ahead := g.StepsAhead([]flow.Pin{{Node: "a", Outputs: map[string]any{"text": "pinned"}}}, "", time.Now())
 	p := NewPlan(g, &flow.Run{ID: "run_2", State: flow.RunQueued, Timeout: flow.RunTimeout}, nil, NewReuse(g, ahead, ""))
-	if a := p.Next(time.Now()); a.Kind != ActRecord || a.Write.Steps[0].State != flow.StepRunning {
+	if a := p.Next(time.Now()); a.Type != ActRecord || a.Write.Steps[0].State != flow.StepRunning {
 		t.Errorf("%+v", a)
 	}
 }

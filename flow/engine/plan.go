@@ -8,11 +8,11 @@ import (
 	"sluice/flow"
 )
 
-// ActionKind says what the planner wants next.
-type ActionKind int
+// ActionType says what the planner wants next.
+type ActionType int
 
 const (
-	ActWait    ActionKind = iota // for a result, or until Action.Until when that is set
+	ActWait    ActionType = iota // for a result, or until Action.Until when that is set
 	ActInline                    // run Action.In on the spot and call Finish
 	ActStart                     // run Action.In on its own and call Finish when it is done
 	ActRecord                    // write Action.Write and call Recorded; repeat until it is written
@@ -25,7 +25,7 @@ const (
 
 // Action is what the planner wants next.
 type Action struct {
-	Kind  ActionKind
+	Type  ActionType
 	Node  int
 	In    *flow.In
 	Write *flow.RunWrite
@@ -192,11 +192,11 @@ func (p *Plan) Next(now time.Time) Action {
 	for {
 		switch {
 		case p.ended:
-			return Action{Kind: ActEnd}
+			return Action{Type: ActEnd}
 		case p.write != nil:
-			return Action{Kind: ActRecord, Write: p.write}
+			return Action{Type: ActRecord, Write: p.write}
 		case !p.suspend.IsZero():
-			return Action{Kind: ActSuspend, Until: p.suspend}
+			return Action{Type: ActSuspend, Until: p.suspend}
 		}
 		if p.drain == drainAsking {
 			return Action{Kind: ActDrain}
@@ -204,13 +204,13 @@ func (p *Plan) Next(now time.Time) Action {
 		p.checkDeadline(now)
 		if p.stop != nil && p.dropStarts() {
 			if active := p.activeNodes(); len(active) > 0 {
-				return Action{Kind: ActAbort, Nodes: active}
+				return Action{Type: ActAbort, Nodes: active}
 			}
 		}
 		if len(p.abandoned) > 0 { // after the others were told to stop, since this takes a while
 			list := p.abandoned
 			p.abandoned = nil
-			return Action{Kind: ActAbandon, Abandoned: list}
+			return Action{Type: ActAbandon, Abandoned: list}
 		}
 		// What is recorded as running starts before inline work that could fail
 		// the run: a webhook fires once its outputs are recorded.
@@ -236,7 +236,7 @@ func (p *Plan) Next(now time.Time) Action {
 			p.buildWrite()
 			continue
 		}
-		return Action{Kind: ActWait, Until: p.nextTimer()}
+		return Action{Type: ActWait, Until: p.nextTimer()}
 	}
 }
 
@@ -337,7 +337,7 @@ func (p *Plan) nextInline(now time.Time) (Action, bool) {
 			continue
 		}
 		p.begin(i, now)
-		return Action{Kind: ActInline, Node: i, In: in}, true
+		return Action{Type: ActInline, Node: i, In: in}, true
 	}
 	return Action{}, false
 }
@@ -398,7 +398,7 @@ func (p *Plan) nextStart() Action {
 	i := p.start[0]
 	p.start = p.start[1:]
 	p.nodes[i].active = true
-	return Action{Kind: ActStart, Node: i, In: p.nodes[i].in}
+	return Action{Type: ActStart, Node: i, In: p.nodes[i].in}
 }
 
 // mustRecord reports whether something waits for a write before it can go on.

@@ -135,7 +135,7 @@ func TestPlanRestores(t *testing.T) {
 		name  string
 		run   flow.Run
 		steps []flow.Step
-		want  ActionKind
+		want  ActionType
 		state flow.RunState
 		code  flow.Code
 	}{
@@ -157,8 +157,8 @@ func TestPlanRestores(t *testing.T) {
 			t.Parallel()
 			p := restored(t, two, tt.run, tt.steps...)
 			a := p.Next(now)
-			if a.Kind != tt.want || p.Run().State != tt.state || codeOf(p.Run().Error) != tt.code {
-				t.Errorf("action %d, run %s %v; want %d, %s %s", a.Kind, p.Run().State, p.Run().Error, tt.want, tt.state, tt.code)
+			if a.Type != tt.want || p.Run().State != tt.state || codeOf(p.Run().Error) != tt.code {
+				t.Errorf("action %d, run %s %v; want %d, %s %s", a.Type, p.Run().State, p.Run().Error, tt.want, tt.state, tt.code)
 			}
 			if tt.state == flow.RunWaiting && p.Run().WaitingSince != now.Add(-time.Minute) {
 				t.Errorf("the wait began again at %s", p.Run().WaitingSince)
@@ -171,11 +171,11 @@ func TestPlanCutStepStartsUnderANewAttempt(t *testing.T) {
 	t.Parallel()
 	p := restored(t, "a call", flow.Run{State: flow.RunRunning, Seq: 7}, flow.Step{Path: "a", State: flow.StepRunning, Attempt: 3, Saved: flow.Number(1), Usage: flowtest.OneCall})
 	a := p.Next(time.Time{}.Add(time.Hour))
-	if a.Kind != ActRecord || len(a.Write.Steps) != 1 || a.Write.Steps[0].Attempt != 4 || a.Write.Steps[0].Seq != 8 {
+	if a.Type != ActRecord || len(a.Write.Steps) != 1 || a.Write.Steps[0].Attempt != 4 || a.Write.Steps[0].Seq != 8 {
 		t.Fatalf("%+v", a.Write)
 	}
 	p.Recorded()
-	if a = p.Next(time.Time{}.Add(time.Hour)); a.Kind != ActStart || a.In.Attempt != 4 || a.In.State != flow.Number(1) || a.In.Key != "run_1:a" {
+	if a = p.Next(time.Time{}.Add(time.Hour)); a.Type != ActStart || a.In.Attempt != 4 || a.In.State != flow.Number(1) || a.In.Key != "run_1:a" {
 		t.Errorf("%+v", a.In)
 	}
 }
@@ -184,12 +184,12 @@ func TestPlanHeldStartsNothingAnnounced(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := restored(t, "a call", flow.Run{State: flow.RunQueued})
-	if a := p.Next(now); a.Kind != ActRecord {
+	if a := p.Next(now); a.Type != ActRecord {
 		t.Fatal(a)
 	}
 	p.Hold()
 	p.Recorded()
-	if a := p.Next(now); a.Kind != ActWait || !p.Held() {
+	if a := p.Next(now); a.Type != ActWait || !p.Held() {
 		t.Errorf("%+v, held %v", a, p.Held())
 	}
 }
@@ -198,12 +198,12 @@ func TestPlanCancelWhileItsWaitIsWritten(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := restored(t, "a call", flow.Run{State: flow.RunRunning}, flow.Step{Path: "a", State: flow.StepWaiting, WaitUntil: now.Add(time.Hour)})
-	if a := p.Next(now); a.Kind != ActRecord || a.Write.Run.State != flow.RunWaiting || a.Write.WakeAt != now.Add(time.Hour) {
+	if a := p.Next(now); a.Type != ActRecord || a.Write.Run.State != flow.RunWaiting || a.Write.WakeAt != now.Add(time.Hour) {
 		t.Fatal(a)
 	}
 	p.Cancel()
 	p.Recorded()
-	if a := p.Next(now); a.Kind != ActRecord || a.Write.Run.State != flow.RunCanceled || a.Write.Steps[0].State != flow.StepCanceled {
+	if a := p.Next(now); a.Type != ActRecord || a.Write.Run.State != flow.RunCanceled || a.Write.Steps[0].State != flow.StepCanceled {
 		t.Errorf("%+v", a)
 	}
 }
@@ -213,7 +213,7 @@ func TestPlanSuspensionWithoutTimeGoesOnAtOnce(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := restored(t, "a note_down", flow.Run{State: flow.RunRunning})
 	for range 2 {
-		if a := p.Next(now); a.Kind != ActInline {
+		if a := p.Next(now); a.Type != ActInline {
 			t.Fatalf("%+v", a)
 		}
 		p.Finish(0, flow.Out{Suspend: &flow.Suspension{}}, nil, now)
@@ -224,7 +224,7 @@ func TestPlanEmptyGraphOnlyEnds(t *testing.T) {
 	t.Parallel()
 	p := NewPlan(EmptyGraph(), &flow.Run{ID: "run_1", State: flow.RunRunning, Usage: flowtest.OneCall}, nil, nil)
 	p.Fail(flow.Errorf(flow.CodeInternal, "unreadable"))
-	if a := p.Next(time.Now()); a.Kind != ActRecord || !a.Write.End || a.Write.Run.State != flow.RunFailed || a.Write.Run.Usage != flowtest.OneCall {
+	if a := p.Next(time.Now()); a.Type != ActRecord || !a.Write.End || a.Write.Run.State != flow.RunFailed || a.Write.Run.Usage != flowtest.OneCall {
 		t.Errorf("%+v", a.Write)
 	}
 }

@@ -88,7 +88,7 @@ func (w *world) act() error {
 		w.crash(false) // after the decision, before it is carried out
 		return nil
 	}
-	switch a.Kind {
+	switch a.Type {
 	case ActInline:
 		if err := w.checkStart(a); err != nil {
 			return err
@@ -186,7 +186,7 @@ func (w *world) crash(machine bool) {
 
 // actStale moves the worker that lost the run; nothing of it may be written.
 func (w *world) actStale() error {
-	switch a := w.stale.Next(w.now); a.Kind {
+	switch a := w.stale.Next(w.now); a.Type {
 	case ActInline:
 		out, err := w.carryOut(w.stale, a)
 		w.stale.Finish(a.Node, out, err, w.now)

@@ -40,7 +40,7 @@ type decisionObject struct {
 	Values  map[string]any    `json:"values" doc:"The values that were edited."`
 	Comment string            `json:"comment"`
 	By      string            `json:"by" doc:"Name of the member or the key; empty for somebody with the link."`
-	ByKind  flow.AnswererKind `json:"by_kind" doc:"Empty for a question that expired."`
+	ByType  flow.AnswererType `json:"by_kind" doc:"Empty for a question that expired."`
 	At      stampOrNull       `json:"at"`
 }
 
@@ -62,7 +62,7 @@ func newApprovalObject(a *flow.Approval) approvalObject {
 	switch d := a.Decision; {
 	case d != nil:
 		o.Status = approvalStatus(d.Outcome)
-		o.Decision = &decisionObject{Outcome: d.Outcome, Values: orEmpty(d.Values), Comment: d.Comment, By: d.By.Name, ByKind: d.By.Kind, At: stampOrNull(d.At)}
+		o.Decision = &decisionObject{Outcome: d.Outcome, Values: orEmpty(d.Values), Comment: d.Comment, By: d.By.Name, ByType: d.By.Type, At: stampOrNull(d.At)}
 	case a.Closed:
 		o.Status = "closed"
 	}
@@ -126,7 +126,7 @@ func (s *Server) decideApproval(c *Call) error {
 		WorkspaceID: run.WorkspaceID, RunID: run.ID, Path: c.Param("path"), IP: web.RemoteIP(c.Request()),
 		Decision: flow.Decision{
 			Outcome: flow.Outcome(flow.Text(values["decision"])), Values: edited, Comment: flow.Text(values["comment"]),
-			By: flow.Answerer{Kind: flow.ByKey, ID: c.Actor().ID, Name: c.Key.Name},
+			By: flow.Answerer{Type: flow.ByKey, ID: c.Actor().ID, Name: c.Key.Name},
 		},
 	})
 	if err != nil {

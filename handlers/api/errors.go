@@ -44,15 +44,15 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	if format := s.foreign[c.Path()]; format != nil {
 		problemHeaders(c.Response().Header(), e)
-		status, body := format(problemKinds[e.Code].status, e)
+		status, body := format(problemFacts[e.Code].status, e)
 		if err := writeBody(c, status, TypeJSON, flow.EncodeJSON(body)); err != nil {
 			s.Log.Debug("response not sent", "request_id", requestID(c), "error", err)
 		}
 		return
 	}
 	p := problem{
-		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemKinds[e.Code].title,
-		Status: problemKinds[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
+		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemFacts[e.Code].title,
+		Status: problemFacts[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
 		Code: e.Code, RequestID: requestID(c), Errors: convert(e.Fields, func(p *flow.Problem) problemField { return problemField{p.Pointer, p.Code, p.Detail} }), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
 	}
 	if r, ok := errors.AsType[runError](err); ok {
@@ -80,7 +80,7 @@ func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
 		return e
 	case ok && e.Code == flow.CodeNotFound:
 		return notFound(r.URL.Path) // the store's message would reveal the kind of object
-	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
+	case ok && e.Code != flow.CodeInternal && problemFacts[e.Code].status != 0:
 		return e
 	case web.IsClientGone(err, r):
 		s.Log.Debug("client disconnected", "request_id", id, "error", err)
@@ -119,7 +119,7 @@ func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 	case code == flow.CodeMethodNotAllowed:
 		return flow.Errorf(code, "This path does not take this method. The Allow header lists those it takes.")
 	}
-	return flow.Errorf(code, "%s.", problemKinds[code].title)
+	return flow.Errorf(code, "%s.", problemFacts[code].title)
 }
 
 // requestID returns the ID that the middleware gave the request; problems and the log have it.
@@ -128,7 +128,7 @@ func requestID(c echo.Context) string { return c.Response().Header().Get("X-Requ
 // RetryAfter returns how long a client should wait before it sends a refused
 // request again; 0 means that waiting does not help.
 func RetryAfter(e *flow.Error) time.Duration {
-	return cmp.Or(max(e.After, 0), problemKinds[e.Code].after)
+	return cmp.Or(max(e.After, 0), problemFacts[e.Code].after)
 }
 
 // problemHeaders sets the headers of a problem: Retry-After, WWW-Authenticate (RFC 6750)

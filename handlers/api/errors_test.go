@@ -144,7 +144,7 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	}
 	for status, codes := range contract {
 		for code := range strings.SplitSeq(codes, ", ") {
-			if k := problemKinds[flow.Code(code)]; k.status != status || k.title == "" || (status == 429 || status == 503) && k.after == 0 {
+			if k := problemFacts[flow.Code(code)]; k.status != status || k.title == "" || (status == 429 || status == 503) && k.after == 0 {
 				t.Errorf("%s: %+v, wanted %d", code, k, status)
 			}
 		}

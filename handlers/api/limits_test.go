@@ -242,7 +242,7 @@ func TestExceededQuotasSayWhich(t *testing.T) {
 	w := setup(t, func(c *Config) { c.Files = fullShelf{c.Files} })
 	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}})
 	w.runner.mu.Lock()
-	w.runner.refuse = flow.Quota{Kind: flow.QuotaRuns, Limit: 10_000, Used: 10_000}.Refusal()
+	w.runner.refuse = flow.Quota{Unit: flow.QuotaRuns, Limit: 10_000, Used: 10_000}.Refusal()
 	w.runner.mu.Unlock()
 	a := w.send(request{method: "POST", path: "/v1/flow/" + w.echo + "/run", key: key, body: `{"ticket": "a"}`})
 	a.wantCode(t, 402, flow.CodeQuotaExceeded)
@@ -261,7 +261,7 @@ type fullShelf struct{ Files }
 
 func (fullShelf) SaveFile(_ context.Context, _ flow.NewFile, content io.Reader) (*flow.File, error) {
 	_, _ = io.Copy(io.Discard, content)
-	return nil, flow.Quota{Kind: flow.QuotaBytes, Limit: 1 << 20, Used: 1<<20 - 6}.Refusal()
+	return nil, flow.Quota{Unit: flow.QuotaBytes, Limit: 1 << 20, Used: 1<<20 - 6}.Refusal()
 }
 
 func TestUsedUpBudgetsSayWhich(t *testing.T) {

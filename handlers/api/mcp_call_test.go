@@ -58,7 +58,7 @@ func TestMCPErrors(t *testing.T) {
 	w.agent(w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRead}})).call("fail", nil).wantError(t, `scope "run"`)
 	for _, refusal := range []*flow.Error{
 		{Code: flow.CodeBudgetExceeded, Message: "This key has spent its budget."},
-		flow.Quota{Kind: flow.QuotaRuns, Limit: 5, Used: 5}.Refusal(),
+		flow.Quota{Unit: flow.QuotaRuns, Limit: 5, Used: 5}.Refusal(),
 		{Code: flow.CodeConcurrencyLimited, Message: "This key has 2 open runs."},
 		{Code: flow.CodeQueueFull, Message: "The queue is full.", After: 7 * time.Second},
 	} {

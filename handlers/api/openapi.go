@@ -66,7 +66,7 @@ func scopeNames(a access) string {
 
 // exampleProblem returns the status of a code and an example of its response.
 func exampleProblem(code flow.Code) (status int, example any) {
-	k := problemKinds[code]
+	k := problemFacts[code]
 	return k.status, problem{Type: "https://sluice.example/docs/errors#" + string(code), Title: k.title, Status: k.status, Detail: k.title + ".", Instance: "/v1/flow", Code: code, RequestID: "req_EXAMPLE"}
 }
 

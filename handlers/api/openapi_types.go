@@ -64,7 +64,7 @@ var leaves = map[reflect.Type]openapi.Schema{
 	reflect.TypeFor[flow.StepState]():     {"type": "string", "enum": []flow.StepState{flow.StepPending, flow.StepRunning, flow.StepRetrying, flow.StepWaiting, flow.StepSucceeded, flow.StepReused, flow.StepSkipped, flow.StepFailed, flow.StepCanceled}},
 	reflect.TypeFor[flow.Outcome]():       {"type": "string", "enum": outcomes},
 	reflect.TypeFor[flow.Audience]():      {"type": "string", "enum": []flow.Audience{flow.AudienceLink, flow.AudienceMembers, flow.AudienceNamed}},
-	reflect.TypeFor[flow.AnswererKind]():  {"type": "string", "enum": []flow.AnswererKind{flow.ByMember, flow.ByKey, flow.ByLink, ""}},
+	reflect.TypeFor[flow.AnswererType]():  {"type": "string", "enum": []flow.AnswererType{flow.ByMember, flow.ByKey, flow.ByLink, ""}},
 	reflect.TypeFor[approvalStatus]():     {"type": "string", "enum": append([]flow.Outcome{"open", "closed"}, outcomes...)},
 	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun, flow.TriggerFlow}},
 	reflect.TypeFor[*flow.WaitsFor]():     {"type": []string{"string", "null"}, "enum": []any{flow.WaitsForApproval, flow.WaitsForChildren, flow.WaitsForPrediction, flow.WaitsForDelay, flow.WaitsForRetry, nil}},

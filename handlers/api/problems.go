@@ -10,16 +10,16 @@ import (
 	"sluice/flow"
 )
 
-// problemKind is what the problems of one code have in common.
-type problemKind struct {
+// problemFact is what the problems of one code have in common.
+type problemFact struct {
 	status int
 	title  string
 	after  time.Duration // Retry-After unless the error has its own
 }
 
-// problemKinds are the codes that a problem can have. Errors with any other code are
+// problemFacts are the codes that a problem can have. Errors with any other code are
 // internal errors to the client.
-var problemKinds = map[flow.Code]problemKind{
+var problemFacts = map[flow.Code]problemFact{
 	flow.CodeInvalidJSON:           {400, "Invalid JSON", 0},
 	flow.CodeInvalidHeader:         {400, "Invalid header", 0},
 	flow.CodeKeyInURL:              {400, "Key in the URL", 0},
@@ -71,7 +71,7 @@ var problemKinds = map[flow.Code]problemKind{
 }
 
 // StatusOf returns the HTTP status of a code, or 0 for one that no response has.
-func StatusOf(code flow.Code) int { return problemKinds[code].status }
+func StatusOf(code flow.Code) int { return problemFacts[code].status }
 
 // routerCodes are the codes for errors of the router.
 var routerCodes = map[int]flow.Code{
@@ -109,7 +109,7 @@ func newQuotaObject(q *flow.Quota) *quotaObject {
 	if q == nil {
 		return nil
 	}
-	return &quotaObject{Unit: string(q.Kind), Limit: q.Limit, Used: q.Used}
+	return &quotaObject{Unit: string(q.Unit), Limit: q.Limit, Used: q.Used}
 }
 
 // budgetObject is an exhausted budget.

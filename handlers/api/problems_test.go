@@ -16,7 +16,7 @@ func TestProblems_areExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	headings := book.Page("errors").Headings()
-	for code := range problemKinds {
+	for code := range problemFacts {
 		if !slices.ContainsFunc(headings, func(h docs.Block) bool { return h.ID == string(code) }) {
 			t.Errorf("docs/errors.md has no heading `%s`", code)
 		}

@@ -12,6 +12,8 @@ import (
 	"sluice/views/layout"
 )
 
+// auditRoutes returns the route of the audit log. It is for owners, because it shows
+// what each member did.
 func (s *Server) auditRoutes() []route {
 	return []route{{"GET", "/settings/audit", web.Owner, s.showAudit}}
 }

@@ -17,6 +17,8 @@ import (
 	"sluice/views/layout"
 )
 
+// credentialRoutes returns the routes of credentials. Viewers see their names only: a
+// flow that they read refers to them.
 func (s *Server) credentialRoutes() []route {
 	return []route{
 		{http.MethodGet, "/credentials", web.Viewer, onCredential((*credentialCall).listCredentials)},

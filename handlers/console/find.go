@@ -29,6 +29,7 @@ type found struct {
 	Href    string `json:"href"`
 }
 
+// findRoutes returns the route of the command palette.
 func (s *Server) findRoutes() []route {
 	return []route{{http.MethodGet, "/find", web.Viewer, (*call).find}}
 }

@@ -17,6 +17,8 @@ import (
 	"sluice/views/layout"
 )
 
+// flowRoutes returns the routes of the list of flows and of what is done to a flow as a
+// whole.
 func (s *Server) flowRoutes() []route {
 	return slices.Concat([]route{
 		{http.MethodGet, "/flows", web.Viewer, (*call).listFlows},

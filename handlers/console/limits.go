@@ -76,6 +76,8 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 	return c.renderSettings(status, settings)
 }
 
+// renderSettings renders the settings of a flow with a status, which is 422 after a
+// mistake.
 func (c *call) renderSettings(status int, settings consoleview.FlowSettings) error {
 	return c.Render(status, consoleview.FlowSettingsPage(c.Page("Settings of "+settings.Name, layout.SectionFlows), settings))
 }

@@ -16,6 +16,7 @@ import (
 	"sluice/views/layout"
 )
 
+// modelRoutes returns the routes of the catalog.
 func (s *Server) modelRoutes() []route {
 	return []route{
 		{http.MethodGet, "/models", web.Viewer, (*call).showModels},

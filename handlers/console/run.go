@@ -209,6 +209,9 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	if r.Children, err = c.runChildren(v, r.Link); err != nil {
 		return r, err
 	}
+	if r.SoFar, err = c.outputsSoFar(v); err != nil {
+		return r, err
+	}
 	if r.Fall, r.Step, err = c.waterfall(v, r.Link); err != nil {
 		return r, err
 	}

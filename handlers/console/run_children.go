@@ -79,6 +79,30 @@ func (c *call) runChildren(v *runView, link consoleview.RunLink) (list []console
 	return list, nil
 }
 
+// firstResults is how many items' outputs are shown while others still run.
+const firstResults = 5
+
+// outputsSoFar returns the outputs of a run that the items of its steps are filling.
+func (c *call) outputsSoFar(v *runView) (list []components.ValueView, err error) {
+	if v.run.State.Ended() || v.doc == nil {
+		return nil, nil
+	}
+	for _, path := range v.order {
+		s := v.below[path]
+		if s == nil || !v.maps(path, s) {
+			continue
+		}
+		first, err := c.s.Store.ReadChildren(c.Ctx(), c.WorkspaceID(), s.Caller, 0, min(max(s.Total, 0), firstResults))
+		if err != nil {
+			return nil, err
+		}
+		for _, out := range items.SoFar(v.doc, path, first) {
+			list = append(list, components.ValueView{Name: out.Name, Value: out.Values})
+		}
+	}
+	return list, nil
+}
+
 // childStep reads the items of a step. The filter of the page applies to one step only.
 func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink) (consoleview.ChildStep, error) {
 	path := s.Caller.Path

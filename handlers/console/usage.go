@@ -25,6 +25,7 @@ const (
 	topParts = 8
 )
 
+// usageRoutes returns the route of the usage page.
 func (s *Server) usageRoutes() []route {
 	return []route{{http.MethodGet, "/usage", web.Viewer, (*call).showUsage}}
 }
@@ -149,8 +150,8 @@ func (c *call) quotas() (list []consoleview.UsageQuota, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range flow.QuotaKinds {
-		list = append(list, consoleview.UsageQuota{Kind: string(k), Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
+	for _, k := range flow.QuotaUnits {
+		list = append(list, consoleview.UsageQuota{Unit: string(k), Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
 	}
 	return list, nil
 }
@@ -180,6 +181,8 @@ type usageCount struct {
 	took histogram.Histogram
 }
 
+// add adds a day. Durations are kept in buckets, because quantiles of several days
+// cannot be computed from those of each.
 func (u *usageCount) add(d *flow.UsageDay) {
 	if u.took == nil {
 		u.took = histogram.Histogram{}
@@ -201,6 +204,7 @@ func (u *usageCount) sum() consoleview.UsageSum {
 // usageCounts are sums by name.
 type usageCounts map[string]*usageCount
 
+// add adds a day to the sum of a name, such as a flow or a model.
 func (m usageCounts) add(name string, d *flow.UsageDay) {
 	if m[name] == nil {
 		m[name] = &usageCount{}

@@ -63,6 +63,8 @@ func (t *fieldTable) title(node, name string) string {
 	return ""
 }
 
+// inputs adds the inputs of the draft, and those of the live version that the draft no
+// longer has.
 func (t *fieldTable) inputs() {
 	seen := map[string]bool{}
 	for _, in := range contract.Inputs(t.Document, t.kinds) {
@@ -103,6 +105,8 @@ func inputNote(in *contract.Input) string {
 	return "default " + text
 }
 
+// outputs adds the outputs of the draft, and those of the live version that the draft
+// no longer has.
 func (t *fieldTable) outputs() {
 	seen := map[string]bool{}
 	for _, out := range document.Outputs(t.Document, t.kinds) {
@@ -127,6 +131,7 @@ func outputNote(out *document.Output) string {
 	return "output"
 }
 
+// webhooks adds the webhooks of both, by node.
 func (t *fieldTable) webhooks() {
 	for i := range t.Nodes {
 		if n := &t.Nodes[i]; t.sendsWebhook(n) {

@@ -144,6 +144,7 @@ func fieldsChanged(d *document.Diff, role flow.Role, change string) int {
 	return len(names)
 }
 
+// appendSome adds "2 nodes added" unless the number is 0.
 func appendSome(parts []string, n int, noun, change string) []string {
 	if n == 0 {
 		return parts

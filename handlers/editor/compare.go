@@ -143,6 +143,8 @@ func textDiff(before, after string) []editorview.Piece {
 	return pieces
 }
 
+// pieceChanges maps the operations of the text diff to the words of the page. Equal
+// pieces are not marked.
 var pieceChanges = map[diffmatchpatch.Operation]string{
 	diffmatchpatch.DiffInsert: document.ChangeAdded, diffmatchpatch.DiffDelete: document.ChangeRemoved,
 }
@@ -166,6 +168,8 @@ func splitWords(s string) (list []string) {
 	return list
 }
 
+// isWordRune reports whether a character belongs to a word. Differences are shown by
+// whole words, because single letters are hard to read.
 func isWordRune(r rune) bool {
 	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
 }

@@ -76,6 +76,8 @@ func (l *completions) all() []completion {
 	return l.list
 }
 
+// connectedFirst sorts values that are connected already before those that would add an
+// edge.
 func connectedFirst(c completion) int {
 	if c.To == "" {
 		return 0
@@ -134,6 +136,7 @@ func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[strin
 	l.list = append(l.list, out)
 }
 
+// notName matches what a name between braces cannot contain.
 var notName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
 // nameFor returns a name for a value in a template: the name of an input, the

@@ -37,6 +37,7 @@ const (
 // whole top-level domain cannot be allowed.
 var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
 
+// formSettingsRoutes returns the routes of a form's settings.
 func (s *Server) formSettingsRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/form", web.Viewer, onForm(web.OnFlow((*formCall).showFormSettings))},

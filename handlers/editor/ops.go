@@ -185,6 +185,7 @@ func tooMuch(list []document.EditTx) error {
 	return nil
 }
 
+// errTooMuch is the error for edits whose base is too old to be rebased.
 func errTooMuch() error {
 	return flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
 }

@@ -101,6 +101,7 @@ func (o *outliner) byPlace(a, b string) int {
 	return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(p.Y, q.Y))
 }
 
+// placeOf returns the position of a node; one without is at the origin.
 func placeOf(n *flow.Node) flow.Position {
 	if n.Position == nil {
 		return flow.Position{}
@@ -108,6 +109,7 @@ func placeOf(n *flow.Node) flow.Position {
 	return *n.Position
 }
 
+// nodeOf returns the node of a port reference.
 func nodeOf(ref string) string { node, _, _ := strings.Cut(ref, "."); return node }
 
 // title returns the title of a port with that of its node.

@@ -11,6 +11,7 @@ func (c *call) showProblems(d *draft) error {
 	return c.Render(http.StatusOK, editorview.Problems(c.problemsOf(d)))
 }
 
+// problemsOf returns the panel of a draft's problems.
 func (c *call) problemsOf(d *draft) editorview.ProblemsPanel {
 	return editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, d.problems)
 }

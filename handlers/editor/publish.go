@@ -21,6 +21,8 @@ import (
 // maxNote bounds the note of a version, in characters.
 const maxNote = 200
 
+// publishRoutes returns the routes of publishing. Viewers may look at the dialog, since
+// it shows what would change.
 func (s *Server) publishRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/publish", web.Viewer, onVersion(web.OnFlow((*versionCall).showPublish))},

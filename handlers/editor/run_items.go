@@ -32,6 +32,8 @@ type stepItems struct {
 	due  *time.Timer
 }
 
+// newStepItems returns the progress of map steps in a run. Documents without such steps
+// never read the store for it.
 func newStepItems(d *flow.Document, kinds *flow.Registry) stepItems {
 	due := time.NewTimer(time.Hour)
 	due.Stop()

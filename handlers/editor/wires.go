@@ -37,6 +37,7 @@ func (c *call) showWire() error {
 	return c.Render(http.StatusOK, editorview.Wire(w))
 }
 
+// noValue responds with 204, or with the error.
 func noValue(c *call, err error) error {
 	if err != nil {
 		return err

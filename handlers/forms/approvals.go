@@ -16,6 +16,8 @@ import (
 	"sluice/views/layout"
 )
 
+// approvalRoutes returns the routes of approvals: by a link, which needs no session,
+// and for members in the dashboard.
 func (s *Server) approvalRoutes() []route {
 	return []route{
 		{http.MethodGet, "/approval/:token", web.Open, (*call).showLinked},
@@ -71,6 +73,8 @@ func (a *approvalCall) asker() string {
 	return m.Name
 }
 
+// workspaceName returns the name of the workspace, or "" if it cannot be read: a
+// question can be answered without it.
 func (a *approvalCall) workspaceName() string {
 	w, err := a.s.Store.FindWorkspace(a.Ctx(), a.asked.WorkspaceID)
 	if err != nil {
@@ -100,7 +104,7 @@ func (c *call) linked() (*approvalCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Kind: flow.ByLink, Name: c.Trimmed("name")}, path: flow.ApprovalLink(url.PathEscape(token))}, nil
+	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Type: flow.ByLink, Name: c.Trimmed("name")}, path: flow.ApprovalLink(url.PathEscape(token))}, nil
 }
 
 // ofMember returns the question in the path for the member who is signed in.
@@ -110,13 +114,14 @@ func (c *call) ofMember() (*approvalCall, error) {
 		return nil, err
 	}
 	m := c.Member
-	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Kind: flow.ByMember, ID: m.UserID, Name: cmp.Or(m.Name, m.Email)}, email: m.Email,
+	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Type: flow.ByMember, ID: m.UserID, Name: cmp.Or(m.Name, m.Email)}, email: m.Email,
 		path: web.ApprovalPath(asked.RunID, asked.Path)}, nil
 }
 
 func (c *call) showLinked() error   { return show(c.linked()) }
 func (c *call) showApproval() error { return show(c.ofMember()) }
 
+// show renders a question, for both ways to reach it.
 func show(a *approvalCall, err error) error {
 	if err != nil {
 		return err
@@ -165,8 +170,10 @@ func problemOf(err error) (*flow.Error, error) {
 	return nil, err
 }
 
+// render renders a question in the frame of its audience. A page that is reached by a
+// link shows nothing of the dashboard.
 func (a *approvalCall) render(status int, p formsview.ApprovalPage) error {
-	if a.by.Kind == flow.ByLink {
+	if a.by.Type == flow.ByLink {
 		public := formsview.PublicPage{Page: layout.Page{Title: p.Title, Theme: a.Theme()}, Path: a.path, Unlisted: true}
 		return a.Render(status, formsview.Approval(public, p))
 	}
@@ -178,7 +185,7 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 	q := &a.asked.Question
 	p := formsview.ApprovalPage{
 		Title: q.Title, Message: q.Message, Flow: a.flowName(a.asked), Expires: a.asked.ExpiresAt, Now: a.s.Now(),
-		Path: a.path, AskName: a.by.Kind == flow.ByLink, Name: a.FormValue("name"), Comment: a.FormValue("comment"),
+		Path: a.path, AskName: a.by.Type == flow.ByLink, Name: a.FormValue("name"), Comment: a.FormValue("comment"),
 	}
 	p.Asker, p.Workspace = a.asker(), a.workspaceName()
 	if p.Done = a.done(problem); p.Done != nil {
@@ -189,7 +196,7 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 	}
 	if err := q.MayAnswer(a.by, a.email, ""); err != nil {
 		p.Barred = flow.AsError(err).Sentence()
-	} else if a.Member != nil && a.by.Kind == flow.ByMember && !a.MayEdit() {
+	} else if a.Member != nil && a.by.Type == flow.ByMember && !a.MayEdit() {
 		p.Barred = "Viewers cannot answer. Ask an owner to make you an editor."
 	}
 	for _, v := range q.Values {

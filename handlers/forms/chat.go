@@ -31,6 +31,8 @@ const turnsField = "turns"
 const maxChatPictures = 10
 
 var (
+	// errForgedTurn refuses a conversation with an answer that this form did not give.
+	// A model would trust such words as its own.
 	errForgedTurn = &formRefusal{http.StatusUnprocessableEntity, "This conversation does not fit the answers given here. Start a new chat.", 0}
 	errNoMessage  = &formRefusal{http.StatusUnprocessableEntity, "Type a message.", 0}
 )

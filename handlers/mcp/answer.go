@@ -66,6 +66,7 @@ func (w *responseWriter) pad() error {
 	return w.send("\n")
 }
 
+// send writes an event and flushes it, since clients show progress as it arrives.
 func (w *responseWriter) send(text string) error {
 	_, err := w.Write([]byte(text))
 	if err == nil {

@@ -43,6 +43,7 @@ type apiRequest struct {
 	body         any // nil for none
 }
 
+// instructions tell a model in which order to use the tools.
 func (a authoring) instructions() string {
 	return "These tools write flows of Sluice. Read list_kinds first, then check a document with validate_flow before you create or edit a flow. " +
 		"Edits change the draft; publish_flow makes it live for callers. Documents name credentials and never contain secrets."
@@ -50,6 +51,8 @@ func (a authoring) instructions() string {
 
 func (a authoring) maxMessage() int64 { return maxAuthoring }
 
+// list returns all tools. They are the same for every key; what a key may not do, the
+// API refuses.
 func (a authoring) list(*message) ([]tool, error) {
 	list := make([]tool, len(a))
 	for i := range a {
@@ -58,6 +61,7 @@ func (a authoring) list(*message) ([]tool, error) {
 	return list, nil
 }
 
+// find returns a tool by its name, or nil.
 func (a authoring) find(m *message, name string) (*tool, error) {
 	i := slices.IndexFunc(a, func(t authorTool) bool { return t.name == name })
 	if i < 0 {

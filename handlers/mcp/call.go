@@ -160,6 +160,7 @@ func (o *openCalls) add(name string, run *flow.Run) (forget func()) {
 	}
 }
 
+// find returns the run of a call that is open here, or nil.
 func (o *openCalls) find(name string) *flow.Run {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -39,12 +39,14 @@ type flowTool struct {
 	flow *flow.Flow
 }
 
+// instructions tell a model what the tools are.
 func (flowTools) instructions() string {
 	return "Each tool runs a flow and answers with its outputs by name. A run may take minutes; ask for progress to follow it."
 }
 
 func (flowTools) maxMessage() int64 { return api.MaxBody }
 
+// list returns the flows that the key may call as tools.
 func (flowTools) list(m *message) ([]tool, error) {
 	ctx := m.Request().Context()
 	flows, err := m.flowTools(ctx)
@@ -65,6 +67,7 @@ func (flowTools) list(m *message) ([]tool, error) {
 	return list, nil
 }
 
+// find returns the tool with a name, or nil. Only its flow is read.
 func (flowTools) find(m *message, name string) (*tool, error) {
 	t, err := m.findFlow(m.Request().Context(), name)
 	if t == nil || err != nil {
@@ -229,6 +232,7 @@ func toolBase(title string) string {
 	return cut(b.String(), maxToolName)
 }
 
+// cut shortens a name without an underscore at its end.
 func cut(s string, most int) string { return strings.TrimRight(s[:min(len(s), most)], "_") }
 
 // tail returns the last n characters of an ID.

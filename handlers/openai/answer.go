@@ -25,6 +25,7 @@ type completion struct {
 	Usage   *usage   `json:"usage,omitempty"`
 }
 
+// choice is an answer in OpenAI's format. There is always one.
 type choice struct {
 	Index   int      `json:"index"`
 	Message *message `json:"message,omitempty"`
@@ -32,11 +33,13 @@ type choice struct {
 	Finish  *string  `json:"finish_reason"`
 }
 
+// message is a turn of a conversation.
 type message struct {
 	Role    string `json:"role,omitempty"`
 	Content string `json:"content"`
 }
 
+// usage are the tokens of all steps of the run.
 type usage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`

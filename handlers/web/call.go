@@ -25,6 +25,7 @@ func (s *Site) NewCall(ec echo.Context) *Call {
 	return &Call{Context: ec, s: s, nonce: rand.Text()}
 }
 
+// Ctx returns the context of the request. It ends when the client disconnects.
 func (c *Call) Ctx() context.Context { return c.Request().Context() }
 
 // WorkspaceID returns the ID of the current workspace.
@@ -52,6 +53,8 @@ func (c *Call) Page(title string, section layout.Section) layout.Page {
 	return p
 }
 
+// Theme returns the theme of the cookie. It is sent with the page, so that a dark page
+// never flashes white.
 func (c *Call) Theme() layout.Theme {
 	if cookie, err := c.Cookie("theme"); err == nil {
 		return layout.ParseTheme(cookie.Value)
@@ -86,6 +89,9 @@ func (c *Call) FindFlow() (*flow.Flow, error) {
 // MayEdit reports whether the user may change flows.
 func (c *Call) MayEdit() bool { return c.Member.Role.AtLeast(flow.MemberEditor) }
 
+// Actor returns the signed-in member for the audit log.
 func (c *Call) Actor() flow.Actor { return flow.Actor{ID: c.Member.UserID, IP: c.IP()} }
 
+// IsNotFound reports whether an error is that something does not exist, or belongs to
+// another workspace.
 func IsNotFound(err error) bool { return errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) }

@@ -8,6 +8,8 @@ import "strings"
 type deviceToken struct{ token, name string }
 
 var (
+	// browserTokens are searched in this order: most browsers also name the ones that
+	// they descend from.
 	browserTokens = []deviceToken{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
 		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"},
@@ -33,6 +35,7 @@ func DeviceName(agent string) string {
 	return browser + " on " + system
 }
 
+// firstToken returns the name of the first token in a User-Agent, or "".
 func firstToken(agent string, signs []deviceToken) string {
 	for _, s := range signs {
 		if strings.Contains(agent, s.token) {

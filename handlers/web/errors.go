@@ -38,6 +38,7 @@ func (e *PageError) Error() string { return e.text }
 // archivedError is the error for an archived flow. Its page links to the archive.
 type archivedError struct{ *PageError }
 
+// errArchived is the error for a flow in the archive: 410, with the way to restore it.
 func errArchived(f *flow.Flow) error {
 	return &archivedError{NewError(http.StatusGone, "“"+f.Name+"” is in the archive. Restore it there to open it.")}
 }

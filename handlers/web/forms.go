@@ -31,6 +31,8 @@ func (c *Call) FormAddress(f *flow.Flow) (string, error) {
 	return c.s.FormURL(f.ID), err
 }
 
+// FormURL returns the public URL of a form.
 func (s *Site) FormURL(flowID string) string { return s.PublicURL + FormPath(flowID) }
 
+// FormPath returns the path of a form.
 func FormPath(flowID string) string { return "/f/" + url.PathEscape(flowID) }

@@ -135,6 +135,8 @@ func (t *Inputs) Values(inputs []contract.Input) map[string]any {
 	return given
 }
 
+// value returns what was entered for an input, converted to its type, and whether
+// anything was.
 func (t *Inputs) value(in *contract.Input) (v any, ok bool) {
 	text, came := t.texts[in.Name]
 	switch in.Type {

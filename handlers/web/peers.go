@@ -38,6 +38,8 @@ func RemoteIP(r *http.Request) string {
 	return host
 }
 
+// peerOf returns the IP address of the client, which the proxy middleware put into the
+// context.
 func peerOf(ctx context.Context) string {
 	ip, _ := ctx.Value(peer{}).(string)
 	return ip

@@ -74,6 +74,8 @@ func (p *Proxies) client(r *http.Request) (found netip.Addr, ok bool) {
 	return found, ok
 }
 
+// trusts reports whether an address is that of a trusted proxy. An IPv4 address in IPv6
+// form counts as IPv4.
 func (p *Proxies) trusts(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	return slices.ContainsFunc(p.trusted, func(t netip.Prefix) bool { return t.Contains(a) })

@@ -79,6 +79,7 @@ func New(cfg Config) *Site {
 	return s
 }
 
+// withDefaults fills the fields that tests leave out.
 func (c Config) withDefaults() Config {
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	if c.Log == nil {

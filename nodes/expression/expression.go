@@ -172,6 +172,8 @@ func (e *Expression) eval(ctx context.Context, variables map[string]any, subject
 	return result, nil
 }
 
+// notBoolean is the error for a condition that gives another type. It names the usual
+// mistake.
 func notBoolean(got string) error {
 	return flow.Errorf(flow.CodeExpressionFailed,
 		"The expression must give true or false, but it gives %s. Compare it with something, as in value == \"yes\" or value > 10.", got)

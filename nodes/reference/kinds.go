@@ -62,6 +62,8 @@ type ExampleDescription struct {
 }
 
 var (
+	// roleNames and the maps below are the words of the declarations in the API, which
+	// must not change.
 	roleNames   = map[flow.Role]string{flow.RoleNode: "node", flow.RoleInput: "input", flow.RoleOutput: "output", flow.RoleCanvas: "canvas"}
 	classNames  = map[flow.Class]string{flow.Inline: "inline", flow.Compute: "compute", flow.Outside: "outside"}
 	escapeNames = map[flow.Escape]string{flow.EscapeURL: "url", flow.EscapeJSON: "json"}
@@ -80,6 +82,7 @@ func Describe(kinds *flow.Registry) []KindDescription {
 	return list
 }
 
+// describeKind returns the declaration of a kind as the API and `sluice kinds` show it.
 func describeKind(k *flow.Kind) KindDescription {
 	d := KindDescription{
 		Kind: k.Name, Title: k.Title, Group: k.Group, Icon: k.Icon, Summary: k.Summary, Doc: k.Doc,
@@ -102,6 +105,7 @@ func describeKind(k *flow.Kind) KindDescription {
 	return d
 }
 
+// describeField returns the declaration of a field.
 func describeField(f *flow.Field) FieldDescription {
 	d := FieldDescription{
 		Name: f.Name, Title: f.Title, Help: f.Help, Type: string(f.Type), Default: f.Default, Options: f.Options, Values: f.Values, Task: f.Task, Accept: f.Accept,

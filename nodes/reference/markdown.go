@@ -10,6 +10,7 @@ import (
 	"sluice/flow"
 )
 
+// markdownHead is the fixed beginning of docs/nodes.md.
 const markdownHead = `# Node kinds
 
 Every kind of node: what it does, its fields and ports, an example, and how it can fail.
@@ -42,6 +43,7 @@ func Markdown(kinds *flow.Registry) []byte {
 	return b.Bytes()
 }
 
+// writeKind writes the section of a kind.
 func writeKind(b *bytes.Buffer, k KindDescription) {
 	fmt.Fprintf(b, "\n### `%s`\n\n%s: %s\n\n%s\n", k.Kind, k.Title, lowered(k.Summary), k.Doc)
 	if k.Outside {
@@ -57,6 +59,7 @@ func writeKind(b *bytes.Buffer, k KindDescription) {
 // lowered lowercases the first letter, for a sentence after a colon.
 func lowered(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
+// writeFields writes the table of fields.
 func writeFields(b *bytes.Buffer, fields []FieldDescription) {
 	if len(fields) == 0 {
 		return
@@ -71,6 +74,7 @@ func writeFields(b *bytes.Buffer, fields []FieldDescription) {
 	}
 }
 
+// fieldType writes the type of a field with its options and limits.
 func fieldType(f FieldDescription) string {
 	s := f.Type
 	if len(f.Options) > 0 {
@@ -94,6 +98,7 @@ func fieldBounds(f FieldDescription) string {
 	return ""
 }
 
+// fieldDefault writes the default of a field, or that it is required.
 func fieldDefault(f FieldDescription) string {
 	switch {
 	case f.Default != nil && f.Default != "":
@@ -119,6 +124,7 @@ func ownPorts(k KindDescription) []flow.Port {
 	return ports
 }
 
+// writePorts writes a table of ports.
 func writePorts(b *bytes.Buffer, title string, ports []flow.Port) {
 	if len(ports) == 0 {
 		return
@@ -157,6 +163,7 @@ func writeExample(b *bytes.Buffer, k KindDescription) {
 	}
 }
 
+// encode writes an example as indented JSON without the escapes of HTML.
 func encode(v any) string {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)

@@ -7,6 +7,7 @@ import (
 	"sluice/flow/document"
 )
 
+// schema is a JSON Schema. Maps keep the code close to what is written.
 type schema = map[string]any
 
 // dialect is what editors know best of all versions of JSON Schema.
@@ -69,6 +70,7 @@ func nodeSchema(kinds, summaries []string, rules []schema) schema {
 	return node
 }
 
+// edgeSchema returns the schema of an edge.
 func edgeSchema() schema {
 	end := func(description string) schema {
 		return schema{"type": "string", "pattern": `^[a-z0-9_-]{1,64}\..+$`, "description": description}
@@ -76,6 +78,7 @@ func edgeSchema() schema {
 	return object(schema{"from": end("node.port of the output."), "to": end("node.port of the input.")}, "from", "to")
 }
 
+// groupSchema returns the schema of a frame around nodes.
 func groupSchema() schema {
 	return object(schema{"id": text("Unique among the groups."), "label": text("Title of the frame."), "color": text("Color of the frame."),
 		"nodes": schema{"type": "array", "items": schema{"type": "string"}, "description": "IDs of the nodes in the frame."}}, "id", "nodes")
@@ -195,6 +198,8 @@ func object(properties schema, required ...string) schema {
 	return s
 }
 
+// text returns the schema of a text.
 func text(description string) schema { return schema{"type": "string", "description": description} }
 
+// ref returns a reference to a definition.
 func ref(name string) schema { return schema{"$ref": "#/definitions/" + name} }

@@ -27,6 +27,8 @@ const (
 	sparkHeight = 24
 )
 
+// ViewBox returns the coordinates of the drawing, one unit for each pixel at its
+// natural size. CSS stretches it.
 func (s Sparkline) ViewBox() string {
 	return fmt.Sprintf("0 0 %d %d", max(len(s.Bars)*sparkStep-1, 1), sparkHeight)
 }
@@ -72,6 +74,7 @@ func (s Sparkline) Rects() []Rect {
 	return all
 }
 
+// bar returns the rectangle of a bar that stands on others of the height above.
 func bar(i int, above, height float64, class string) Rect {
 	return Rect{
 		X: strconv.Itoa(i * sparkStep), Y: Coordinate(sparkHeight - above - height),
@@ -93,6 +96,8 @@ type Share struct {
 	Label string
 }
 
+// width returns the filled part in percent. Parts beyond 0 and 1 are possible, as of a
+// budget that was lowered, and are cut.
 func (s Share) width() string { return Coordinate(100 * min(max(s.Part, 0), 1)) }
 
 // Outcomes are attempts in order of time, the oldest first: did they succeed?
@@ -111,6 +116,7 @@ func (o Outcomes) rects() []Rect {
 	return all
 }
 
+// viewBox returns the coordinates of the drawing.
 func (o Outcomes) viewBox() string {
 	return fmt.Sprintf("0 0 %d %d", max(len(o)*sparkStep-1, 1), sparkHeight)
 }

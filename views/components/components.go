@@ -39,6 +39,8 @@ type Button struct {
 	Attrs templ.Attributes
 }
 
+// classes returns the classes of a button. One without a label shows only its icon and
+// is square.
 func (b Button) classes() templ.CSSClasses {
 	return templ.Classes("btn", string(b.Look), b.Size, templ.KV("only", b.Label == ""))
 }
@@ -65,6 +67,8 @@ type Field struct {
 // Option is one choice of a select field.
 type Option struct{ Value, Label string }
 
+// ControlID returns the ID of the control, which its label and its messages refer to.
+// It is the field's name unless the same form is twice on a page.
 func (f Field) ControlID() string {
 	if f.ID != "" {
 		return f.ID
@@ -183,6 +187,8 @@ func SignOf(state string) StateSign {
 	return StateSign{"circle", ToneNone}
 }
 
+// IconURL returns the URL of an icon in the sprite, which is one file that browsers
+// keep.
 func IconURL(name string) string { return static.URL("icons.svg") + "#" + name }
 
 // Pages leads through a list by cursors; an empty one has no such page.
@@ -194,6 +200,7 @@ type Pages struct {
 	Previous, Next string // labels; "Newer" and "Older" when empty
 }
 
+// link returns the URL of a page of a list: the current filter with another cursor.
 func (p Pages) link(name, cursor string) templ.SafeURL {
 	q := url.Values{}
 	for k, v := range p.Query {

@@ -23,6 +23,7 @@ func GroupWord(title string) string {
 	return "canvas"
 }
 
+// IsKindGroup reports whether there is a group of kinds with a title.
 func IsKindGroup(title string) bool {
 	for _, g := range KindGroups {
 		if g.Title == title {

@@ -82,4 +82,6 @@ func link(w util.BufWriter, to []byte, entering bool) (ast.WalkStatus, error) {
 	return ast.WalkContinue, nil
 }
 
+// webAddress matches the schemes that a link in Markdown may have. All others, such as
+// javascript:, are dropped.
 var webAddress = regexp.MustCompile(`(?i)^(https?://|mailto:)`)

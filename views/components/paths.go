@@ -6,6 +6,8 @@ import (
 	"github.com/a-h/templ"
 )
 
+// FlowPath returns the path of a flow's builder. The functions below return those of
+// other pages; IDs are escaped, because a request may have brought them.
 func FlowPath(id string) string { return "/flows/" + url.PathEscape(id) }
 
 func FlowURL(id, rest string) templ.SafeURL { return templ.SafeURL(FlowPath(id) + rest) }

@@ -55,6 +55,8 @@ type CallerView struct{ Flow, Path, Step, Item string }
 // stripStates are the classes of cells by state; a cell without one waits.
 var stripStates = map[string]string{"done": "d", "running": "r", "failed": "f"}
 
+// class returns the classes of a cell: its state, and whether it is the item being
+// shown.
 func (c StripCell) class() string {
 	class := stripStates[c.State]
 	if c.Current {
@@ -94,6 +96,7 @@ func (s *ChildStep) retry() string {
 	return "Retry " + components.Count(s.Failed) + " failed"
 }
 
+// ended returns the number of items that are decided.
 func (s *ChildStep) ended() int { return s.Done + s.Failed }
 
 // pick is a button that filters by state.
@@ -104,6 +107,8 @@ type pick struct {
 	current      bool
 }
 
+// picks returns the filters above the items with the number of items that each would
+// show.
 func (s *ChildStep) picks() (list []pick) {
 	for _, p := range []pick{{"", "All", s.Total, RunLink{}, false}, {"done", "Done", s.Done, RunLink{}, false}, {"running", "Running", s.Running, RunLink{}, false},
 		{"failed", "Failed", s.Failed, RunLink{}, false}, {"waiting", "Waiting", s.Waiting, RunLink{}, false}} {
@@ -138,6 +143,7 @@ func (s *ChildStep) more() (l RunLink, ok bool) {
 	return l, len(s.Items) == shown && s.Total > shown
 }
 
+// tries writes the number of attempts. An item that did not start has none.
 func (i ChildItem) tries() string {
 	if i.Tries == 0 {
 		return "–"

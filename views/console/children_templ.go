@@ -948,9 +948,9 @@ func childStep(r RunPage, s *ChildStep) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var58 string
-					templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.JoinStringErrs("Run item " + strconv.Itoa(item.Number) + " again")
+					templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.JoinStringErrs("Run again: item " + strconv.Itoa(item.Number))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/children.templ`, Line: 171, Col: 106}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/children.templ`, Line: 171, Col: 102}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var58))
 					if templ_7745c5c3_Err != nil {

@@ -81,6 +81,7 @@ type CredentialPage struct {
 	AtOnce, PerMinute string // limits of calls, as typed
 }
 
+// to returns the URL of an action on the credential.
 func (c CredentialRow) to(what string) templ.SafeURL {
 	return templ.SafeURL("/credentials/" + url.PathEscape(c.Name) + what)
 }

@@ -53,6 +53,7 @@ type DeliveryRow struct {
 	Tried                              bool
 }
 
+// deliveryStates are the filters in the order of a delivery's life.
 var deliveryStates = []string{"pending", "delivered", "failed"}
 
 // Values are the filter as the address carries it.
@@ -69,8 +70,10 @@ func (f DeliveriesFilter) Values() url.Values {
 	return q
 }
 
+// empty reports whether the list is unfiltered, which decides what an empty list says.
 func (f DeliveriesFilter) empty() bool { return len(f.Values()) == 0 }
 
+// has reports whether a state is chosen.
 func (f DeliveriesFilter) has(state string) bool { return slices.Contains(f.States, state) }
 
 // live is where the rows of the first page are fetched again; empty on others.
@@ -84,6 +87,8 @@ func (p DeliveriesPage) live() string {
 // again leads to sending all failed ones again, narrowed as the log is.
 func (p DeliveriesPage) again() string { return againPath(p.Filter.Flow, p.Filter.Endpoint) }
 
+// againPath returns the URL of the page that resends failed deliveries of a flow, an
+// endpoint or both.
 func againPath(flow, endpoint string) string {
 	q := url.Values{}
 	if flow != "" {
@@ -104,6 +109,8 @@ func (p DeliveriesPage) Mark() string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
+// mark changes whenever the row looks different. A list that refreshes itself replaces
+// only rows with another mark, so that a selection or an open menu survives.
 func (r DeliveryRow) mark() string {
 	return fmt.Sprintf("%s-%s-%d-%d-%d", r.ID, r.State, r.Tries, r.NextAt.Unix(), r.Status)
 }
@@ -153,10 +160,13 @@ type EndpointView struct {
 	Trouble, Advice string
 }
 
+// log returns the URL of the endpoint's deliveries.
 func (e EndpointView) log() string {
 	return "/deliveries?" + url.Values{"endpoint": {e.ID}}.Encode()
 }
 
+// rate returns the share of attempts that succeeded, rounded down: 99 % must not look
+// like all.
 func (e EndpointView) rate() string {
 	if e.Attempts == 0 {
 		return "–"
@@ -164,6 +174,7 @@ func (e EndpointView) rate() string {
 	return fmt.Sprintf("%d%%", e.Succeeded*100/e.Attempts)
 }
 
+// words says the rate in a sentence, for its tooltip.
 func (e EndpointView) words() string {
 	return fmt.Sprintf("%d of the last %s succeeded", e.Succeeded, components.Quantity(e.Attempts, "attempt"))
 }
@@ -194,6 +205,7 @@ type AttemptView struct {
 	Open            bool
 }
 
+// tone returns the color of an attempt.
 func (a AttemptView) tone() components.Tone {
 	if a.Error == "" {
 		return components.ToneOK
@@ -214,6 +226,8 @@ type AgainPage struct {
 	Errors         components.Errors
 }
 
+// counted says how many deliveries would be sent. Counting stops at a limit, so above
+// it the number is not exact.
 func (a AgainPage) counted() string {
 	if a.Count >= a.Most {
 		return "More than " + components.Count(a.Most-1)
@@ -264,8 +278,11 @@ type WebhookNode struct {
 	Error                string
 }
 
+// anchor is the ID of the node's part of the page. The same node can be there twice, in
+// the draft and live.
 func (n WebhookNode) anchor() string { return "webhook-" + n.From + "-" + n.ID }
 
+// to returns the URL of an action on the page.
 func (p WebhooksPage) to(rest string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID) + "/webhooks" + rest)
 }
@@ -278,6 +295,7 @@ func (d DeliveryPage) run() string {
 	return StepPath(d.RunID, d.Node)
 }
 
+// shortRun returns the end of the run's ID, as lists show it.
 func (d DeliveryPage) shortRun() string { return RunLine{ID: d.RunID}.shortID() }
 
 // answer is what came back, in a few words.

@@ -53,6 +53,7 @@ const (
 	SortCost   FlowSort = "cost"
 )
 
+// flowSorts are the orders of the list; the first is the default.
 var flowSorts = []components.Option{
 	{Value: string(SortEdited), Label: "Last edited"}, {Value: string(SortName), Label: "Name"}, {Value: string(SortRuns), Label: "Most runs"}, {Value: string(SortCost), Label: "Highest cost"},
 }
@@ -92,6 +93,7 @@ func (c FlowCard) to(what string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(c.ID) + what)
 }
 
+// spark returns the chart of the last 24 hours.
 func (d FlowDay) spark() components.Sparkline {
 	return components.Sparkline{Bars: d.Hours, Unit: "runs", Span: "24 h"}
 }
@@ -134,6 +136,8 @@ func (f FlowFilter) Values() url.Values {
 	return q
 }
 
+// archive returns the value of the filter in URLs; the default has none, so that URLs
+// stay short.
 func (f FlowFilter) archive() string {
 	if f.Archived {
 		return "1"
@@ -141,6 +145,7 @@ func (f FlowFilter) archive() string {
 	return ""
 }
 
+// view returns the value of the view in URLs.
 func (f FlowFilter) view() string {
 	if f.Table {
 		return "table"
@@ -156,6 +161,7 @@ func (f FlowsPage) tabs() []components.Tab {
 	}
 }
 
+// version writes the number of a version.
 func version(n int) string { return fmt.Sprintf("v%d", n) }
 
 // missing says why a list is empty.

@@ -141,6 +141,7 @@ type KeyWarning struct {
 // KeyPath is where a key lives.
 func KeyPath(id string) string { return "/keys/" + url.PathEscape(id) }
 
+// to returns the URL of an action on the key.
 func (k KeyRow) to(what string) templ.SafeURL { return templ.SafeURL(KeyPath(k.ID) + what) }
 
 // dialog names the dialog of a key that does something.
@@ -166,6 +167,7 @@ func (k KeyRow) state() string         { _, word := k.tag(); return word }
 // usable is set if programs can call with it.
 func (k KeyRow) usable() bool { return k.State == KeyActive }
 
+// scopes lists what the key may do.
 func (k KeyRow) scopes() string {
 	return strings.Join(k.Scopes, ", ")
 }
@@ -192,6 +194,8 @@ func (k KeyRow) reachHere() string {
 	return "this flow and " + components.Count(len(k.FlowNames)-1) + " more"
 }
 
+// maker names who created the key. Keys outlive the membership of their maker unless
+// they are revoked with it, which the row points out.
 func (k KeyRow) maker() string {
 	if k.Former {
 		return k.MadeBy + ", no longer a member"
@@ -237,6 +241,7 @@ func until(at, now time.Time) string {
 	return "until " + day(at)
 }
 
+// day and moment write dates in UTC, because limits and days of usage are those of UTC.
 func day(at time.Time) string    { return at.UTC().Format("2 Jan 2006") }
 func moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
@@ -256,6 +261,7 @@ func In(at, now time.Time) string {
 	return day(at)
 }
 
+// to returns the URL of an action in the panel.
 func (f FlowKeysPanel) to(rest string) templ.SafeURL {
 	return components.FlowURL(f.FlowID, "/keys"+rest)
 }

@@ -31,6 +31,8 @@ const (
 // expiryDays are the choices in days.
 var expiryDays = []int{7, 30, 90, 365}
 
+// expiries are the choices for the end of a key. An existing end comes first, so that
+// saving the form changes nothing by accident.
 func (f KeyForm) expiries() []components.Option {
 	var list []components.Option
 	if k := f.Existing; k != nil && !k.ExpiresAt.IsZero() {
@@ -46,6 +48,7 @@ func (f KeyForm) expiries() []components.Option {
 // tomorrow is the first day that a key can expire on.
 func (f KeyForm) tomorrow() string { return f.Now.UTC().Add(24 * time.Hour).Format(time.DateOnly) }
 
+// field returns a field of the form with its error.
 func (f KeyForm) field(name, label string) components.Field {
 	return components.Field{ID: f.name(name), Name: name, Label: label, Error: f.Errors[name], Autocomplete: "off"}
 }
@@ -57,6 +60,7 @@ func (f KeyForm) nameField() components.Field {
 	return d
 }
 
+// limit returns the field of a limit; empty is no limit.
 func (f KeyForm) limit(name, label, value string) components.Field {
 	d := f.field(name, label)
 	d.Value, d.Optional, d.Type, d.Placeholder = value, true, "number", "No limit"
@@ -67,6 +71,7 @@ func (f KeyForm) limit(name, label, value string) components.Field {
 	return d
 }
 
+// limits returns the fields of all limits.
 func (f KeyForm) limits() []components.Field {
 	return []components.Field{
 		f.limit("rpm", "Requests a minute", f.RPM), f.limit("concurrency", "Runs at once", f.Concurrency),
@@ -80,6 +85,7 @@ func (f KeyForm) expiryField() components.Field {
 	return d
 }
 
+// dateField returns the field of a date. A key works until the end of that day.
 func (f KeyForm) dateField() components.Field {
 	d := f.field("date", "Last day")
 	d.Type, d.Value, d.Either, d.Help = "date", f.Date, true, "It works until the end of this day, UTC."
@@ -92,6 +98,8 @@ func (f KeyForm) name(field string) string { return f.Within + "key-" + field }
 
 func (f KeyForm) has(s string) bool     { return slices.Contains(f.Scopes, s) }
 func (f KeyForm) chosen(id string) bool { return slices.Contains(f.Flows, id) }
+
+// failed returns the ID of a field's error, which the control names for screen readers.
 func (f KeyForm) failed(name string) string {
 	if f.Errors[name] != "" {
 		return f.name(name) + "-error"

@@ -29,6 +29,8 @@ type LimitsForm struct {
 	Errors   components.Errors
 }
 
+// unpriced says which models have no price, and what that means for the budget in
+// dollars.
 func (f LimitsForm) unpriced() string {
 	text := "The price of " + strings.Join(f.Unpriced, ", ") + " is unknown. "
 	if f.AllowUnpriced {

@@ -37,6 +37,7 @@ func (s ModelShelf) Label() string {
 	return "All sources"
 }
 
+// icon returns the icon of a shelf.
 func (s ModelShelf) icon() string {
 	switch s {
 	case ShelfBuiltIn:

@@ -26,7 +26,8 @@ type RunPage struct {
 	Facts        []Fact
 	Caller       *CallerView // of a child run
 	Children     []ChildStep
-	Asks         []RunQuestion // that wait for an answer
+	SoFar        []components.ValueView // outputs that the items of a running step have filled
+	Asks         []RunQuestion          // that wait for an answer
 	Error        *RunError
 	// Erased says why the content is gone; empty while it is there.
 	Erased  string
@@ -99,6 +100,7 @@ type DeliveryLine struct {
 	At                         time.Time
 }
 
+// path returns the URL of a part of the run.
 func (r RunPage) path(rest string) templ.SafeURL {
 	return templ.SafeURL(components.RunPath(r.ID) + rest)
 }

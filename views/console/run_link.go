@@ -20,6 +20,7 @@ type RunLink struct {
 	Show              int
 }
 
+// query returns the selection as parameters, without those that are empty.
 func (l RunLink) query() url.Values {
 	q := url.Values{}
 	for _, p := range [][2]string{{"step", l.Step}, {"of", l.Of}, {"items", l.State}, {"code", l.Code}, {"q", l.Text}} {

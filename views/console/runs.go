@@ -89,8 +89,10 @@ func (f RunsFilter) Values() url.Values {
 	return q
 }
 
+// empty reports whether the list is unfiltered.
 func (f RunsFilter) empty() bool { return len(f.Values()) == 0 }
 
+// has reports whether a state is chosen.
 func (f RunsFilter) has(state string) bool { return slices.Contains(f.States, state) }
 
 // export is the address of the same list as a file.
@@ -117,6 +119,7 @@ func (p RunsPage) Mark() string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
+// mark changes whenever the row looks different; see DeliveryRow.mark.
 func (r RunLine) mark() string {
 	return fmt.Sprint(r.ID, " ", r.State, " ", r.Took, " ", r.Micros, " ", r.Tokens, " ", r.Failure, " ", r.Erased)
 }
@@ -139,6 +142,8 @@ func (r RunLine) shortID() string {
 	return "…" + r.ID[len(r.ID)-6:]
 }
 
+// took writes how long the run took. A run that did not start took no time, rather than
+// 0 s.
 func (r RunLine) took() string {
 	if !r.Started {
 		return "–"

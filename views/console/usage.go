@@ -73,12 +73,14 @@ type UsageBudget struct {
 
 // UsageQuota is one quota of the workspace and how much of it is used.
 type UsageQuota struct {
-	Kind        string // "bytes", "flows" or "runs"
+	Unit        string // "bytes", "flows" or "runs"
 	Used, Limit int64  // a Limit of 0 is unlimited
 }
 
+// usageRanges are the spans to choose from.
 var usageRanges = []components.Option{{Value: "7", Label: "7 days"}, {Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "custom", Label: "From … until …"}}
 
+// values returns the filter as parameters.
 func (f UsageFilter) values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"range": f.Range, "from": f.From, "until": f.Until, "flow": f.Flow, "key": f.Key, "model": f.Model} {
@@ -111,6 +113,7 @@ func (s UsageSum) success() (share float64, known bool) {
 	return float64(s.Succeeded) / float64(s.Succeeded+s.Failed), true
 }
 
+// successText returns the share of runs that succeeded, or a dash if none ended.
 func (s UsageSum) successText() string {
 	if share, ok := s.success(); ok {
 		return components.Percent(share)
@@ -118,6 +121,7 @@ func (s UsageSum) successText() string {
 	return "–"
 }
 
+// durationText writes a duration, or a dash for none.
 func durationText(d time.Duration) string {
 	if d == 0 {
 		return "–"
@@ -159,6 +163,7 @@ type usageChart struct {
 	words  string
 }
 
+// usageLine is a line of a chart: an SVG path and its class.
 type usageLine struct{ path, class string }
 
 // look is its class. A line of one day is a dot, which has to be thicker to be seen.
@@ -176,6 +181,7 @@ const (
 	usageHeight = 100
 )
 
+// viewBox returns the coordinates of the chart: a step for each day.
 func (c usageChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.days*dayStep, usageHeight) }
 
 // minDays is the shortest time axis, so that bars are not wider than they are high.
@@ -243,6 +249,7 @@ func (p UsagePage) charts() (all []usageChart) {
 	return append(all, p.tokensChart(), p.costChart())
 }
 
+// runsChart stacks failed on succeeded runs for each day.
 func (p UsagePage) runsChart() usageChart {
 	c := usageChart{title: "Runs", value: components.Count(int(p.Total.Runs)), change: change(p.Total.Runs, p.Previous.Runs), legend: [][2]string{{"", "succeeded"}, {"failed", "failed"}, {"quiet", "canceled"}}}
 	most := p.most(func(d UsageDay) int64 { return d.Runs })
@@ -254,6 +261,7 @@ func (p UsagePage) runsChart() usageChart {
 	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.Succeeded, d.Failed, d.Canceled} })
 }
 
+// tokensChart stacks output on input tokens for each day.
 func (p UsagePage) tokensChart() usageChart {
 	c := usageChart{title: "Tokens", value: components.Count(int(p.Total.tokens())), change: change(p.Total.tokens(), p.Previous.tokens()), legend: [][2]string{{"", "input"}, {"second", "output"}}}
 	most := p.most(func(d UsageDay) int64 { return d.tokens() })
@@ -265,6 +273,7 @@ func (p UsagePage) tokensChart() usageChart {
 	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.InputTokens, d.OutputTokens} })
 }
 
+// costChart shows the known cost of each day in US dollars.
 func (p UsagePage) costChart() usageChart {
 	c := usageChart{title: "Cost", value: costValue(p.Total), change: change(p.Total.Micros, p.Previous.Micros), legend: [][2]string{{"", "US dollars"}}}
 	most := p.most(func(d UsageDay) int64 { return d.Micros })
@@ -274,6 +283,8 @@ func (p UsagePage) costChart() usageChart {
 	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.Micros} })
 }
 
+// successChart is a line from 0 to 100 %. Days without runs are gaps: a share of
+// nothing is neither good nor bad.
 func (p UsagePage) successChart() usageChart {
 	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, ticks: []string{"100%", "50%", "0%"}, days: len(p.shown())}
 	c.tips = p.tip(func(d UsageDay) string { return d.successText() })
@@ -282,6 +293,7 @@ func (p UsagePage) successChart() usageChart {
 	return c
 }
 
+// latencyChart shows the median and the 95th percentile of each day.
 func (p UsagePage) latencyChart() usageChart {
 	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95)), days: len(p.shown())}
 	c.legend = [][2]string{{"", "median"}, {"second", "p95"}}
@@ -315,10 +327,12 @@ func (p UsagePage) before(text string) string {
 	return "before: " + text
 }
 
+// says describes the chart for screen readers, which find the numbers in the table.
 func (c usageChart) says() string {
 	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. The numbers of each day are in the table below.", c.title, c.value, c.change, c.ticks[0])
 }
 
+// most returns the largest value of a day, which sets the scale.
 func (p UsagePage) most(of func(UsageDay) int64) (most int64) {
 	for _, d := range p.Days {
 		most = max(most, of(d))
@@ -366,6 +380,7 @@ func (p UsagePage) line(value func(UsageDay) (share float64, known bool)) string
 	return b.String()
 }
 
+// share returns the bar of a budget, in the color of how much is left.
 func (b UsageBudget) share() components.Share {
 	part := float64(b.Used) / float64(max(1, b.Allowed))
 	tone := components.ToneNone
@@ -378,8 +393,9 @@ func (b UsageBudget) share() components.Share {
 	return components.Share{Part: part, Tone: tone, Label: fmt.Sprintf("%s, %s: %s today", b.Name, b.whose(), b.label())}
 }
 
+// title returns the label of what the quota limits.
 func (q UsageQuota) title() string {
-	switch q.Kind {
+	switch q.Unit {
 	case "flows":
 		return "Flows"
 	case "runs":
@@ -388,13 +404,15 @@ func (q UsageQuota) title() string {
 	return "Files, runs and flows"
 }
 
+// amount writes a number in the unit of the quota.
 func (q UsageQuota) amount(n int64) string {
-	if q.Kind == "bytes" {
+	if q.Unit == "bytes" {
 		return components.Size(n)
 	}
 	return components.Count(int(n))
 }
 
+// label writes what is used and, if there is a limit, of how much.
 func (q UsageQuota) label() string {
 	if q.Limit == 0 {
 		return q.amount(q.Used)
@@ -410,6 +428,7 @@ func (q UsageQuota) part() float64 {
 	return float64(q.Used) / float64(q.Limit)
 }
 
+// share returns the bar of a quota, in the color of how much is left.
 func (q UsageQuota) share() components.Share {
 	tone := components.ToneNone
 	switch part := q.part(); {
@@ -428,7 +447,7 @@ func (q UsageQuota) advice() string {
 		return ""
 	}
 	state, refused, remedy := "Almost full.", "", ""
-	switch q.Kind {
+	switch q.Unit {
 	case "flows":
 		refused, remedy = "New flows are refused.", "Archive flows that you no longer need"
 	case "runs":
@@ -456,6 +475,7 @@ func (b UsageBudget) unit() string {
 	return "Dollars"
 }
 
+// label writes what is used of how much, in runs or in dollars.
 func (b UsageBudget) label() string {
 	if b.Runs {
 		return fmt.Sprintf("%s of %s runs", components.Count(int(b.Used)), components.Count(int(b.Allowed)))

@@ -65,6 +65,7 @@ type FallBar struct {
 // a millisecond is seen too.
 const thinnest = 0.4
 
+// percent returns a time as a share of the whole run's.
 func (w Waterfall) percent(d time.Duration) float64 {
 	if w.Span <= 0 {
 		return 0
@@ -72,10 +73,14 @@ func (w Waterfall) percent(d time.Duration) float64 {
 	return min(max(100*float64(d)/float64(w.Span), 0), 100)
 }
 
+// x returns where a bar begins. It leaves room for the thinnest bar, so that the last
+// step stays visible.
 func (w Waterfall) x(b FallBar) string {
 	return percent(min(w.percent(b.From), 100-thinnest))
 }
 
+// width returns the length of a bar. Steps of microseconds get the thinnest that can be
+// seen.
 func (w Waterfall) width(b FallBar) string {
 	return percent(max(w.percent(b.To)-w.percent(b.From), thinnest))
 }
@@ -108,6 +113,7 @@ func (w Waterfall) ticks() (list []tick) {
 	return list
 }
 
+// tickLabel writes a time below the axis in the largest unit that fits.
 func tickLabel(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -124,6 +130,7 @@ func tickLabel(d time.Duration) string {
 
 func (w Waterfall) progress() string { return fmt.Sprintf("%d of %d done", w.Done, w.Total) }
 
+// tries writes the number of attempts.
 func (r FallRow) tries() string {
 	if r.Tries == 0 {
 		return "–"
@@ -131,6 +138,8 @@ func (r FallRow) tries() string {
 	return strconv.Itoa(r.Tries)
 }
 
+// took writes how long the step took, more precisely than for runs: steps are compared
+// here.
 func (r FallRow) took() string {
 	if !r.Began {
 		return "–"
@@ -158,6 +167,8 @@ func (r FallRow) words() string {
 	return text
 }
 
+// indent returns the class of a row's depth. Deeper rows than 6 are not indented
+// further, so that names stay readable.
 func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 6)) }
 
 // classes of the row.

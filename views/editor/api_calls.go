@@ -31,10 +31,12 @@ type APICall struct {
 
 func (c APICall) path() templ.SafeURL { return templ.SafeURL(components.RunPath(c.ID)) }
 
+// curl returns the URL of the run as a command.
 func (c APICalls) curl(run string) string {
 	return components.FlowPath(c.FlowID) + "/runs/" + url.PathEscape(run) + "/curl"
 }
 
+// all returns the URL of all runs that programs started.
 func (c APICalls) all() templ.SafeURL {
 	return templ.SafeURL("/runs?" + url.Values{"flow": {c.FlowID}, "trigger": {"api"}}.Encode())
 }

@@ -36,6 +36,7 @@ type APIExchange struct {
 	FlowID, Run string
 }
 
+// tone returns the color of a status.
 func (e *APIExchange) tone() components.Tone {
 	switch {
 	case e.Status < 300:
@@ -50,6 +51,7 @@ func (e *APIExchange) words() string { return fmt.Sprintf("%d %s", e.Status, e.R
 
 func (e *APIExchange) run() templ.SafeURL { return templ.SafeURL(components.RunPath(e.Run)) }
 
+// replay returns the URL that shows the run on the canvas.
 func (e *APIExchange) replay() templ.SafeURL {
 	return components.FlowURL(e.FlowID, "?run="+url.QueryEscape(e.Run))
 }

@@ -222,6 +222,8 @@ func lineOf(n *flow.Node, k *flow.Kind) NodeLine {
 	return NodeLine{}
 }
 
+// lineText shortens what a node on the canvas shows of a field: a URL without its
+// scheme and parameters, a text to one line.
 func lineText(n *flow.Node, f *flow.Field, text string) string {
 	if f.Name == "url" {
 		if u, err := url.Parse(text); err == nil && u.Host != "" {

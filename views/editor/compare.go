@@ -52,6 +52,7 @@ func (p ComparePage) swap() templ.SafeURL {
 	return comparePath(p.FlowID, versionWord(p.To), versionWord(p.From))
 }
 
+// sideName names a side of a comparison. Number 0 is the draft.
 func sideName(n int64) string {
 	if n == 0 {
 		return "the draft"

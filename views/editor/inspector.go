@@ -198,6 +198,8 @@ func paneFieldAt(pointer string) string {
 	return ""
 }
 
+// field returns a field of the inspector: the declaration, the value in the form that
+// its control needs, its problems, and the choices of its list.
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials, Flows: b.facts.Flows}
@@ -235,6 +237,7 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	return field
 }
 
+// feeds returns where the values of a port come from, in the order of the edges.
 func (b *paneBuilder) feeds(port string) (list []Feed) {
 	for _, e := range b.d.Edges {
 		from, out, _ := strings.Cut(e.From, ".")
@@ -247,6 +250,7 @@ func (b *paneBuilder) feeds(port string) (list []Feed) {
 	return list
 }
 
+// failing returns the settings for errors. They are folded unless something is set.
 func (b *paneBuilder) failing() NodeFailing {
 	n := b.n
 	out := NodeFailing{OnError: OnErrorFail, Timeout: decimal(n.TimeoutS), Set: n.Retry != nil || n.TimeoutS != 0 || n.OnError != nil}

@@ -24,6 +24,9 @@ func (f *NodeField) title() string { return cmp.Or(f.Title, f.Name) }
 
 // text is what stands in row i.
 func (f *NodeField) text(i int) string { return at(f.Form.Texts, i) }
+
+// kept and name return a row of a list, whose columns can have different lengths after
+// a mistake.
 func (f *NodeField) kept(i int) string { return at(f.Form.Kept, i) }
 func (f *NodeField) name(i int) string { return at(f.Form.Names, i) }
 
@@ -94,6 +97,7 @@ func (f *NodeField) slid() string {
 	return cmp.Or(f.text(0), f.usual(), decimalOf(f.Min))
 }
 
+// decimalOf writes an optional number; nil is an empty field.
 func decimalOf(f *float64) string {
 	if f == nil {
 		return ""
@@ -145,6 +149,7 @@ type fieldOption struct{ Text, JSON string }
 // fileRow is what a kept file says of itself.
 type fileRow struct{ ID, Name, Size, MIME string }
 
+// picture reports whether a file can be shown. SVG can contain scripts, so it is not.
 func (r fileRow) picture() bool {
 	return strings.HasPrefix(r.MIME, "image/") && !strings.HasPrefix(r.MIME, "image/svg")
 }
@@ -197,11 +202,13 @@ func (f *NodeField) choices(named string) []credentialOption {
 	return list
 }
 
+// credentialOption is a choice in a list of credentials.
 type credentialOption struct {
 	Name, Label string
 	Fits        bool
 }
 
+// rank sorts credentials that fit the field first.
 func (o credentialOption) rank() int {
 	if o.Fits {
 		return 1
@@ -209,6 +216,8 @@ func (o credentialOption) rank() int {
 	return 0
 }
 
+// json returns the reference that the field stores, which names the credential and
+// contains no secret.
 func (o credentialOption) json() string {
 	return string(flow.EncodeJSON(map[string]any{"credential": o.Name}))
 }

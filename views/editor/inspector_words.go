@@ -43,6 +43,7 @@ func (f *NodeField) mark() string {
 	return ""
 }
 
+// empty reports whether nothing is set, not even a value that the form does not show.
 func (f *NodeField) empty() bool {
 	return strings.Join(f.Form.Texts, "")+strings.Join(f.Form.Kept, "") == ""
 }

@@ -53,6 +53,8 @@ func (o OutlinePanel) openPath(node string) string {
 
 func (o OutlinePanel) isOpen(node string) bool { return o.Open != nil && o.Open.ID == node }
 
+// about says what a node is and where its values come from, for those who cannot see
+// the edges.
 func (n OutlineNode) about() string {
 	about := n.KindTitle
 	if n.From != "" {

@@ -55,6 +55,8 @@ func PaletteOf(kinds []*flow.Kind) []PaletteGroup {
 	return list
 }
 
+// paletteKind returns a kind as the palette and the canvas need it, with its ports, so
+// that a new node can be drawn before the server answers.
 func paletteKind(k *flow.Kind) PaletteKind {
 	p := PaletteKind{Name: k.Name, Title: k.Title, Group: k.Group, Word: components.GroupWord(k.Group), Icon: k.Icon, Summary: k.Summary, In: [][]string{}, Out: [][]string{}}
 	p.Named = k.Role == flow.RoleInput || k.Role == flow.RoleOutput

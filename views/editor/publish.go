@@ -26,6 +26,8 @@ type PublishState struct {
 	Beside bool
 }
 
+// attrs returns the attributes of the button. In an answer to an edit it replaces the
+// one on the page.
 func (s PublishState) attrs() templ.Attributes {
 	a := templ.Attributes{"id": "publish-button", "class": "publish-button"}
 	if s.Beside {
@@ -78,6 +80,7 @@ type Follower struct {
 // the node it is at.
 type PublishProblem struct{ Node, Label, Text string }
 
+// title says what the dialog would do, or did.
 func (f PublishForm) title() string {
 	switch {
 	case f.Done:
@@ -138,6 +141,7 @@ func versionWord(n int64) string {
 // VersionName is what people call a version: v3.
 func VersionName(n int64) string { return fmt.Sprintf("v%d", n) }
 
+// comparePath returns the URL of a comparison.
 func comparePath(flowID, from, to string) templ.SafeURL {
 	q := url.Values{"from": {from}, "to": {to}}
 	return templ.SafeURL("/flows/" + url.PathEscape(flowID) + "/compare?" + q.Encode())
@@ -159,6 +163,7 @@ func lastUsed(c Caller) string {
 	return components.Quantity(int(c.Runs), "call") + " in 30 days, last on " + c.LastDay
 }
 
+// liveWords says which version programs call.
 func liveWords(live int64) string {
 	if live == 0 {
 		return "no program can call it"

@@ -100,13 +100,13 @@ func Replaced(r Replacement) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = components.Press(components.Button{Label: "Keep", Size: "small", Look: components.LookQuiet, Href: r.path("?keep=1"), Attrs: templ.Attributes{"hx-get": r.path("?keep=1"), "hx-target": "#replaced", "hx-swap": "outerHTML"}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Press(components.Button{Label: "Keep", Size: "small", Look: components.LookQuiet, Href: r.path("?keep=1"), Attrs: templ.Attributes{"data-hx-get": r.path("?keep=1"), "data-hx-target": "#replaced", "data-hx-swap": "outerHTML"}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = replacedNote(r, templ.Attributes{"hx-post": r.path("/undo"), "hx-target": "#replaced", "hx-swap": "outerHTML"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = replacedNote(r, templ.Attributes{"data-hx-post": r.path("/undo"), "data-hx-target": "#replaced", "data-hx-swap": "outerHTML"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -33,6 +33,7 @@ type RunForm struct {
 	Ran bool
 }
 
+// title says what would run: the whole flow, or up to a node.
 func (f RunForm) title() string {
 	switch {
 	case f.Until != "":
@@ -161,6 +162,7 @@ var triggers = map[string]string{
 	"mcp": "MCP", "cli": "Command line", "rerun": "Rerun",
 }
 
+// triggerWord says what started a run.
 func triggerWord(trigger string) string { return cmp.Or(triggers[trigger], trigger) }
 
 // Trouble is why a run or a step failed and what to do about it.
@@ -215,6 +217,7 @@ type DataPanel struct {
 	Typed, PinError string
 }
 
+// pinPath returns the URL that pins or unpins the node's output.
 func (d DataPanel) pinPath(verb string) templ.SafeURL {
 	return components.FlowURL(d.FlowID, "/"+verb+"/"+url.PathEscape(d.Node))
 }

@@ -58,6 +58,7 @@ func (p VersionsPage) flow() templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID))
 }
 
+// version returns the URL of an action on a version.
 func (p VersionsPage) version(n int64, act string) string {
 	return string(components.VersionsURL(p.FlowID)) + "/" + strconv.FormatInt(n, 10) + "/" + act
 }
@@ -66,6 +67,7 @@ func (p VersionsPage) view(n int64) templ.SafeURL {
 	return p.flow() + templ.SafeURL("?version="+strconv.FormatInt(n, 10))
 }
 
+// export returns the URL of a version as a file; 0 is the draft.
 func (p VersionsPage) export(n int64) templ.SafeURL {
 	if n == 0 {
 		return p.flow() + "/export"
@@ -99,6 +101,7 @@ func (f LiveForm) page() VersionsPage { return VersionsPage{FlowID: f.FlowID} }
 // back reports whether the version is older than what is live.
 func (f LiveForm) back() bool { return f.Number < f.Live }
 
+// title distinguishes going forward from rolling back.
 func (f LiveForm) title() string {
 	if f.back() {
 		return "Roll back to " + VersionName(f.Number)

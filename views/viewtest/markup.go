@@ -96,6 +96,7 @@ type readable struct {
 	count    map[atom.Atom]int
 }
 
+// readPage collects what the checks need from the markup in one pass.
 func readPage(root *html.Node) *readable {
 	p := &readable{count: map[atom.Atom]int{}}
 	for n := range root.Descendants() {
@@ -124,6 +125,8 @@ func readPage(root *html.Node) *readable {
 	return p
 }
 
+// check fails for repeated IDs, controls without labels, labels without controls, and
+// other mistakes that people with screen readers run into.
 func (p *readable) check(t *testing.T) {
 	t.Helper()
 	for i, id := range p.ids {

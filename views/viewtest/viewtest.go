@@ -163,6 +163,7 @@ func content(page string) string {
 	return page
 }
 
+// firstDifference returns where a page begins to differ from its snapshot.
 func firstDifference(a, b string) string {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

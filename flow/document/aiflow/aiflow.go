@@ -71,6 +71,8 @@ type conversion struct {
 	report  []Note
 }
 
+// newConversion indexes the nodes of an exported flow by name and starts an empty
+// document.
 func newConversion(list []any, kinds *flow.Registry) *conversion {
 	c := &conversion{
 		kinds: kinds, byName: map[string]*source{}, ids: map[string]bool{},
@@ -93,6 +95,8 @@ func newConversion(list []any, kinds *flow.Registry) *conversion {
 	return c
 }
 
+// say adds a note to the report, in which the user finds everything that is not as it
+// was.
 func (c *conversion) say(n Note) { c.report = append(c.report, n) }
 
 // nodes makes a node or a note of every source that is not passed through.
@@ -146,6 +150,8 @@ func (c *conversion) shown(s *source) {
 	c.node(s)
 }
 
+// node converts one node by the rule of its kind. Settings that no rule used are
+// reported, so that nothing is lost silently.
 func (c *conversion) node(s *source) {
 	n := flow.Node{ID: c.freeID(s.rule.kind), Kind: s.rule.kind, Label: s.label, Config: map[string]any{}}
 	b := &builder{c: c, s: s, kind: c.kinds.Find(s.rule.kind), n: &n, used: map[string]bool{}}
@@ -168,6 +174,8 @@ func (c *conversion) note(s *source) {
 	c.say(Note{Sort: Noted, Source: s.name, Node: n.ID, Text: fmt.Sprintf("%s has no counterpart yet. Its settings are in a note in its place.", s.title())})
 }
 
+// freeID returns an ID that no node has yet: the kind's name, with a number from the
+// second on.
 func (c *conversion) freeID(base string) string {
 	id := base
 	for i := 2; c.ids[id]; i++ {

@@ -146,6 +146,8 @@ func (b *builder) escape() {
 	}
 }
 
+// escaped protects braces in imported texts, which the other format takes literally and
+// Sluice would read as names of inputs.
 func escaped(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -166,6 +168,7 @@ func escaped(v any) any {
 	return v
 }
 
+// changed reports a setting that has another form here.
 func (b *builder) changed(format string, args ...any) {
 	b.c.say(Note{Sort: Changed, Source: b.s.name, Node: b.n.ID, Text: fmt.Sprintf(format, args...)})
 }
@@ -194,6 +197,8 @@ func (b *builder) take(names ...string) any {
 	return nil
 }
 
+// describeInput gives an input its name in the API. Names that are not possible here,
+// or taken, are changed and reported, because callers must change with them.
 func describeInput(b *builder) {
 	wanted := flow.Text(b.take("api_input_name"))
 	name := freeName(wanted, "input", b.c.inputs)
@@ -209,6 +214,7 @@ func describeInput(b *builder) {
 	}
 }
 
+// nameOutput gives an output its name in the API.
 func nameOutput(b *builder) {
 	wanted := flow.Text(b.take("api_output_name"))
 	name := freeName(wanted, "output", b.c.outputs)
@@ -226,6 +232,7 @@ func nameOutput(b *builder) {
 // signatureHeader carries the signature of AI-Flow's webhooks.
 const signatureHeader = "AI_FLOW_SIGNATURE"
 
+// signWebhook converts the signature and the chosen outputs of a webhook.
 func signWebhook(b *builder) {
 	if v := b.take("signature", "webhook_signature", "signing_secret", "secret"); v != nil {
 		b.n.Config["signature"], b.n.Config["signature_header"] = flow.Text(v), signatureHeader
@@ -291,6 +298,7 @@ func depth(v any) int {
 	return most + 1
 }
 
+// mergePlace matches the places of inputs in a text to merge, as in ${input-1}.
 var mergePlace = regexp.MustCompile(`\$\{input-(\d{1,3})\}`)
 
 // mergePrompt writes ${input-1} as {{input_1}}.
@@ -323,6 +331,7 @@ func joins(literal string) bool {
 	return braces%2 == 1 || strings.HasSuffix(literal, `\`)
 }
 
+// mergeField matches the number at the end of a field's name, which counts such places.
 var mergeField = regexp.MustCompile(`(\d{1,3})$`)
 
 // mergePort is the place that an edge fills: by its name or its turn.

@@ -63,6 +63,7 @@ func (c *conversion) origin(l *link) (from *source, output int, why string) {
 	return nil, 0, "the nodes that pass it on lead to each other in a circle"
 }
 
+// outPort returns the port that an output by number became, or why it does not exist.
 func outPort(from *source, output int) (port, why string) {
 	switch {
 	case from.remark:
@@ -75,6 +76,7 @@ func outPort(from *source, output int) (port, why string) {
 	return from.rule.outputs[output], ""
 }
 
+// inPort returns the port that a link arrives at, or why it does not exist.
 func inPort(l *link) (port, why string) {
 	if l.to.remark {
 		return "", fmt.Sprintf("%s is a note now", l.to.title())
@@ -145,6 +147,7 @@ func edgeOf(pointer string) (int, bool) {
 	return i, err == nil
 }
 
+// drop removes edges that the document cannot have, and reports each with its reason.
 func (c *conversion) drop(bad map[int]string) {
 	edges, arrived := []flow.Edge{}, []*link{}
 	for i, e := range c.d.Edges {
@@ -157,6 +160,8 @@ func (c *conversion) drop(bad map[int]string) {
 	c.d.Edges, c.arrived = edges, arrived
 }
 
+// todo turns the problems of the result into notes: what the user must still do before
+// it runs.
 func (c *conversion) todo(problems []flow.Problem) {
 	for _, p := range problems {
 		c.say(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})

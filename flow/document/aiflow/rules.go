@@ -24,6 +24,7 @@ type rule struct {
 	also    func(b *builder)
 }
 
+// pair is the name of a setting there and of the field here.
 type pair struct{ from, to string }
 
 // typed reports whether a setting can only be typed.
@@ -32,6 +33,8 @@ func (p pair) typed() bool { return strings.HasSuffix(p.to, "°") }
 // field is Sluice's config field.
 func (p pair) field() string { return strings.TrimSuffix(p.to, "°") }
 
+// types matches the names of node types, which differ between versions of the other
+// program.
 func types(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
 // chatFields are those of every node that asks a language model.
@@ -41,6 +44,7 @@ var chatFields = append([]pair{{"context", "system"}, {"prompt", "prompt"}, {"te
 var chatSettings = []pair{{"reasoning_effort", "reasoning_effort°"}, {"thinking_budget", "thinking_budget°"}, {"budget_tokens", "thinking_budget°"}, {"max_completion_tokens", "max_tokens°"},
 	{"top_p", "top_p°"}, {"seed", "seed°"}, {"stop", "stop°"}, {"stop_sequences", "stop°"}, {"web_search", "web_search°"}}
 
+// text is the output of most nodes.
 var text = []string{"text"}
 
 // outputRule also stands for nodes that only show a result.
@@ -81,6 +85,8 @@ func itemPorts(n int) (ports []string) {
 // passThrough are the nodes that only hand a value on.
 var passThrough = types(`transition|display|.*-transition|.*display-(processor|node)`)
 
+// passes reports whether a node of an unknown type only hands its input on, as notes
+// and reroutes do.
 func (s *source) passes() bool {
 	return s.rule == nil && passThrough.MatchString(strings.ToLower(s.kind))
 }

@@ -29,6 +29,7 @@ var (
 	line = regexp.MustCompile(`(?m)^(\s*["']?([\w-]+)["']?\s*[:=]\s*)(\S.*)$`)
 )
 
+// sorted returns the names of a map in order, so that the report is the same each time.
 func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // readable writes a setting for people, cut and without secrets.

@@ -42,6 +42,8 @@ var frame = []string{"name", "processorType", "x", "y", "width", "height", "inpu
 // spaced are settings in which white space has a meaning.
 var spaced = []string{"separator", "search_text", "replacement_text"}
 
+// readSource reads a node leniently. What is not an object is skipped, and later
+// reported as missing.
 func readSource(v any) *source {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -72,6 +74,8 @@ func typeOf(m map[string]any) string {
 // with nonsense in it must not put a node where nobody finds it.
 const farthest = 1e6
 
+// position reads where a node was. Positions beyond farthest are dropped, because the
+// canvas would have to show everything between.
 func position(m map[string]any) *flow.Position {
 	x, okX := flow.Float(m["x"])
 	y, okY := flow.Float(m["y"])
@@ -87,6 +91,7 @@ func blank(v any) bool {
 	return v == nil || isText && strings.TrimSpace(s) == ""
 }
 
+// readConfig reads the settings of a node.
 func (s *source) readConfig(v any) {
 	m, _ := v.(map[string]any)
 	s.label = cleanLabel(flow.Text(m["nodeName"]))
@@ -137,6 +142,7 @@ func (s *source) readLinks(m map[string]any) {
 	}
 }
 
+// link adds a connection. Its place keeps the order in which inputs arrived.
 func (s *source) link(from string, output any, field string) {
 	s.links = append(s.links, &link{from: from, output: outputIndex(output), to: s, field: field, place: len(s.links)})
 }
@@ -168,8 +174,10 @@ func (s *source) title() string {
 	return "A node without a type"
 }
 
+// quoted puts a text in typographic quotes.
 func quoted(text string) string { return "“" + text + "”" }
 
+// notName matches what the name of an input or output cannot contain.
 var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // asText are the settings of a node for people to read, without secrets.

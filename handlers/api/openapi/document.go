@@ -204,6 +204,7 @@ func (d *Document) problemResponse(status int, codes []string) Schema {
 	}
 }
 
+// headerRefs returns references to shared headers.
 func headerRefs(names []string) Schema {
 	refs := Schema{}
 	for _, n := range names {

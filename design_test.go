@@ -1,0 +1,80 @@
+package sluice_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sourceFile matches a file of the tree between backticks. A star stands for several.
+var sourceFile = regexp.MustCompile("`([a-z0-9_/]+/[a-z0-9_.*-]+\\.(?:go|ts|templ|css|md))`")
+
+// roomName matches the names at the beginning of a line of the tree of rooms, as in
+// "├─ upstream, catalog".
+var roomName = regexp.MustCompile(`^[ │├└─►]*[├└]─+►? *([a-z0-9]+(?:, [a-z0-9]+)*)`)
+
+// design returns docs/design.md and its part about rooms.
+func design(t *testing.T) (all, rooms string) {
+	t.Helper()
+	text, err := os.ReadFile("docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "## Rooms\n")
+	rooms, _, ended := strings.Cut(rest, "\n## ")
+	if !found || !ended {
+		t.Fatal("docs/design.md has no section Rooms, or nothing after it")
+	}
+	return string(text), rooms
+}
+
+// TestDesign_names_every_package compares the rooms of docs/design.md with the packages
+// of the tree, in both directions. A newcomer looks there first.
+func TestDesign_names_every_package(t *testing.T) {
+	t.Parallel()
+	_, rooms := design(t)
+	names := []string{"sluice"}
+	for _, p := range packages(t) {
+		name := path.Base(p.ImportPath)
+		names = append(names, name)
+		if generator(p) || p.ImportPath == "sluice/e2e/all" {
+			continue // programs that write files of the package above, and a list of tests
+		}
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(rooms) {
+			t.Errorf("the rooms of docs/design.md lack %s; say in a few words what it owns", strings.TrimPrefix(p.ImportPath, "sluice/"))
+		}
+	}
+	for line := range strings.Lines(rooms) {
+		m := roomName.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		for name := range strings.SplitSeq(m[1], ", ") {
+			if !slices.Contains(names, name) {
+				t.Errorf("docs/design.md has a room %s, which is not a package", name)
+			}
+		}
+	}
+}
+
+// TestDesign_points_to_files checks that the files that docs/design.md points to exist.
+// They answer questions such as where a run is canceled.
+func TestDesign_points_to_files(t *testing.T) {
+	t.Parallel()
+	all, _ := design(t)
+	found := sourceFile.FindAllStringSubmatch(all, -1)
+	if len(found) < 20 {
+		t.Fatalf("docs/design.md names only %d files", len(found))
+	}
+	for _, m := range found {
+		if list, _ := filepath.Glob(m[1]); len(list) == 0 {
+			if list, _ = filepath.Glob("static/src/" + m[1]); len(list) == 0 {
+				t.Errorf("docs/design.md points to %s, which does not exist", m[1])
+			}
+		}
+	}
+}
