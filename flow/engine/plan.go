@@ -199,7 +199,7 @@ func (p *Plan) Next(now time.Time) Action {
 			return Action{Type: ActSuspend, Until: p.suspend}
 		}
 		if p.drain == drainAsking {
-			return Action{Kind: ActDrain}
+			return Action{Type: ActDrain}
 		}
 		p.checkDeadline(now)
 		if p.stop != nil && p.dropStarts() {
