@@ -18,7 +18,7 @@ import (
 // allowed lists which packages of this module a package may import. Everything
 // points at flow; only cmd knows all others.
 var allowed = map[string][]string{
-	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/library", "sluice/handlers/console", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
+	"sluice/cmd/sluice/catalog":          {"sluice/cmd/sluice/upstream", "sluice/flow", "sluice/flow/library", "sluice/handlers/admin", "sluice/handlers/console", "sluice/nodes", "sluice/providers", "sluice/providers/hosted", "sluice/views/components", "sluice/views/editor"},
 	"sluice/cmd/sluice/client":           {"sluice/flow"},
 	"sluice/cmd/sluice/command":          {},
 	"sluice/cmd/sluice/remote":           {"sluice/cmd/sluice/client", "sluice/flow", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/nodes"},
@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 	"sluice/flow/redaction":              {"sluice/flow"},
 	"sluice/handlers":                    {"sluice/db", "sluice/flow", "sluice/flow/filelinks", "sluice/flow/library", "sluice/handlers/account", "sluice/handlers/admin", "sluice/handlers/api", "sluice/handlers/console", "sluice/handlers/docs", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/mcp", "sluice/handlers/openai", "sluice/handlers/web"},
 	"sluice/handlers/account":            {"sluice/flow", "sluice/flow/fairness", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
-	"sluice/handlers/admin":              {"sluice/flow", "sluice/flow/histogram", "sluice/flow/library", "sluice/handlers/api"},
+	"sluice/handlers/admin":              {"sluice/flow", "sluice/flow/audittext", "sluice/flow/document", "sluice/flow/histogram", "sluice/flow/library", "sluice/handlers/api"},
 	"sluice/handlers/api":                {"sluice/flow", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/fairness", "sluice/flow/filelinks", "sluice/flow/library", "sluice/flow/media", "sluice/handlers/api/openapi", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody"},
 	"sluice/handlers/api/openapi":        {"sluice/flow", "sluice/flow/contract", "sluice/flow/document"},
 	"sluice/handlers/console":            {"sluice/docs", "sluice/flow", "sluice/flow/audittext", "sluice/flow/contract", "sluice/flow/document", "sluice/flow/document/aiflow", "sluice/flow/endpoints", "sluice/flow/filelinks", "sluice/flow/histogram", "sluice/flow/items", "sluice/flow/library", "sluice/handlers/console/advice", "sluice/handlers/console/timeline", "sluice/handlers/web", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/docs", "sluice/views/editor", "sluice/views/layout"},

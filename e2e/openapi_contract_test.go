@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sluice/providers/hosted/hostedtest"
 )
 
 // contract is a server behind Prism, which validates every response against the OpenAPI
@@ -35,7 +37,10 @@ var contractKeys = map[string][]string{
 func newContract(t *testing.T) *contract {
 	t.Helper()
 	modules := openAPIJudges(t)
-	k := &contract{t: t, s: newServer(t), seen: map[string]bool{}, ids: map[string]string{}, keys: map[string]string{"wrong": "slu_wrong"}}
+	platform := hostedtest.New(t)
+	platform.AddModel(hostedtest.Model{Owner: "acme", Name: "paint", Schemas: paint})
+	s := newServer(t, "SLUICE_REPLICATE_URL="+platform.URL, "REPLICATE_API_TOKEN="+hostedtest.Secret)
+	k := &contract{t: t, s: s, seen: map[string]bool{}, ids: map[string]string{}, keys: map[string]string{"wrong": "slu_wrong"}}
 	for name, args := range contractKeys {
 		k.keys[name] = k.s.key(args...)
 	}
@@ -164,6 +169,7 @@ func TestOpenAPIContract(t *testing.T) {
 	k.approvals()
 	k.children()
 	k.credentials()
+	k.operators()
 	k.manageKeys()
 	k.atRandom(100)
 	k.erasures()
@@ -185,16 +191,8 @@ func (k *contract) seed() {
 	k.ids["file_id"] = k.upload("hello")
 	k.ids["key_id"] = c.want(201, "POST", "/v1/keys", object{"name": "made"}).object(k.t)["id"].(string)
 	k.ids["path"], k.ids["name"] = "ask", "hook"
+	k.ids["node"], k.ids["workspace_id"], k.ids["provider"], k.ids["owner"], k.ids["model"] = "hook", "default", "openai", "acme", "paint"
 	k.ids["failing"] = k.s.publish(calling("http://127.0.0.1:1"))
-}
-
-// upload sends a form through Prism.
-func (k *contract) upload(content string) (id string) {
-	k.t.Helper()
-	body := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n" + content + "\r\n--x--\r\n"
-	a := k.ask("all", "POST", "/v1/files", []byte(body), "Content-Type: multipart/form-data; boundary=x")
-	id, _ = a.object(k.t)["file"].(string)
-	return id
 }
 
 // eachRefusal provokes the errors that all operations with a key have in common.
@@ -238,212 +236,6 @@ func (k *contract) eachRefusal() {
 	}
 }
 
-// starts starts runs in every way.
-func (k *contract) starts() {
-	path := "/v1/flow/" + k.ids["flow_id"] + "/run"
-	body, wait := object{"name": "Ada"}, "Prefer: wait=30"
-	k.ask("all", "POST", path, body)
-	k.ask("all", "POST", path, body, wait)
-	k.ask("all", "POST", path, body, "Accept: text/event-stream")
-	rerun := path + "/" + k.ids["run_id"] + "/rerun"
-	k.ask("all", "POST", rerun, object{})
-	k.ask("all", "POST", rerun, object{}, wait)
-	k.ask("all", "POST", rerun, object{}, "Accept: text/event-stream")
-	for _, at := range []string{path, rerun} {
-		k.ask("all", "POST", at, []any{})
-		k.ask("all", "POST", at, body, "Prefer: wait=99")
-		k.ask("all", "POST", at, body, "Content-Type: text/plain")
-		k.ask("all", "POST", at, object{"name": 3, "inputs": 3})
-	}
-	unpublished := k.s.must("flow", "import", writeFile(k.t, "draft.json", greeting()))
-	k.ask("all", "POST", "/v1/flow/"+unpublished+"/run", body)
-	k.ask("all", "GET", "/v1/flow/"+unpublished+"/openapi.json", nil)
-
-	gate := make(chan struct{})
-	slow := newReceiver(k.t, func(http.ResponseWriter, string, int) { <-gate })
-	open := k.s.client(k.keys["all"]).start(k.s.publish(calling(slow.URL)), object{"n": "1"}).path()
-	k.ask("all", "GET", open+"/result", nil)
-	k.ask("all", "DELETE", open, nil)
-	k.ask("all", "POST", open+"/rerun", object{})
-	k.ask("all", "POST", open+"/cancel", nil)
-	close(gate)
-}
-
-// reads sends every kind of read request.
-func (k *contract) reads() {
-	run := runPath(k.ids["flow_id"], k.ids["run_id"])
-	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/runs", "/v1/runs?limit=0", "/v1/kinds", "/v1/usage", "/v1/usage?by=flow", "/v1/usage?by=x", "/v1/schema/flow.json", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
-		"/v1/flow/" + k.ids["flow_id"] + "/runs?status=succeeded,failed&limit=1", "/v1/flow/" + k.ids["flow_id"] + "/runs?status=eaten", run + "?wait=1", run + "?wait=x", run + "/result", run + "/steps",
-		"/v1/flow/" + k.ids["flow_id"] + "/deliveries", "/v1/flow/" + k.ids["flow_id"] + "/deliveries?limit=x"} {
-		k.ask("all", "GET", path, nil)
-	}
-	tag := k.ask("all", "GET", run, nil).header.Get("ETag")
-	k.ask("all", "GET", run, nil, "If-None-Match: "+tag)
-	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream")
-	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: 999")
-	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: x")
-	k.ask("all", "POST", run+"/cancel", nil)
-	failed := k.ask("all", "POST", "/v1/flow/"+k.ids["failing"]+"/run", object{"n": "1"}, "Prefer: wait=30").run(k.t)
-	k.ask("all", "GET", failed.path(), nil)
-	k.ask("all", "GET", failed.path()+"/result", nil)
-	k.ask("all", "POST", "/v1/deliveries/"+k.ids["delivery_id"]+"/redeliver", nil)
-}
-
-func (k *contract) files() {
-	path := "/v1/files/" + k.ids["file_id"]
-	tag := k.ask("all", "GET", path, nil).header.Get("ETag")
-	for _, method := range []string{"GET", "HEAD"} {
-		for _, h := range []string{"Accept: */*", "Range: bytes=0-1", "Range: bytes=99-", "If-None-Match: " + tag, `If-Match: "other"`} {
-			k.ask("all", method, path, nil, h)
-		}
-	}
-	k.ask("all", "POST", "/v1/files", []byte("--x--"), "Content-Type: multipart/form-data; boundary=x")
-	k.ask("all", "DELETE", "/v1/files/"+k.upload("gone"), nil)
-}
-
-// protocol calls the methods of the Model Context Protocol.
-func (k *contract) protocol() {
-	message := func(method string, params object) object {
-		return object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-	}
-	newest := []string{"Mcp-Protocol-Version: 2026-07-28"}
-	meta := object{"_meta": object{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": object{}}}
-	k.ask("all", "POST", "/mcp", message("tools/list", object{}))
-	k.ask("all", "POST", "/mcp", message("tools/call", object{"name": "greet", "arguments": object{"name": "Ada"}}), "Accept: text/event-stream")
-	k.ask("all", "POST", "/mcp", object{"jsonrpc": "2.0", "method": "notifications/initialized"})
-	k.ask("all", "POST", "/mcp", message("tools/eat", meta), newest...)
-	k.ask("all", "POST", "/mcp", message("tools/list", object{}), newest...)
-	k.ask("all", "POST", "/mcp?tools=other", message("tools/list", object{}))
-	k.ask("all", "POST", "/mcp", []any{})
-	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Content-Type: text/plain")
-	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Origin: https://elsewhere.test")
-}
-
-// authoring makes, changes and publishes flows.
-func (k *contract) authoring() {
-	text := "Content-Type: text/plain"
-	draft := func(slug, out string) []byte {
-		return []byte(`{"schema":"sluice.flow/v1","slug":"` + slug + `","name":"Author","nodes":[{"id":"i","kind":"input","config":{"name":"n"}},{"id":"o","kind":"output","config":{"name":"` + out + `"}}],"edges":[{"from":"i.value","to":"o.value"}]}`)
-	}
-	invalid := []byte(`{"schema":"sluice.flow/v1","name":"Author","nodes":[{"id":"o","kind":"nothing"}],"edges":[]}`)
-	a := k.ask("all", "POST", "/v1/flow", draft("author", "a"))
-	path := "/v1/flow/" + a.object(k.t)["flow_id"].(string)
-	for _, body := range [][]byte{draft("author", "a"), []byte(`{"schema":"sluice.flow/v1"}`)} {
-		k.ask("all", "POST", "/v1/flow", body)
-	}
-	k.ask("all", "POST", "/v1/flow", draft("other", "a"), text)
-	k.ask("run", "POST", "/v1/flow/validate", draft("author", "a"))
-	k.ask("all", "POST", "/v1/flow/validate", draft("author", "a"), text)
-	for _, end := range []string{"/versions", "/diff", "/document"} {
-		k.ask("run", "GET", path+end, nil)
-	}
-	for _, end := range []string{"/document", "/document?version=draft", "/document?version=x", "/diff", "/diff?from=x", "/diff?from=live&to=draft", "/diff?from=draft&to=live"} {
-		k.ask("all", "GET", path+end, nil)
-	}
-
-	tag := func() string {
-		return "If-Match: " + k.ask("all", "GET", path+"/document?version=draft", nil).header.Get("ETag")
-	}
-	k.ask("all", "PUT", path, draft("author", "a"))
-	k.ask("all", "PUT", path, draft("author", "a"), `If-Match: "other"`)
-	k.ask("all", "PUT", path, draft("author", "a"), tag(), text)
-	k.ask("all", "PUT", path, []byte(`{"schema":"sluice.flow/v1"}`), tag())
-	k.ask("all", "POST", "/v1/flow", draft("second", "a"))
-	k.ask("all", "PUT", path, draft("second", "a"), tag())
-	k.ask("all", "PUT", path, draft("author", "a"), tag())
-	k.ask("all", "POST", path+"/publish", object{})
-	k.ask("all", "POST", path+"/publish", object{}, text)
-	k.ask("all", "POST", path+"/publish", object{"version": "x"})
-	k.ask("all", "PUT", path, draft("author", "b"), tag())
-	k.ask("all", "POST", path+"/publish", object{}) // callers would miss the output
-	k.ask("all", "GET", path+"/diff", nil)
-
-	k.ask("all", "POST", "/v1/apply", object{"documents": []any{json.RawMessage(draft("applied", "a"))}, "publish": true})
-	k.ask("all", "POST", "/v1/apply", object{"documents": []any{json.RawMessage(draft("applied", "b"))}, "publish": true})
-	k.ask("all", "POST", "/v1/apply", object{"documents": []any{json.RawMessage(invalid)}, "publish": true})
-	k.ask("all", "POST", "/v1/apply", object{}, text)
-	k.ask("all", "POST", path+"/archive", object{})
-	k.ask("all", "POST", path+"/restore", object{})
-}
-
-// approvals asks people and answers.
-func (k *contract) approvals() {
-	c := k.s.client(k.keys["all"])
-	asking := k.s.publish(approving("", nil))
-	run := c.start(asking, object{"draft": "a"})
-	k.s.waitUntil("the run asks", func() bool { return c.do("GET", run.path(), nil).run(k.t).Status == "waiting" })
-	path, yes := run.path()+"/approvals/ask", object{"decision": "approved"}
-	k.ask("all", "POST", path, yes) // of its own run
-	k.ask("approve", "GET", run.path()+"/approvals", nil)
-	k.ask("approve", "POST", path, object{"decision": "perhaps"})
-	k.ask("approve", "POST", path, yes, "Content-Type: text/plain")
-	k.ask("approve", "POST", path, yes, "Accept: text/html")
-	k.ask("approve", "POST", run.path()+"/approvals/other", yes)
-	k.ask("approve", "POST", path, yes)
-	k.ask("approve", "POST", path, yes)
-	c.await(run)
-	c.want(204, "DELETE", run.path(), nil)
-	k.ask("approve", "GET", run.path()+"/approvals", nil)
-	k.ask("approve", "POST", path, yes)
-}
-
-// children maps a list through another flow.
-func (k *contract) children() {
-	c := k.s.client(k.keys["all"])
-	double := k.s.publish(documentOf("Echo", []object{input("n"), output("double")}, "n.value > out_double.value"))
-	run := c.await(c.start(k.s.publish(mapping(double, nil)), object{"list": []any{"1", "2", "3"}}))
-	path := run.path() + "/children"
-	k.ask("all", "GET", path, nil)
-	k.ask("all", "GET", path+"?limit=2&status=succeeded", nil)
-	k.ask("all", "GET", path+"?limit=0", nil)
-	var page struct {
-		Children []struct {
-			RunID string `json:"run_id"`
-		}
-		NextCursor string `json:"next_cursor"`
-	}
-	if err := json.Unmarshal(c.want(200, "GET", path+"?limit=2", nil).body, &page); err != nil || len(page.Children) != 2 || page.NextCursor == "" {
-		k.t.Fatalf("the page is %+v, %v", page, err)
-	}
-	k.ask("all", "GET", path+"?cursor="+page.NextCursor, nil)
-	k.ask("all", "GET", runPath(double, page.Children[0].RunID), nil)
-	c.want(204, "DELETE", run.path(), nil)
-	k.ask("all", "GET", path, nil)
-}
-
-// credentials sets, tests and removes a credential.
-func (k *contract) credentials() {
-	path, hook := "/v1/credentials/hook", object{"secret": "a secret of the test", "hosts": []string{"api.example.com"}}
-	k.ask("all", "PUT", path, hook)
-	k.ask("all", "PUT", path, object{})
-	k.ask("all", "PUT", path, hook, "Content-Type: text/plain")
-	k.ask("all", "PUT", path, []any{})
-	k.ask("all", "GET", path, nil)
-	k.ask("all", "POST", path+"/test", nil)
-	k.ask("all", "DELETE", path, nil)
-}
-
-func (k *contract) manageKeys() {
-	all, one := "/v1/keys", "/v1/keys/"+k.ids["key_id"]
-	k.ask("all", "POST", all, object{"name": "another", "scopes": []string{"run"}, "rpm": 5})
-	k.ask("all", "POST", all, object{})
-	k.ask("all", "GET", all, nil)
-	k.ask("all", "GET", all+"?limit=0", nil)
-	k.ask("all", "GET", one, nil)
-	k.ask("all", "PATCH", one, object{"usd_per_day": 2.5})
-	k.ask("all", "PATCH", one, object{"rpm": 0})
-	k.ask("all", "POST", one+"/rotate", nil)
-	k.ask("all", "POST", one+"/rotate", object{"overlap_s": -1})
-	for _, at := range [][2]string{{"POST", all}, {"PATCH", one}, {"POST", one + "/rotate"}} {
-		k.ask("all", at[0], at[1], object{}, "Content-Type: text/plain")
-		k.ask("all", at[0], at[1], []any{})
-	}
-	k.ask("all", "DELETE", one+"?cascade=x", nil)
-	k.ask("all", "DELETE", one+"?cascade=true", nil)
-	k.ask("all", "GET", "/v1/credentials", nil)
-	k.ask("all", "GET", "/v1/users", nil)
-}
-
 // atRandom sends requests with values that are almost valid.
 func (k *contract) atRandom(n int) {
 	r := rand.New(rand.NewPCG(20260131, 8))
@@ -470,27 +262,6 @@ func (k *contract) atRandom(n int) {
 			k.ask(one("all", "run", "read"), method, path, body, one("Accept: */*", "Prefer: wait="+one(odd[:4]...), "If-None-Match: *", "Last-Event-ID: "+one(odd[:4]...)))
 		}
 	}
-}
-
-// erasures deletes objects and requests them again.
-func (k *contract) erasures() {
-	run := runPath(k.ids["flow_id"], k.ids["run_id"])
-	c := k.s.client(k.keys["all"])
-	once := []string{"Prefer: wait=30", "Idempotency-Key: a"}
-	path := "/v1/flow/" + k.ids["flow_id"] + "/run"
-	twin := k.ask("all", "POST", path, object{"name": "Ada"}, once...).run(k.t)
-	k.ask("all", "POST", path, object{"name": "Bob"}, once...)
-	again := k.ask("all", "POST", run+"/rerun", object{}, "Prefer: wait=30", "Idempotency-Key: b").run(k.t)
-	c.want(204, "DELETE", again.path(), nil)
-	k.ask("all", "POST", run+"/rerun", object{}, "Prefer: wait=30", "Idempotency-Key: b")
-	k.ask("all", "DELETE", twin.path(), nil)
-	k.ask("all", "POST", path, object{"name": "Ada"}, once...)
-	c.want(204, "DELETE", run, nil)
-	for _, end := range []string{"", "/result", "/steps"} {
-		k.ask("all", "GET", run+end, nil)
-	}
-	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream")
-	k.ask("all", "POST", "/v1/deliveries/"+k.ids["delivery_id"]+"/redeliver", nil)
 }
 
 // unprovoked are the responses that a client cannot provoke, with the reasons.

@@ -268,7 +268,7 @@ func TestLogin(t *testing.T) {
 	if got := r.run("flow", "list", "--server", "http://127.0.0.1:1"); got.code != 2 || !strings.Contains(got.errs, "no key for http://127.0.0.1:1") {
 		t.Errorf("another server: exit code %d: %s", got.code, got.errs)
 	}
-	if got := r.run("price", "list", "--server", s.base()); got.code != 2 || !strings.Contains(got.errs, "not over HTTP") {
+	if got := r.run("user", "password", "ada@example.com", "--server", s.base()); got.code != 2 || !strings.Contains(got.errs, "not managed over HTTP") {
 		t.Errorf("a local command: exit code %d: %s", got.code, got.errs)
 	}
 	r.must("logout")
@@ -311,7 +311,7 @@ func TestRemoteKeys(t *testing.T) {
 	if people := r.must("user", "list"); !strings.Contains(people, "EMAIL") {
 		t.Errorf("people: %s", people)
 	}
-	if got := r.run("user", "remove", "ada@example.com"); got.code != 2 || !strings.Contains(got.errs, "not over HTTP") {
+	if got := r.run("user", "remove", "ada@example.com"); got.code != 2 || !strings.Contains(got.errs, "not managed over HTTP") {
 		t.Errorf("a person was removed over HTTP: %+v", got)
 	}
 	if got := r.run("key", "list", "--workspace", "ws_other"); got.code != 2 || !strings.Contains(got.errs, "workspace") {

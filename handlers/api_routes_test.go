@@ -132,6 +132,21 @@ var beyondList = map[string]struct{ path, body, code string }{
 	"DELETE /v1/credentials/:name":               {"", "", "flow_not_allowed"},
 	"POST /v1/credentials/:name/test":            {"", "", "flow_not_allowed"},
 	"GET /v1/users":                              {"", "", "flow_not_allowed"},
+	"PATCH /v1/credentials/:name":                {"", `{"max_calls": 1}`, "flow_not_allowed"},
+	"POST /v1/flow/import":                       {"", `{"documents": [` + webtest.PublishGreeting + `]}`, "flow_not_allowed"},
+	"GET /v1/keys/:key_id/webhook-secret":        {"", "", "flow_not_allowed"},
+	"GET /v1/prices":                             {"", "", ""},
+	"PATCH /v1/prices":                           {"", `{"model": "openai/x", "call": 0}`, "flow_not_allowed"},
+	"DELETE /v1/prices":                          {"?model=openai/x", "", "flow_not_allowed"},
+	"GET /v1/workspaces":                         {"", "", "flow_not_allowed"},
+	"GET /v1/workspaces/:workspace_id":           {"", "", "flow_not_allowed"},
+	"PATCH /v1/workspaces/:workspace_id":         {"", `{"bytes": null}`, "flow_not_allowed"},
+	"GET /v1/audit/verify":                       {"", "", "flow_not_allowed"},
+	"GET /v1/providers":                          {"", "", ""}, // models are public, and documents may name any
+	"GET /v1/providers/:provider/models":         {"", "", "not_found"},
+	"GET /v1/hosted-models":                      {"", "", ""},
+	"GET /v1/hosted-models/:owner/:model":        {"", "", "not_found"},
+	"GET /v1/hosted-models/:owner/:model/diff":   {"?from=a", "", "not_found"},
 }
 
 // TestEveryRouteOfTheAPIObeysTheListOfFlows asks for every route with a key that has all
@@ -192,6 +207,13 @@ var writes = map[string]struct{ path, body, action string }{
 	"PUT /v1/credentials/:name":                          {"/v1/credentials/a", `{"secret": "x", "provider": "openai"}`, "credential.save"},
 	"POST /v1/credentials/:name/test":                    {"/v1/credentials/a/test", "", "credential.test"},
 	"DELETE /v1/credentials/:name":                       {"/v1/credentials/a", "", "credential.remove"},
+	"PATCH /v1/credentials/:name":                        {"/v1/credentials/a", `{"max_calls": 3}`, "credential.limits"},
+	"PATCH /v1/prices":                                   {"/v1/prices", `{"model": "openai/x", "call": 0.01}`, "price.set"},
+	"DELETE /v1/prices":                                  {"/v1/prices?model=openai/x", "", "price.remove"},
+	"PATCH /v1/flow/:flow_id/limits":                     {"/v1/flow/FLOW/limits", `{"max_queued": 900}`, "flow.limits"},
+	"POST /v1/flow/:flow_id/webhooks/:node/rotate":       {"/v1/flow/TELLING/webhooks/hook/rotate", "", "flow.secret.rotate"},
+	"PATCH /v1/workspaces/:workspace_id":                 {"/v1/workspaces/default", `{"runs": 100000}`, "workspace.limits"},
+	"POST /v1/flow/import":                               {"/v1/flow/import", `{"documents": [` + webtest.PublishGreeting + `]}`, "flow.create"},
 }
 
 // unaudited are the routes that change nothing, or whose key is recorded elsewhere.
@@ -242,7 +264,7 @@ func TestEveryWriteOverHTTPIsAudited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill := strings.NewReplacer("FLOW", id, "RUN", run.ID, "WAITING", waiting, "OPEN", open, "ASKING", asking, "ASKED", asked, "DELIVERY", delivery, "KEY", other.key.ID, "FILE", file.ID)
+	fill := strings.NewReplacer("FLOW", id, "RUN", run.ID, "WAITING", waiting, "OPEN", open, "ASKING", asking, "ASKED", asked, "DELIVERY", delivery, "TELLING", telling, "KEY", other.key.ID, "FILE", file.ID)
 	table := h.Server.API.RouteTable()
 	order := []string{"PUT", "PATCH", "POST", "DELETE"} // so that there is something to publish and to delete
 	slices.SortStableFunc(table, func(a, b api.RouteAccess) int {

@@ -204,6 +204,44 @@ func TestApply(t *testing.T) {
 	p.send(403, "POST", "flow", greet("mine", "text"))
 }
 
+// TestImportFlows imports documents over HTTP: all or none, each as a new flow, and none with
+// a secret.
+func TestImportFlows(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	p := newProgram(h, []flow.Scope{flow.ScopeEdit, flow.ScopeRead})
+	count := func() int {
+		list, _ := p.send(200, "GET", "flow?limit=100", "")
+		return len(list["flows"].([]any))
+	}
+	before := count()
+	two, _ := p.send(201, "POST", "flow/import", `{"documents": [`+greet("twin", "text")+`, `+greet("twin", "words")+`], "publish": true}`)
+	var slugs []string
+	for _, f := range two["flows"].([]any) {
+		slugs = append(slugs, fmt.Sprint(f.(map[string]any)["slug"], f.(map[string]any)["version"]))
+	}
+	if strings.Join(slugs, " ") != "twin1 twin-21" || count() != before+2 {
+		t.Errorf("imported %v", two)
+	}
+	draft, _ := p.send(201, "POST", "flow/import", `{"documents": [`+greet("twin", "text")+`]}`)
+	if f := draft["flows"].([]any)[0].(map[string]any); f["slug"] != "twin-3" || f["version"] != nil {
+		t.Errorf("imported %v", draft)
+	}
+	refused, _ := p.send(422, "POST", "flow/import", `{"documents": [`+greet("other", "text")+`, {"schema": "sluice.flow/v1", "name": "Bad", "nodes": [{"id": "a", "kind": "none"}]}]}`)
+	if problems := refused["errors"].([]any); !strings.HasPrefix(problems[0].(map[string]any)["pointer"].(string), "/documents/1/") || count() != before+3 {
+		t.Errorf("refused with %v", refused)
+	}
+	secret := `{"schema":"sluice.flow/v1","name":"Secret","nodes":[{"id":"r","kind":"http_request","config":{"url":"https://api.example.com/?api_key=sk-in-a-document"}},
+		{"id":"out","kind":"output","config":{"name":"out"}}],"edges":[{"from":"r.text","to":"out.value"}]}`
+	if e, _ := p.send(422, "POST", "flow/import", `{"documents": [`+secret+`]}`); e["code"] != "secret_in_document" || strings.Contains(fmt.Sprint(e), "sk-in-a-document") || count() != before+3 {
+		t.Errorf("a secret: %v", e)
+	}
+	p.send(422, "POST", "flow/import", `{}`)
+	p.send(422, "POST", "flow/import", `{"documents": [], "prune": true}`)
+	narrow := newProgram(h, flow.Scopes, h.Live(webtest.Greeting))
+	narrow.send(403, "POST", "flow/import", `{"documents": [`+greet("x", "text")+`]}`)
+}
+
 // TestTakeAlias applies a document with a former slug of another flow: it is refused with the
 // name of that flow and the keys that use the slug, and makes a new flow on request.
 func TestTakeAlias(t *testing.T) {

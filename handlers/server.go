@@ -35,8 +35,8 @@ type Runner interface {
 	editor.Runner
 }
 
-// Config configures the server. Store, Links, Runner, Kinds, Library, Models and
-// Providers are required.
+// Config configures the server. Store, Links, Runner, Kinds, Library, Models, Providers and
+// Catalog are required.
 type Config struct {
 	Store  *db.Store
 	Links  *filelinks.Signer // signs download links, which need no key
@@ -48,6 +48,7 @@ type Config struct {
 	Library       *library.Library
 	Models        web.Models
 	Providers     console.Providers
+	Catalog       admin.Catalog
 	Starters      []console.Starter
 
 	PublicURL string // scheme and host that clients reach; never taken from the Host header
@@ -69,7 +70,8 @@ type Config struct {
 	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID string, err error)
 
 	// Prices are those of models; default Store, without a price list.
-	Prices flow.PriceStore
+	Prices    flow.PriceStore
+	PriceList admin.PriceList // the list behind Prices; default is empty
 
 	MaxInFlight int   // API requests handled at once; default 4096
 	MaxHeld     int   // API requests that wait or stream at once; default 8192
@@ -99,6 +101,9 @@ func New(cfg Config) *Server {
 	if cfg.Prices == nil {
 		cfg.Prices = cfg.Store
 	}
+	if cfg.PriceList == nil {
+		cfg.PriceList = noPrices{}
+	}
 	if cfg.FlowSchema == nil {
 		cfg.FlowSchema = func() any { return map[string]any{} }
 	}
@@ -117,7 +122,9 @@ func New(cfg Config) *Server {
 	s.API = api.New(apiConfig)
 	s.MCP = mcp.New(s.API)
 	openai.New(s.API)
-	admin.New(s.API, cfg.Store, s.Site.IDs, cfg.Providers, cfg.FlowSchema)
+	admin.New(s.API, admin.Config{
+		Store: cfg.Store, IDs: s.Site.IDs, Providers: cfg.Providers, Catalog: cfg.Catalog, Prices: cfg.Prices, PriceList: cfg.PriceList, Schema: cfg.FlowSchema,
+	})
 	s.Docs = docs.New(s.Site, s.API.ServeAs)
 	s.Console = console.New(s.Site, console.Config{
 		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
@@ -134,6 +141,12 @@ func New(cfg Config) *Server {
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)
 	return s
 }
+
+// noPrices is an empty price list.
+type noPrices struct{}
+
+func (noPrices) About() (source, date string)          { return "", "" }
+func (noPrices) Search(string, time.Time) []flow.Price { return nil }
 
 // Leave makes /readyz report that this process is shutting down, so that load
 // balancers stop sending requests. All other requests are still served.

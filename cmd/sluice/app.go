@@ -216,7 +216,8 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.web = handlers.New(handlers.Config{
 		Store: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library, DescribeKinds: sync.OnceValue(func() any { return reference.Describe(kinds) }),
 		FlowSchema: func() any { return reference.Schema(kinds, a.url+"/v1/schema/flow.json") },
-		Models:     catalog.NewModels(a.models, a.servers, a.store, directory), Providers: catalog.NewCredentials(a.models, a.store), Starters: first, Prices: book,
+		Models:     catalog.NewModels(a.models, a.servers, a.store, directory), Providers: catalog.NewCredentials(a.models, a.store), Starters: first, Prices: book, PriceList: book.List,
+		Catalog:   catalog.NewDirectory(a.models, a.servers, a.store, directory),
 		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
 		MaxFile: int64(a.cfg.MaxFile), Log: a.log, Now: a.store.Now,

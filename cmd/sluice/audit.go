@@ -7,8 +7,11 @@ import (
 	"io"
 	"time"
 
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/handlers/admin"
 )
 
 // auditCmd groups the commands for audit logs. Each workspace has one: who changed
@@ -38,58 +41,45 @@ func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	if len(chains) == 0 && cfg.Workspace != "" {
 		return fmt.Errorf("workspace %s does not exist or has no audit log; 'sluice workspace limits list' lists the workspaces", cfg.Workspace)
 	}
-	broken := false
-	for _, one := range chains {
-		broken = broken || one.Break != nil
+	return c.print(s.out, admin.AuditObject(chains))
+}
+
+// RunRemote lets a server verify the audit log of the key's workspace. That finds damage and
+// changes behind the server's back; whether the server itself is honest, only a
+// verification elsewhere can show.
+func (c auditVerifyCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	report, err := fetch[admin.AuditReport](ctx, api, "GET", "/v1/audit/verify", nil)
+	if err != nil {
+		return err
 	}
+	return c.print(s.Out, report)
+}
+
+// print prints the result. A break is an error, so that a script notices it by the exit code.
+func (c auditVerifyCmd) print(out io.Writer, report admin.AuditReport) (err error) {
 	if c.JSON {
-		err = printJSON(s.out, auditObject(chains, !broken))
+		err = printJSON(out, report)
 	} else {
-		err = printChains(s.out, chains)
+		err = printChains(out, report.Workspaces)
 	}
-	if err == nil && broken {
+	if err == nil && !report.Intact {
 		err = errAuditBroken
 	}
 	return err
 }
 
-// auditObject returns the result as JSON: whether all chains are intact, and each
-// chain with its break, or null.
-func auditObject(chains []flow.AuditChain, intact bool) map[string]any {
-	list := make([]map[string]any, 0, len(chains))
-	for _, c := range chains {
-		one := map[string]any{
-			"workspace_id": c.WorkspaceID, "intact": c.Break == nil, "entries": c.Entries, "last_entry": c.LastSeq,
-			"began_at": stampOrNull(c.BeganAt), "adopted": c.Adopted, "pruned": c.Pruned, "pruned_at": stampOrNull(c.PrunedAt), "break": nil,
-		}
-		if b := c.Break; b != nil {
-			one["break"] = map[string]any{"entry": b.Seq, "id": b.ID, "reason": b.Reason}
-		}
-		list = append(list, one)
-	}
-	return map[string]any{"intact": intact, "workspaces": list}
-}
-
-// stampOrNull returns a time in whole seconds, or nil for the zero time.
-func stampOrNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
 // printChains prints one or two lines for each chain: whether it is intact, and what
 // it cannot prove because entries are older than the chain or were deleted.
-func printChains(w io.Writer, chains []flow.AuditChain) error {
+func printChains(w io.Writer, chains []admin.AuditChain) error {
 	for _, c := range chains {
 		line := fmt.Sprintf("%s: intact, %s", c.WorkspaceID, count(c.Entries, "entry", "entries"))
-		if c.Break == nil && c.LastSeq > 0 {
-			line += fmt.Sprintf(", last is number %d", c.LastSeq)
+		if c.Break == nil && c.LastEntry > 0 {
+			line += fmt.Sprintf(", last is number %d", c.LastEntry)
 		}
 		if b := c.Break; b != nil {
 			line = fmt.Sprintf("%s: BROKEN", c.WorkspaceID)
-			if b.Seq > 0 {
-				line += fmt.Sprintf(" at entry %d", b.Seq)
+			if b.Entry > 0 {
+				line += fmt.Sprintf(" at entry %d", b.Entry)
 			}
 			if b.ID != "" {
 				line += " (" + b.ID + ")"
@@ -99,15 +89,16 @@ func printChains(w io.Writer, chains []flow.AuditChain) error {
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}
-		if c.BeganAt.IsZero() {
+		began, pruned := time.Time(c.BeganAt), time.Time(c.PrunedAt)
+		if began.IsZero() {
 			continue
 		}
-		fmt.Fprintf(w, "  The chain began %s.", c.BeganAt.UTC().Format("2 Jan 2006, 15:04 UTC"))
+		fmt.Fprintf(w, "  The chain began %s.", began.UTC().Format("2 Jan 2006, 15:04 UTC"))
 		if c.Adopted > 0 {
 			fmt.Fprintf(w, " %s older than the chain: it cannot prove that they were not changed before.", count(c.Adopted, "entry was", "entries were"))
 		}
 		if c.Pruned > 0 {
-			fmt.Fprintf(w, " Entries up to number %d were deleted when their retention ended, the last one %s.", c.Pruned, c.PrunedAt.UTC().Format("2 Jan 2006, 15:04 UTC"))
+			fmt.Fprintf(w, " Entries up to number %d were deleted when their retention ended, the last one %s.", c.Pruned, pruned.UTC().Format("2 Jan 2006, 15:04 UTC"))
 		}
 		fmt.Fprintln(w)
 	}

@@ -10,13 +10,16 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"golang.org/x/term"
 
+	"sluice/cmd/sluice/remote"
 	"sluice/cmd/sluice/upstream"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/handlers/admin"
 	"sluice/nodes"
 	"sluice/providers"
 )
@@ -50,7 +53,7 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	if err != nil {
 		return err
 	}
-	secret, err := c.secret(s)
+	secret, err := c.secret(s.remote())
 	if err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	defer store.Close()
 	k, err := store.FindCredential(ctx, cfg.workspace(), c.Name)
 	if err != nil {
-		return notFound(err, "there is no credential "+c.Name+"; 'sluice credential list' lists them")
+		return noSuchCredential(err, c.Name)
 	}
 	if !k.Plain() {
 		return fmt.Errorf("%s is for %s and bound to its address; to change the address, add the credential again", k.Name, k.Provider)
@@ -202,18 +205,12 @@ func (c credentialLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) e
 		return err
 	}
 	defer store.Close()
-	k, err := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name)
+	k, err := store.FindCredential(ctx, cfg.workspace(), c.Name)
 	if err != nil {
-		return notFound(err, "there is no credential "+c.Name+"; 'sluice credential list' lists them")
+		return noSuchCredential(err, c.Name)
 	}
-	for flag, to := range map[*int64]*int64{c.AtOnce: &k.Limits.AtOnce, c.PerMinute: &k.Limits.PerMinute} {
-		if flag == nil {
-			continue
-		}
-		if *flag < 0 || *flag > flow.MaxCallLimit {
-			return usageError(fmt.Sprintf("a limit is a number from 0 to %d", flow.MaxCallLimit))
-		}
-		*to = *flag
+	if err := c.apply(&k.Limits); err != nil {
+		return err
 	}
 	if c.AtOnce != nil || c.PerMinute != nil {
 		if err := store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, k.Limits); err != nil {
@@ -227,9 +224,23 @@ func (c credentialLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) e
 	return nil
 }
 
+// apply sets the limits that have flags.
+func (c credentialLimitsCmd) apply(l *flow.CallLimits) error {
+	for _, one := range []struct{ flag, to *int64 }{{c.AtOnce, &l.AtOnce}, {c.PerMinute, &l.PerMinute}} {
+		if one.flag == nil {
+			continue
+		}
+		if *one.flag < 0 || *one.flag > flow.MaxCallLimit {
+			return usageError(fmt.Sprintf("a limit is a number from 0 to %d", flow.MaxCallLimit))
+		}
+		*one.to = *one.flag
+	}
+	return nil
+}
+
 // secret reads and checks the secret. Only servers that may work without
 // authentication, such as local ones, can have an empty one.
-func (c credentialAddCmd) secret(s *streams) (string, error) {
+func (c credentialAddCmd) secret(s *remote.Streams) (string, error) {
 	text, err := readSecret(s)
 	if err != nil {
 		return "", err
@@ -247,14 +258,14 @@ func (c credentialAddCmd) secret(s *streams) (string, error) {
 
 // readSecret reads one secret from standard input. On a terminal it prompts and
 // does not echo what is typed.
-func readSecret(s *streams) (string, error) {
-	if f, ok := s.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprint(s.err, "Secret: ")
+func readSecret(s *remote.Streams) (string, error) {
+	if f, ok := s.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(s.Err, "Secret: ")
 		text, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(s.err)
+		fmt.Fprintln(s.Err)
 		return strings.TrimSpace(string(text)), err
 	}
-	text, err := bufio.NewReader(io.LimitReader(s.in, library.MaxSecretBytes+2)).ReadString(0)
+	text, err := bufio.NewReader(io.LimitReader(s.In, library.MaxSecretBytes+2)).ReadString(0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the secret: %w", err)
 	}
@@ -313,50 +324,55 @@ func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 		_, _, err := store.OpenCredential(ctx, cfg.workspace(), k.Name)
 		readable[k.Name] = err == nil
 	}
+	all := make([]admin.Credential, len(list))
+	for i := range list {
+		all[i] = admin.CredentialObject(&list[i], readable[list[i].Name], uses[list[i].Name])
+	}
 	if c.JSON {
-		return printJSON(s.out, credentialsJSON(list, uses, readable))
+		return printJSON(s.out, all)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
-	for _, k := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hostsText(&k), shortTime(k.UpdatedAt), usedBy(uses[k.Name]))
-	}
+	var rows []string
 	env := upstream.Environment()
 	for _, p := range providers.Presets() {
 		if a, ok := env[p.Name]; ok {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, p.Name, orDash(strings.Join(a.Hosts, ",")), "environment", "-")
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", a.Name, p.Name, orDash(strings.Join(a.Hosts, ",")), "environment", "-"))
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return c.warn(ctx, cfg, store, s, list, readable)
-}
-
-// hostsText returns the hosts of a credential as shown in a table.
-func hostsText(k *flow.Credential) string {
-	if k.Unbound() {
-		return "any"
-	}
-	return orDash(strings.Join(k.Hosts, ","))
-}
-
-// warn prints, below the table, the credentials that need attention.
-func (c credentialListCmd) warn(ctx context.Context, cfg *Config, store *db.Store, s *streams, list []flow.Credential, readable map[string]bool) error {
 	proposed, err := library.ProposeHosts(ctx, store, cfg.workspace(), nodes.New(nodes.Deps{}))
 	if err != nil {
 		return err
 	}
+	return printCredentials(s.remote(), all, rows, proposed)
+}
+
+// printCredentials prints a table of credentials, with rows for others, and names those that
+// need attention. proposed are the hosts that flows send credentials to, by credential.
+func printCredentials(s *remote.Streams, list []admin.Credential, more []string, proposed map[string][]string) error {
+	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
 	for _, k := range list {
-		if !readable[k.Name] {
-			fmt.Fprintf(s.err, "%s\n", flow.SealedError(k.Name).Message)
+		hosts := orDash(strings.Join(k.Hosts, ","))
+		if k.Unbound {
+			hosts = "any"
 		}
-		if k.Unbound() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hosts, shortTime(time.Time(k.UpdatedAt)), usedBy(k.UsedBy))
+	}
+	for _, row := range more {
+		fmt.Fprintln(w, row)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, k := range list {
+		if !k.Readable {
+			fmt.Fprintf(s.Err, "%s\n", flow.SealedError(k.Name).Message)
+		}
+		if k.Unbound {
 			hosts := proposed[k.Name]
 			if len(hosts) == 0 {
 				hosts = []string{"HOST"}
 			}
-			fmt.Fprintf(s.err, "%s: credential can be sent anywhere. Bind it with: sluice credential hosts %s --host %s\n", k.Name, k.Name, strings.Join(hosts, " --host "))
+			fmt.Fprintf(s.Err, "%s: credential can be sent anywhere. Bind it with: sluice credential hosts %s --host %s\n", k.Name, k.Name, strings.Join(hosts, " --host "))
 		}
 	}
 	return nil
@@ -373,35 +389,14 @@ func orDash(s string) string {
 
 // usedBy returns the names of the flows without duplicates, since several nodes of a flow
 // may use one credential.
-func usedBy(uses []library.CredentialUse) string {
+func usedBy(uses []admin.CredentialUse) string {
 	var flows []string
 	for _, u := range uses {
-		if !slices.Contains(flows, u.FlowName) {
-			flows = append(flows, u.FlowName)
+		if !slices.Contains(flows, u.Flow) {
+			flows = append(flows, u.Flow)
 		}
 	}
 	return orDash(strings.Join(flows, ", "))
-}
-
-// credentialsJSON returns credentials as JSON, with the flows that use each. "readable"
-// is false for a secret that the current master key cannot decrypt.
-func credentialsJSON(list []flow.Credential, uses map[string][]library.CredentialUse, readable map[string]bool) []map[string]any {
-	out := []map[string]any{}
-	for _, k := range list {
-		used := []map[string]any{}
-		for _, u := range uses[k.Name] {
-			used = append(used, map[string]any{"flow_id": u.FlowID, "flow": u.FlowName, "node": u.Node, "live": u.Live})
-		}
-		hosts := k.Hosts
-		if hosts == nil {
-			hosts = []string{}
-		}
-		out = append(out, map[string]any{
-			"name": k.Name, "provider": k.Provider, "base_url": k.BaseURL, "hosts": hosts, "unbound": k.Unbound(), "readable": readable[k.Name],
-			"created_at": timeOrNil(k.CreatedAt), "updated_at": timeOrNil(k.UpdatedAt), "used_by": used,
-		})
-	}
-	return out
 }
 
 // credentialRemoveCmd removes a credential. It cannot be undone, since the secret is
@@ -418,12 +413,25 @@ func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.S
 	if err != nil {
 		return err
 	}
-	if len(uses[c.Name]) > 0 && !c.Force {
-		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses[c.Name]))
+	if err := c.mayRemove(admin.CredentialObject(&flow.Credential{}, false, uses[c.Name]).UsedBy); err != nil {
+		return err
 	}
 	if err := store.RemoveCredential(ctx, cfg.workspace(), c.Name); err != nil {
-		return fmt.Errorf("there is no credential %s; 'sluice credential list' lists them", c.Name)
+		return noSuchCredential(err, c.Name)
 	}
 	fmt.Fprintf(s.out, "%s is removed.\n", c.Name)
 	return store.Audit(ctx, cfg.workspace(), "cli", "credential.remove", c.Name, "")
+}
+
+// mayRemove returns an error if flows use the credential, unless that is overridden.
+func (c credentialRemoveCmd) mayRemove(uses []admin.CredentialUse) error {
+	if len(uses) > 0 && !c.Force {
+		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses))
+	}
+	return nil
+}
+
+// noSuchCredential rewords the error for a credential that does not exist.
+func noSuchCredential(err error, name string) error {
+	return notFound(err, "there is no credential "+name+"; 'sluice credential list' lists them")
 }

@@ -30,11 +30,13 @@
 //
 // # How commands reach the data
 //
-// Most commands open the database directly and work with or without a running
+// With a server in the settings, commands call its API: their method RunRemote. Otherwise
+// most open the database directly and work with or without a running
 // server: SQLite allows other processes beside the one that executes runs, and a
 // file lock keeps it to one. Changes are visible to the server immediately, because
-// it caches nothing that it does not revalidate. Only "flow run" goes through the
-// API of the running server, and starts a server of its own if none is running.
+// it caches nothing that it does not revalidate. Both ways end in the same print method,
+// which takes the JSON of the API (package admin), so that they cannot differ. Only "flow run"
+// goes through the API of the running server, and starts a server of its own if none is running.
 //
 // # The server
 //

@@ -19,6 +19,7 @@ import (
 	"sluice/cmd/sluice/client"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/handlers/admin"
 )
 
 // Thresholds of warnings.
@@ -122,11 +123,23 @@ func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	for i := range list[:min(len(list), 5)] {
 		_, kind := list[i].Share()
 		unit := map[flow.QuotaUnit]string{flow.QuotaBytes: "", flow.QuotaFlows: " flows", flow.QuotaRuns: " kept runs"}[kind]
-		f.add("quotas", notice, "sluice workspace limits set "+list[i].ID+" --"+string(kind)+" …", "%s (%s) uses %s%s.", list[i].Name, list[i].ID, usedOf(&list[i], kind), unit)
+		f.add("quotas", notice, "sluice workspace limits set "+list[i].ID+" --"+string(kind)+" …", "%s (%s) uses %s%s.", list[i].Name, list[i].ID, quotaUse(&list[i], kind), unit)
 	}
 	if more := len(list) - 5; more > 0 {
 		f.add("quotas", notice, "'sluice workspace limits list' shows all.", "%s.", count(int64(more), "more workspace has used 90 % of a quota", "more workspaces have used 90 % of a quota"))
 	}
+}
+
+// quotaUse returns how much of one quota of a workspace is used.
+func quotaUse(ws *flow.WorkspaceStorage, kind flow.QuotaUnit) string {
+	o := admin.WorkspaceObject(ws)
+	switch kind {
+	case flow.QuotaFlows:
+		return usedOf(o.Flows, number)
+	case flow.QuotaRuns:
+		return usedOf(o.Runs, number)
+	}
+	return usedOf(o.Bytes, flow.Size)
 }
 
 // sharedKeyFile returns the path of the master key if its group or others may

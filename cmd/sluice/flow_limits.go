@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
+	"io"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/audittext"
-	"sluice/flow/document"
+	"sluice/handlers/admin"
 	"sluice/nodes"
 )
 
@@ -18,7 +21,7 @@ import (
 // apply to runs that start later; queued and running ones are unaffected. Budgets are
 // per UTC day because all instances must agree on when a day begins.
 type flowLimitsCmd struct {
-	ID            string   `arg:"" help:"ID of the flow."`
+	ID            string   `arg:"" help:"ID of the flow; on a server also its slug."`
 	MaxRunning    *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
 	MaxQueued     *int64   `help:"Queue limit; further runs are rejected (429)." placeholder:"N"`
 	RunsPerDay    *int64   `help:"Maximum runs per UTC day." placeholder:"N"`
@@ -40,20 +43,70 @@ func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		err = printJSON(s.out, limitsJSON(f, budgets))
-	} else {
-		err = printLimits(s, f, budgets)
-	}
+	book, err := cfg.priceBook(store, store.Now)
 	if err != nil {
 		return err
 	}
-	return warnUnpriced(ctx, cfg, store, s, f)
+	unpriced, err := admin.UnpricedModels(ctx, f, nodes.New(nodes.Deps{}), book)
+	if err != nil {
+		return err
+	}
+	return c.print(s.remote(), admin.FlowLimitsObject(f, budgets, unpriced))
 }
 
-// set stores the given limits, if any, and records the change in the audit log.
-func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) error {
-	limits, given := f.Limits, false
+// RunRemote sets the limits that are given over HTTP, and shows all.
+func (c flowLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	var none flow.Limits
+	if _, err := c.apply(&none); err != nil {
+		return err
+	}
+	body := map[string]any{}
+	for name, n := range map[string]*int64{"max_running": c.MaxRunning, "max_queued": c.MaxQueued, "runs_per_day": c.RunsPerDay} {
+		if n != nil {
+			body[name] = positiveOrNil(*n)
+		}
+	}
+	if usd := c.USDPerDay; usd != nil {
+		if body["usd_per_day"] = any(*usd); *usd == 0 {
+			body["usd_per_day"] = nil
+		}
+	}
+	if c.AllowUnpriced != "" {
+		body["allow_unpriced"] = c.AllowUnpriced == "yes"
+	}
+	path := "/v1/flow/" + url.PathEscape(c.ID) + "/limits"
+	method, sent := "GET", any(nil)
+	if len(body) > 0 {
+		method, sent = "PATCH", body
+	}
+	limits, err := fetch[admin.FlowLimits](ctx, api, method, path, sent)
+	if err != nil {
+		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+	}
+	return c.print(s, limits)
+}
+
+// print prints the limits, and warns of models without a price, which make a budget in
+// dollars refuse starts or miss their cost.
+func (c flowLimitsCmd) print(s *remote.Streams, l admin.FlowLimits) (err error) {
+	if c.JSON {
+		err = printJSON(s.Out, limitsJSON(l))
+	} else {
+		err = printLimits(s.Out, l)
+	}
+	if err != nil || len(l.Unpriced) == 0 {
+		return err
+	}
+	effect := "so starts are refused (price_unknown); --allow-unpriced yes allows them"
+	if l.AllowUnpriced {
+		effect = "so their cost does not count towards the daily budget"
+	}
+	fmt.Fprintf(s.Err, "There is no price for %s, %s. Set prices with 'sluice price set'.\n", strings.Join(l.Unpriced, ", "), effect)
+	return nil
+}
+
+// apply sets the given limits and reports whether there were any.
+func (c flowLimitsCmd) apply(limits *flow.Limits) (given bool, err error) {
 	for _, part := range []struct {
 		of *int64
 		to *int64
@@ -64,7 +117,7 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	}
 	if usd := c.USDPerDay; usd != nil {
 		if !(*usd >= 0 && *usd <= flow.MaxUSD.Dollars()) { // also rejects NaN
-			return usageError("--usd-per-day is a number of dollars from 0 to a million")
+			return false, usageError("--usd-per-day is a number of dollars from 0 to a million")
 		}
 		limits.USDPerDay, given = flow.USDOf(*usd), true
 	}
@@ -73,13 +126,19 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	case "yes", "no":
 		limits.AllowUnpriced, given = c.AllowUnpriced == "yes", true
 	default:
-		return usageError("--allow-unpriced is yes or no")
+		return false, usageError("--allow-unpriced is yes or no")
 	}
-	if !given {
-		return nil
+	if given && len(limits.Check()) > 0 {
+		return false, usageError("a limit is a whole number from 0, which is no limit, to 1,000,000,000")
 	}
-	if len(limits.Check()) > 0 {
-		return usageError("a limit is a whole number from 0, which is no limit, to 1,000,000,000")
+	return given, nil
+}
+
+// set stores the given limits, if any, and records the change in the audit log.
+func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) error {
+	limits := f.Limits
+	if given, err := c.apply(&limits); err != nil || !given {
+		return err
 	}
 	if err := store.SetFlowLimits(ctx, f.WorkspaceID, f.ID, limits); err != nil {
 		return err
@@ -89,74 +148,36 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, audittext.LimitChanges(before, limits))
 }
 
-// limitsJSON returns the limits and today's use as JSON; null means unlimited.
-func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
-	out := map[string]any{
-		"id": f.ID, "max_running": positiveOrNil(f.MaxRunning), "max_queued": positiveOrNil(f.MaxQueued),
-		"runs_per_day": positiveOrNil(f.RunsPerDay), "usd_per_day": nil, "allow_unpriced": f.AllowUnpriced, "runs_today": nil, "usd_today": nil,
-	}
-	if f.USDPerDay > 0 {
-		out["usd_per_day"] = f.USDPerDay.Rounded()
-	}
-	for i := range budgets {
-		if b := &budgets[i]; b.Unit == flow.BudgetUSD {
-			out["usd_today"] = flow.NanoUSD(b.Used).Rounded()
-		} else {
-			out["runs_today"] = b.Used
-		}
-	}
-	return out
+// limitsJSON returns the limits with the name that the command has always had for the ID.
+func limitsJSON(l admin.FlowLimits) any {
+	return struct {
+		ID string `json:"id"`
+		admin.FlowLimits
+	}{l.FlowID, l}
 }
 
 // printLimits prints the limits and today's use as a table.
-func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
-	used := func(unit flow.BudgetUnit) string {
-		i := slices.IndexFunc(budgets, func(b flow.Budget) bool { return b.Unit == unit })
-		switch {
-		case i < 0:
-			return ""
-		case unit == flow.BudgetUSD:
-			return flow.NanoUSD(budgets[i].Used).Rounded() + " today"
-		}
-		return fmt.Sprintf("%d today", budgets[i].Used)
-	}
-	count := func(n int64) string {
-		if n == 0 {
+func printLimits(out io.Writer, l admin.FlowLimits) error {
+	count := func(n *int64) string {
+		if n == nil {
 			return "no limit"
 		}
-		return fmt.Sprint(n)
+		return number(*n)
 	}
-	usd := "no limit"
-	if f.USDPerDay > 0 {
-		usd = f.USDPerDay.Rounded()
+	usd, runsToday, usdToday := "no limit", "", ""
+	if l.USDPerDay != nil {
+		usd = *l.USDPerDay
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "Concurrent runs\t%s\t\n", count(f.MaxRunning))
-	fmt.Fprintf(w, "Queued runs\t%s\t\n", count(f.MaxQueued))
-	fmt.Fprintf(w, "Runs per UTC day\t%s\t%s\n", count(f.RunsPerDay), used(flow.BudgetRuns))
-	fmt.Fprintf(w, "Dollars per UTC day\t%s\t%s\n", usd, used(flow.BudgetUSD))
+	if l.RunsToday != nil {
+		runsToday = fmt.Sprintf("%d today", *l.RunsToday)
+	}
+	if l.USDToday != nil {
+		usdToday = *l.USDToday + " today"
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "Concurrent runs\t%s\t\n", count(l.MaxRunning))
+	fmt.Fprintf(w, "Queued runs\t%s\t\n", count(l.MaxQueued))
+	fmt.Fprintf(w, "Runs per UTC day\t%s\t%s\n", count(l.RunsPerDay), runsToday)
+	fmt.Fprintf(w, "Dollars per UTC day\t%s\t%s\n", usd, usdToday)
 	return w.Flush()
-}
-
-// warnUnpriced names the models without a price, which make a budget in dollars refuse
-// starts or miss their cost.
-func warnUnpriced(ctx context.Context, cfg *Config, store *db.Store, s *streams, f *flow.Flow) error {
-	d, _ := document.ParseDocument(f.Draft)
-	if f.USDPerDay == 0 || d == nil {
-		return nil
-	}
-	book, err := cfg.priceBook(store, store.Now)
-	if err != nil {
-		return err
-	}
-	models, err := document.Unpriced(ctx, document.Charges(d, nodes.New(nodes.Deps{})), book, f.WorkspaceID)
-	if err != nil || len(models) == 0 {
-		return err
-	}
-	effect := "so starts are refused (price_unknown); --allow-unpriced yes allows them"
-	if f.AllowUnpriced {
-		effect = "so their cost does not count towards the daily budget"
-	}
-	fmt.Fprintf(s.err, "There is no price for %s, %s. Set prices with 'sluice price set'.\n", strings.Join(models, ", "), effect)
-	return nil
 }

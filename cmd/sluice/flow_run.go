@@ -121,7 +121,7 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams, t *runTar
 // after the run. The configured database, if it exists, is only read, for its credentials
 // and prices: trying out a file must not leave a trace in it.
 func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams, t *runTarget) error {
-	data, err := readDocument(s, c.Flow)
+	data, err := readDocument(s.in, c.Flow)
 	if err != nil {
 		return fmt.Errorf("%s is neither the ID of a flow nor a file: %w", c.Flow, err)
 	}

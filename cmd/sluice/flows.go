@@ -47,31 +47,44 @@ func (c *Config) library(store *db.Store) *library.Library {
 type flowImportCmd struct {
 	Files   []string `arg:"" name:"file" help:"Documents; - reads standard input." `
 	Publish bool     `help:"Publish the flows too."`
-	ID      string   `name:"id" help:"Replace the draft of this flow instead of creating a new one."`
+	ID      string   `name:"id" help:"Replace the draft of this flow, by its ID, instead of creating a new one; on a server also by its slug."`
 	JSON    bool     `help:"Print as JSON."`
+}
+
+// read reads all files.
+func (c flowImportCmd) read(in io.Reader) ([]remote.ImportFile, error) {
+	if c.ID != "" && len(c.Files) > 1 {
+		return nil, usageError("--id replaces one flow, so give one file")
+	}
+	list := make([]remote.ImportFile, len(c.Files))
+	for i, name := range c.Files {
+		data, lost, err := readConverted(in, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		list[i] = remote.ImportFile{Name: name, Data: data}
+		for _, n := range lost {
+			list[i].Losses = append(list[i].Losses, n.Text)
+		}
+	}
+	return list, nil
 }
 
 // Run imports all files, or none of them if one is rejected. All files are read before
 // the database is changed.
 func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	if c.ID != "" && len(c.Files) > 1 {
-		return usageError("--id replaces one flow, so give one file")
-	}
-	if cfg.Server != "" {
-		return usageError("this command works on the database; for a server use 'sluice flow apply', which also creates flows")
+	files, err := c.read(s.in)
+	if err != nil {
+		return err
 	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	sources, losses := make([]library.ImportSource, len(c.Files)), make([][]aiflow.Note, len(c.Files))
-	for i, name := range c.Files {
-		data, lost, err := readConverted(s, name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		sources[i], losses[i] = library.ImportSource{Data: data, FlowID: c.ID}, lost
+	sources := make([]library.ImportSource, len(files))
+	for i, f := range files {
+		sources[i] = library.ImportSource{Data: f.Data, FlowID: c.ID}
 	}
 	by := ""
 	if c.Publish {
@@ -81,7 +94,21 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return c.show(s, list, losses)
+	results := make([]remote.Imported, len(list))
+	for i, one := range list {
+		results[i] = remote.Imported{ID: one.Flow.ID, Name: one.Flow.Name, File: c.Files[i], Version: one.Version.Number, Losses: files[i].Losses}
+	}
+	return remote.PrintImported(s.remote(), results, c.JSON)
+}
+
+// RunRemote imports over HTTP: new flows all or none. Replacing the draft of a flow and
+// publishing it are two requests.
+func (c flowImportCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	files, err := c.read(s.In)
+	if err != nil {
+		return err
+	}
+	return remote.Import{Files: files, Publish: c.Publish, Flow: c.ID, JSON: c.JSON}.Send(ctx, api, s)
 }
 
 // refused returns an error that names every file that cannot be imported and
@@ -103,46 +130,16 @@ func (c flowImportCmd) refused(err error) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-// show prints the ID of each imported flow on a line of its own, and on standard error what
-// flows lack of the exports that they were made from.
-func (c flowImportCmd) show(s *streams, list []library.Imported, losses [][]aiflow.Note) error {
-	results := []map[string]any{}
-	for i, one := range list {
-		result := map[string]any{"id": one.Flow.ID, "name": one.Flow.Name, "file": c.Files[i]}
-		if c.Publish {
-			result["version"] = one.Version.Number
-		}
-		texts := make([]string, len(losses[i]))
-		for j, n := range losses[i] {
-			if texts[j] = n.Text; !c.JSON {
-				fmt.Fprintf(s.err, "%s: %s\n", c.Files[i], n.Text)
-			}
-		}
-		if len(texts) > 0 {
-			result["losses"] = texts
-		}
-		results = append(results, result)
-		if !c.JSON {
-			fmt.Fprintln(s.out, one.Flow.ID)
-		}
-	}
-	if c.JSON {
-		return printJSON(s.out, results)
-	}
-	return nil
-}
-
 // readDocument reads a file, or standard input for "-". It reads one byte more than a
 // document may have, so that the parser reports a document that is too large. An export of
 // AI-Flow is converted.
-func readDocument(s *streams, name string) ([]byte, error) {
-	data, _, err := readConverted(s, name)
+func readDocument(in io.Reader, name string) ([]byte, error) {
+	data, _, err := readConverted(in, name)
 	return data, err
 }
 
 // readConverted is readDocument that also returns what the document lacks of an export.
-func readConverted(s *streams, name string) (_ []byte, losses []aiflow.Note, err error) {
-	in := s.in
+func readConverted(in io.Reader, name string) (_ []byte, losses []aiflow.Note, err error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -307,7 +304,7 @@ func (c flowValidateCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	bad := 0
 	results := []map[string]any{}
 	for _, name := range c.Files {
-		data, err := readDocument(s, name)
+		data, err := readDocument(s.in, name)
 		if err == nil {
 			_, err = library.Check(data)
 		}

@@ -4,20 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/document"
+	"sluice/handlers/admin"
 )
 
 // flowSecretCmd prints or rotates the secret that signs the messages of a webhook
 // node. While both secrets are valid, each message has a signature for either, so
 // receivers can switch at any time.
 type flowSecretCmd struct {
-	ID      string        `arg:"" help:"ID of the flow."`
+	ID      string        `arg:"" help:"ID of the flow; on a server also its slug."`
 	Node    string        `help:"ID of the webhook node. Needed if the webhooks of the flow have different secrets." placeholder:"NODE"`
 	Rotate  bool          `help:"Create a new secret and print it."`
 	Overlap time.Duration `help:"With --rotate: how long messages are also signed with the old secret, up to 168h; 0 ends it immediately." default:"24h" placeholder:"24h"`
@@ -50,6 +54,66 @@ func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 		fmt.Fprintf(s.err, "The old secret keeps signing too for %s.\n", c.Overlap)
 	}
 	return store.Audit(ctx, cfg.workspace(), "cli", action, c.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" "+detail))
+}
+
+// RunRemote prints or rotates a secret over HTTP. Rotating gives a node a secret of its own.
+func (c flowSecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	path := "/v1/flow/" + url.PathEscape(c.ID) + "/webhooks"
+	list, err := fetch[struct {
+		Webhooks []remoteWebhook `json:"webhooks"`
+	}](ctx, api, "GET", path, nil)
+	if err != nil {
+		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+	}
+	w, err := c.choose(list.Webhooks)
+	if err != nil {
+		return err
+	}
+	if !c.Rotate {
+		_, err = fmt.Fprintln(s.Out, w.Secret)
+		return err
+	}
+	made, err := fetch[admin.RotatedSecret](ctx, api, "POST", path+"/"+url.PathEscape(w.Node)+"/rotate", map[string]any{"overlap_s": int64(c.Overlap / time.Second)})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.Out, made.Secret)
+	if c.Overlap > 0 {
+		fmt.Fprintf(s.Err, "The old secret keeps signing too for %s.\n", c.Overlap)
+	}
+	return nil
+}
+
+// remoteWebhook has the fields of a webhook node that the command uses.
+type remoteWebhook struct {
+	Node   string `json:"node"`
+	Secret string `json:"secret"` // "" if a credential signs
+}
+
+// choose returns the webhook whose secret is wanted: that of the given node, or of the only
+// one. Nodes that share a secret need not be told apart to read it.
+func (c flowSecretCmd) choose(list []remoteWebhook) (w remoteWebhook, err error) {
+	list = slices.DeleteFunc(list, func(w remoteWebhook) bool { return w.Secret == "" })
+	if len(list) == 0 {
+		return w, errNoWebhook
+	}
+	var names []string
+	found := -1
+	for i := range list {
+		names = append(names, list[i].Node)
+		if found < 0 && (c.Node == "" || c.Node == list[i].Node) {
+			found = i
+		}
+	}
+	names = slices.Compact(names)
+	same := !slices.ContainsFunc(list, func(w remoteWebhook) bool { return w.Secret != list[0].Secret })
+	switch {
+	case found < 0:
+		return w, fmt.Errorf("there is no webhook node %s with a secret of its own; choose one of: %s", c.Node, strings.Join(names, ", "))
+	case c.Node == "" && len(names) > 1 && (c.Rotate || !same):
+		return w, usageError("the flow has several webhooks; choose one with --node:  " + strings.Join(names, ", "))
+	}
+	return list[found], nil
 }
 
 // secret reads or replaces the secret of an owner; without a node it is the

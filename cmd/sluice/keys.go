@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
+	flowapi "sluice/handlers/api"
 )
 
 // keyCmd groups the commands for API keys.
@@ -239,6 +241,16 @@ func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	}
 	fmt.Fprintln(s.out, secret)
 	return store.Audit(ctx, cfg.workspace(), "cli", "key.secret.read", c.ID, "")
+}
+
+// RunRemote prints the webhook secret of the key in the settings, or of one that it made.
+func (c keySecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	secret, err := fetch[flowapi.KeySecret](ctx, api, "GET", "/v1/keys/"+url.PathEscape(c.ID)+"/webhook-secret", nil)
+	if err != nil {
+		return notFound(err, noSuchKey(c.ID).Error())
+	}
+	_, err = fmt.Fprintln(s.Out, secret.Secret)
+	return err
 }
 
 // keyRevokeCmd revokes a key. Runs that it started continue.

@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 
-	"sluice/cmd/sluice/upstream"
+	"sluice/cmd/sluice/catalog"
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/flow"
-	"sluice/nodes"
+	"sluice/handlers/admin"
 	"sluice/providers/hosted"
 )
 
@@ -22,47 +25,23 @@ type modelCmd struct {
 	Compare modelCompareCmd `cmd:"" help:"Compare two versions of a hosted model."`
 }
 
-// host is the hosting platform and the secret for it, which may be empty: the featured
-// models can be shown without one.
-type host struct {
-	directory *hosted.Directory
-	secret    string
-	close     func()
-}
-
-// openHost returns the platform's directory of models and the secret for it.
-func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
+// withDirectory calls use with the platform's directory of models. The database need not
+// exist: the featured models can be shown without a secret.
+func withDirectory(ctx context.Context, cfg *Config, s *streams, use func(d *catalog.Directory) error) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	secret, err := hostSecret(ctx, cfg, s, models)
-	if err != nil {
-		models.HTTP.Close()
-		return nil, err
-	}
-	return &host{directory: hosted.NewDirectory(models.Host), secret: secret, close: models.HTTP.Close}, nil
-}
-
-// hostSecret returns the secret that a run would use, or "" without one that may be sent
-// to the platform. The database need not exist.
-func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstream.Clients) (string, error) {
+	defer models.HTTP.Close()
 	if cfg.needDatabase() != nil {
-		return models.Resolver(nil).Environment["replicate"].Secret, nil // resolver has bound it to the platform's host
+		return use(catalog.NewDirectory(models, nil, nil, hosted.NewDirectory(models.Host)))
 	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer store.Close()
-	access, err := models.Resolver(store).Access(ctx, flow.DefaultWorkspace, "replicate", nil)
-	if errors.Is(err, flow.ErrNoAccess) {
-		return "", nil
-	}
-	if p, _ := models.Preset("replicate"); err == nil && upstream.Admit(access, p) != nil {
-		return "", nil
-	}
-	return access.Secret, err
+	return use(catalog.NewDirectory(models, nil, store, hosted.NewDirectory(models.Host)))
 }
 
 // modelListCmd lists models. Without a credential it can list only the featured
@@ -76,68 +55,34 @@ type modelListCmd struct {
 // Run lists models. If the platform cannot be reached, it lists the featured
 // ones and prints a warning: a list without network access is better than none.
 func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	h, err := openHost(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer h.close()
-	list, err := c.find(ctx, h)
-	if usage := usageError(""); errors.As(err, &usage) {
-		return err
-	}
-	if err != nil {
-		fmt.Fprintf(s.err, "sluice: only the featured models are listed. %v\n", err)
-	}
-	object := func(l *hosted.Listing) map[string]any {
-		return map[string]any{"model": l.Owner + "/" + l.Name, "title": l.Title, "description": l.Description,
-			"category": l.Category, "output": l.Output, "official": l.Official, "runs": l.Runs}
-	}
-	return printList(s.out, c.JSON, list, object, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *hosted.Listing) string {
-		return fmt.Sprintf("%s/%s\t%s\t%s\t%s", l.Owner, l.Name, orDash(l.Category), orDash(l.Output), l.Description)
+	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
+		list, notice, err := d.ListHosted(ctx, cfg.workspace(), strings.Join(c.Query, " "), c.Category)
+		return c.print(s.remote(), list, notice, err)
 	})
 }
 
-// find searches by words, lists a category, or lists all featured models.
-func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing, err error) {
-	query := strings.Join(c.Query, " ")
-	if query != "" {
-		list, err = h.directory.Search(ctx, h.secret, query)
-		return inCategory(list, c.Category), err
-	}
-	if c.Category != "" {
-		return c.inCategory(ctx, h)
-	}
-	for _, category := range hosted.Catalogue().Categories() {
-		list = append(list, hosted.Catalogue().Models(category.Slug)...)
-	}
-	return list, nil
+// RunRemote lists the models that a server can use.
+func (c modelListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	query := url.Values{"query": {strings.Join(c.Query, " ")}, "category": {c.Category}}
+	list, err := fetch[admin.HostedModelList](ctx, api, "GET", "/v1/hosted-models?"+query.Encode(), nil)
+	return c.print(s, list.Models, list.Notice, err)
 }
 
-// inCategory lists the models of a category, featured or from the platform.
-func (c modelListCmd) inCategory(ctx context.Context, h *host) ([]hosted.Listing, error) {
-	list, err := h.directory.Models(ctx, h.secret, c.Category)
-	if len(list) > 0 || err != nil {
-		return list, err
+// print prints the models. A notice is a warning and no error: the featured models are listed
+// anyway. An unknown category is a usage error, which names the known ones.
+func (c modelListCmd) print(s *remote.Streams, list []admin.HostedModel, notice string, err error) error {
+	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 && e.Fields[0].Pointer == "/category" {
+		return usageError(e.Fields[0].Detail)
 	}
-	var slugs []string
-	known, err := h.directory.Categories(ctx, h.secret)
-	for _, k := range known {
-		slugs = append(slugs, k.Slug)
+	if err != nil {
+		return err
 	}
-	if slices.Contains(slugs, c.Category) {
-		return nil, err
+	if notice != "" {
+		fmt.Fprintf(s.Err, "sluice: only the featured models are listed. %s\n", notice)
 	}
-	return nil, usageError(fmt.Sprintf("there is no category %q; they are %s", c.Category, strings.Join(slugs, ", ")))
-}
-
-func inCategory(list []hosted.Listing, category string) []hosted.Listing {
-	var out []hosted.Listing
-	for _, l := range list {
-		if category == "" || l.Category == category {
-			out = append(out, l)
-		}
-	}
-	return out
+	return printList(s.Out, c.JSON, list, itself, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *admin.HostedModel) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", l.Model, orDash(l.Category), orDash(l.Output), l.Description)
+	})
 }
 
 // modelShowCmd shows a model's inputs and outputs. With --node it prints a node for a
@@ -150,93 +95,68 @@ type modelShowCmd struct {
 
 // Run shows a model with the fields and ports of its node.
 func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	h, err := openHost(ctx, cfg, s)
+	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
+		m, err := d.FindHosted(ctx, cfg.workspace(), c.Model)
+		if err != nil {
+			return err
+		}
+		return c.print(s.out, m)
+	})
+}
+
+// RunRemote lets a server ask the platform, with its credential.
+func (c modelShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	path, version, err := hostedPath(c.Model)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	m, err := h.directory.Resolve(ctx, h.secret, c.Model)
+	m, err := fetch[admin.HostedForm](ctx, api, "GET", path+"?"+url.Values{"version": {version}}.Encode(), nil)
 	if err != nil {
 		return err
 	}
-	n := &flow.Node{ID: "model", Kind: "hosted_model", Config: map[string]any{}}
-	if err := nodes.PinModel(n, m); err != nil {
-		return err
+	return c.print(s.Out, m)
+}
+
+// hostedPath returns the path of a hosted model in the API, and the version that its
+// name contains.
+func hostedPath(model string) (path, version string, err error) {
+	ref, err := hosted.ParseRef(model)
+	if err != nil {
+		return "", "", usageError(uncapitalized(err.Error()))
 	}
+	return "/v1/hosted-models/" + url.PathEscape(ref.Owner) + "/" + url.PathEscape(ref.Name), ref.Version, nil
+}
+
+// print prints a model as a table, as JSON, or as a node.
+func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 	switch {
 	case c.Node:
-		return printJSON(s.out, map[string]any{"id": n.ID, "kind": n.Kind, "config": n.Config})
+		return printJSON(out, m.Node)
 	case c.JSON:
-		return printJSON(s.out, modelJSON(m, n))
+		return printJSON(out, m)
 	}
-	return printModel(s, m, n)
-}
-
-// modelFields returns the fields and ports that the model adds to its node. They are
-// derived from its JSON Schema in the same way as in the editor.
-func modelFields(n *flow.Node) (fields []flow.Field, outputs []flow.Port) {
-	k := nodes.New(nodes.Deps{}).For(n)
-	for _, f := range k.Fields {
-		if strings.HasPrefix(f.Name, "input.") {
-			fields = append(fields, f)
-		}
+	fmt.Fprintf(out, "%s\n%s\nVersion %s\n\n", m.Model, m.Description, cmp.Or(m.Version, "unknown"))
+	if m.Open {
+		fmt.Fprint(out, "This model has no input schema. Write its inputs as one JSON object in the field \"input\".\n\n")
 	}
-	return fields, k.Outputs
-}
-
-// modelJSON returns a model as JSON, with its inputs as fields of a node.
-func modelJSON(m *hosted.Model, n *flow.Node) map[string]any {
-	fields, outputs := modelFields(n)
-	inputs := []map[string]any{}
-	for _, f := range fields {
-		in := map[string]any{"field": f.Name, "title": f.Title, "help": f.Help, "type": f.Type, "required": f.Required, "more": f.More}
-		for name, value := range map[string]any{"default": f.Suggest, "min": pointee(f.Min), "max": pointee(f.Max)} {
-			if value != nil {
-				in[name] = value
-			}
-		}
-		if f.Options != nil {
-			in["options"] = f.Options
-		}
-		inputs = append(inputs, in)
-	}
-	return map[string]any{"model": m.Path(), "version": m.Version, "title": m.Title, "description": m.Description,
-		"official": m.Official, "runs": m.Runs, "inputs": inputs, "outputs": outputs}
-}
-
-// pointee returns the number, or an untyped nil that JSON omits.
-func pointee(f *float64) any {
-	if f == nil {
-		return nil
-	}
-	return *f
-}
-
-// printModel prints a model and a table of its inputs and outputs.
-func printModel(s *streams, m *hosted.Model, n *flow.Node) error {
-	fmt.Fprintf(s.out, "%s\n%s\nVersion %s\n\n", m.Path(), m.Description, cmp.Or(m.Version, "unknown"))
-	fields, outputs := modelFields(n)
-	if n.Config["schema"] == nil {
-		fmt.Fprint(s.out, "This model has no input schema. Write its inputs as one JSON object in the field \"input\".\n\n")
-	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "INPUT\tTYPE\tDEFAULT\tHELP")
-	for _, f := range fields {
-		byDefault := oneLine(flow.Text(f.Suggest), 40)
+	for _, f := range m.Inputs {
+		byDefault := oneLine(flow.Text(f.Default), 40)
 		if f.Required {
 			byDefault = "(must be set)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, modelType(f), orDash(byDefault), oneLine(f.Help, 100))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Field, modelType(f), orDash(byDefault), oneLine(f.Help, 100))
 	}
 	fmt.Fprintln(w, "\t\t\t\nOUTPUT\tTYPE\t\t")
-	for _, p := range outputs {
-		fmt.Fprintf(w, "%s\t%s\t\t\n", p.Name, p.ShownType())
+	for _, p := range m.Outputs {
+		fmt.Fprintf(w, "%s\t%s\t\t\n", p.Name, cmp.Or(p.Shown, p.Type))
 	}
 	return w.Flush()
 }
 
-// modelType returns the type of a field with its allowed values.
-func modelType(f flow.Field) string {
+// modelType returns the type of an input with its allowed values.
+func modelType(f admin.HostedInput) string {
 	switch {
 	case f.Options != nil:
 		return oneLine(strings.Join(f.Options, " | "), 60)
@@ -271,41 +191,38 @@ type modelCompareCmd struct {
 
 // Run compares two versions.
 func (c modelCompareCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	h, err := openHost(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer h.close()
-	older, err := h.directory.Resolve(ctx, h.secret, c.Model+":"+c.Old)
-	if err != nil {
-		return err
-	}
-	newest := c.Model
-	if c.New != "" {
-		newest += ":" + c.New
-	}
-	newer, err := h.directory.Resolve(ctx, h.secret, newest)
-	if err != nil {
-		return err
-	}
-	changes := hosted.Compare(older, newer)
-	if c.JSON {
-		return printJSON(s.out, changesJSON(older, newer, changes))
-	}
-	if len(changes.List) == 0 {
-		fmt.Fprintln(s.out, "Nothing changed in what the model takes and puts out.")
-	}
-	for _, change := range changes.List {
-		fmt.Fprintln(s.out, map[bool]string{true: "! ", false: "  "}[change.Breaking]+change.Sentence)
-	}
-	return nil
+	return withDirectory(ctx, cfg, s, func(d *catalog.Directory) error {
+		changes, err := d.CompareHosted(ctx, cfg.workspace(), c.Model, c.Old, c.New)
+		if err != nil {
+			return err
+		}
+		return c.print(s.out, changes)
+	})
 }
 
-// changesJSON returns the differences of two versions as JSON.
-func changesJSON(older, newer *hosted.Model, changes hosted.Changes) map[string]any {
-	list := []map[string]any{}
-	for _, change := range changes.List {
-		list = append(list, map[string]any{"field": change.Field, "output": change.Output, "breaking": change.Breaking, "sentence": change.Sentence})
+// RunRemote lets a server ask the platform, with its credential.
+func (c modelCompareCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	path, _, err := hostedPath(c.Model)
+	if err != nil {
+		return err
 	}
-	return map[string]any{"model": newer.Path(), "old": older.Version, "new": newer.Version, "breaking": changes.Breaking, "changes": list}
+	changes, err := fetch[admin.HostedChanges](ctx, api, "GET", path+"/diff?"+url.Values{"from": {c.Old}, "to": {c.New}}.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	return c.print(s.Out, changes)
+}
+
+// print prints the changes, one a line; a ! marks those that could break a flow.
+func (c modelCompareCmd) print(out io.Writer, changes admin.HostedChanges) error {
+	if c.JSON {
+		return printJSON(out, changes)
+	}
+	if len(changes.Changes) == 0 {
+		fmt.Fprintln(out, "Nothing changed in what the model takes and puts out.")
+	}
+	for _, change := range changes.Changes {
+		fmt.Fprintln(out, map[bool]string{true: "! ", false: "  "}[change.Breaking]+change.Sentence)
+	}
+	return nil
 }

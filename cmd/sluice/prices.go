@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
-	"slices"
-	"strings"
+	"net/url"
 	"time"
 
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/handlers/admin"
 	"sluice/providers"
 	"sluice/providers/prices"
 )
@@ -32,22 +35,31 @@ type priceSetCmd struct {
 	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
 }
 
-// Run sets a price for future runs.
-func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+// check checks the flags and returns what they set: dollars by part of the price.
+func (c priceSetCmd) check() (map[string]float64, error) {
 	if _, _, ok := providers.ParseModel(c.Model); !ok {
-		return usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
+		return nil, usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
 	}
-	given := 0
-	for _, usd := range []*float64{c.Input, c.Output, c.Second, c.Call} {
+	given := map[string]float64{}
+	for part, usd := range map[string]*float64{"input": c.Input, "output": c.Output, "second": c.Second, "call": c.Call} {
 		if usd == nil {
 			continue
 		}
-		if given++; *usd < 0 || *usd > 1e6 || math.IsNaN(*usd) {
-			return usageError("a price must be a number of dollars from 0 to a million")
+		if given[part] = *usd; *usd < 0 || *usd > 1e6 || math.IsNaN(*usd) {
+			return nil, usageError("a price must be a number of dollars from 0 to a million")
 		}
 	}
-	if given == 0 {
-		return usageError("there is no price to set; give --input, --output, --second or --call")
+	if len(given) == 0 {
+		return nil, usageError("there is no price to set; give --input, --output, --second or --call")
+	}
+	return given, nil
+}
+
+// Run sets a price for future runs.
+func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	given, err := c.check()
+	if err != nil {
+		return err
 	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -59,12 +71,9 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	p.WorkspaceID, p.Model = cfg.workspace(), c.Model
-	for _, part := range []struct {
-		of  *flow.NanoUSD
-		usd *float64
-	}{{&p.Input, c.Input}, {&p.Output, c.Output}, {&p.Second, c.Second}, {&p.Call, c.Call}} {
-		if part.usd != nil {
-			*part.of = flow.USDOf(*part.usd)
+	for part, of := range map[string]*flow.NanoUSD{"input": &p.Input, "output": &p.Output, "second": &p.Second, "call": &p.Call} {
+		if usd, set := given[part]; set {
+			*of = flow.USDOf(usd)
 		}
 	}
 	if err := store.SavePrice(ctx, p); err != nil {
@@ -74,7 +83,24 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return store.Audit(ctx, cfg.workspace(), "cli", "price.set", c.Model, "")
 }
 
-// priceListCmd lists the prices of the default workspace, and searches the price list.
+// RunRemote sets a price over HTTP.
+func (c priceSetCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	given, err := c.check()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"model": c.Model}
+	for part, usd := range given {
+		body[part] = usd
+	}
+	if _, err := api.Call(ctx, "PATCH", "/v1/prices", body); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "The price of %s is set.\n", c.Model)
+	return err
+}
+
+// priceListCmd lists the prices of the workspace, and searches the price list.
 type priceListCmd struct {
 	Query string `arg:"" optional:"" help:"Also list models of the price list whose name contains this."`
 	JSON  bool   `help:"Print as JSON."`
@@ -82,53 +108,39 @@ type priceListCmd struct {
 
 // Run lists the prices in dollars, as text in JSON too: a number could lose digits.
 func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	list, err := store.ListPrices(ctx, cfg.workspace())
-	if err != nil {
-		return err
-	}
 	book, err := cfg.priceBook(store, store.Now)
 	if err != nil {
 		return err
 	}
-	if c.Query != "" {
-		list = slices.DeleteFunc(list, func(p flow.Price) bool { return !strings.Contains(p.Model, strings.ToLower(c.Query)) })
-		list = append(list, book.List.Search(c.Query, store.Now())...)
+	found, err := admin.FindPrices(ctx, store, book.List, cfg.workspace(), c.Query, store.Now())
+	if err != nil {
+		return err
 	}
-	source := func(p *flow.Price) string {
-		if p.Tokens == nil {
-			return "workspace"
-		}
-		return book.List.Source + ", " + book.List.Date
-	}
-	object := func(p *flow.Price) map[string]any {
-		o := map[string]any{"model": p.Model, "input": p.Input.String(), "output": p.Output.String(), "second": p.Second.String(), "call": p.Call.String(), "source": "workspace"}
-		if t := p.Tokens; t != nil {
-			o["source"], o["date"] = book.List.Source, book.List.Date
-			o["input"], o["output"], o["call"] = rateText(t.Input), rateText(t.Output), t.Call.String()
-			o["cache_read"], o["cache_write"], o["reasoning"] = rateText(t.CacheRead), rateText(t.CacheWrite), rateText(t.Reasoning)
-		}
-		return o
-	}
-	err = printList(s.out, c.JSON, list, object, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *flow.Price) string {
-		o := object(p)
-		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", p.Model, o["input"], o["output"], o["second"], o["call"], source(p))
-	})
-	if err == nil && !c.JSON && c.Query == "" {
-		_, err = fmt.Fprintf(s.out, "\nOther models: %s of %s, %d models. 'sluice price list NAME' searches them.\n", book.List.Source, book.List.Date, len(book.List.Search("", store.Now())))
-	}
-	return err
+	return c.print(s.out, found)
 }
 
-// rateText returns a price per million tokens; longer prompts may cost more.
-func rateText(r *flow.TokenRate) string {
-	if r == nil {
-		return ""
+// RunRemote lists the prices over HTTP.
+func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	found, err := fetch[admin.Prices](ctx, api, "GET", "/v1/prices?"+url.Values{"query": {c.Query}}.Encode(), nil)
+	if err != nil {
+		return err
 	}
-	text := r.Price.String()
-	for _, t := range r.Tiers {
-		text += fmt.Sprintf(" (%s above %d)", t.Price, t.Above)
+	return c.print(s.Out, found)
+}
+
+// print prints the prices, and where those of other models are from.
+func (c priceListCmd) print(out io.Writer, found admin.Prices) error {
+	err := printList(out, c.JSON, found.Prices, itself, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
+		source := p.Source
+		if p.Date != nil {
+			source += ", " + *p.Date
+		}
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", p.Model, p.Input, p.Output, p.Second, p.Call, source)
+	})
+	if err == nil && !c.JSON && c.Query == "" {
+		_, err = fmt.Fprintf(out, "\nOther models: %s of %s, %d models. 'sluice price list NAME' searches them.\n", found.List.Source, found.List.Date, found.List.Models)
 	}
-	return text
+	return err
 }
 
 // priceBook returns the prices of workspaces in a store and those of the price list.
@@ -153,8 +165,22 @@ type priceRemoveCmd struct {
 // Run removes a price.
 func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	if err := store.RemovePrice(ctx, cfg.workspace(), c.Model); err != nil {
-		return fmt.Errorf("there is no price for %s; 'sluice price list' lists them", c.Model)
+		return c.notFound(err)
 	}
 	fmt.Fprintf(s.out, "The price of %s is removed.\n", c.Model)
 	return store.Audit(ctx, cfg.workspace(), "cli", "price.remove", c.Model, "")
+}
+
+// RunRemote removes a price over HTTP.
+func (c priceRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	if _, err := api.Call(ctx, "DELETE", "/v1/prices?"+url.Values{"model": {c.Model}}.Encode(), nil); err != nil {
+		return c.notFound(err)
+	}
+	_, err := fmt.Fprintf(s.Out, "The price of %s is removed.\n", c.Model)
+	return err
+}
+
+// notFound rewords the error for a model without a price of the workspace.
+func (c priceRemoveCmd) notFound(err error) error {
+	return notFound(err, fmt.Sprintf("there is no price for %s; 'sluice price list' lists them", c.Model))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"sluice/cmd/sluice/client"
 	"sluice/cmd/sluice/remote"
 	"sluice/flow"
 )
@@ -47,6 +49,21 @@ func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, 
 		objects[i] = object(&list[i])
 	}
 	return printJSON(w, objects)
+}
+
+// itself is the object of a list whose elements are JSON as they are.
+func itself[T any](v *T) T { return *v }
+
+// fetch sends a request to the API and decodes the response.
+func fetch[T any](ctx context.Context, api *client.Client, method, path string, body any) (v T, err error) {
+	raw, err := api.Call(ctx, method, path, body)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("the server at %s is not Sluice, or of another version; check the address", api.Base)
+	}
+	return v, nil
 }
 
 // isTerminal reports whether w is a terminal, where hints and progress are printed.

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/url"
 	"strings"
 
 	"sluice/cmd/sluice/catalog"
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
-	"sluice/providers"
+	"sluice/handlers/admin"
 )
 
 // providerCmd groups the commands for model providers.
@@ -24,11 +28,22 @@ type providerListCmd struct {
 
 // Run lists the presets.
 func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	object := func(p *providers.Preset) map[string]any {
-		return map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": catalog.Abilities(*p)}
+	return c.print(s.out, catalog.ListProviders())
+}
+
+// RunRemote lists the presets of a server, which may be of another version.
+func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	list, err := fetch[admin.ProviderList](ctx, api, "GET", "/v1/providers", nil)
+	if err != nil {
+		return err
 	}
-	return printList(s.out, c.JSON, providers.Presets(), object, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *providers.Preset) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(catalog.Abilities(*p), ", "))
+	return c.print(s.Out, list.Providers)
+}
+
+// print prints the providers with the variables that their secrets may be in.
+func (c providerListCmd) print(out io.Writer, list []admin.Provider) error {
+	return printList(out, c.JSON, list, itself, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *admin.Provider) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.Environment, ", ")), strings.Join(p.Can, ", "))
 	})
 }
 
@@ -46,13 +61,24 @@ func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 		return err
 	}
 	defer models.HTTP.Close()
-	list, err := models.List(ctx, store, c.Provider)
+	list, err := catalog.NewDirectory(models, nil, store, nil).ListModels(ctx, cfg.workspace(), c.Provider, strings.Join(c.Query, " "))
 	if err != nil {
 		return err
 	}
-	found := providers.Search(list, strings.Join(c.Query, " "))
-	object := func(m *providers.Model) map[string]any {
-		return map[string]any{"model": c.Provider + "/" + m.ID, "title": m.Title, "owner": m.Owner}
+	return c.print(s.out, list)
+}
+
+// RunRemote lets a server ask the provider, with its credential.
+func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	query := url.Values{"query": {strings.Join(c.Query, " ")}}
+	list, err := fetch[admin.ModelList](ctx, api, "GET", "/v1/providers/"+url.PathEscape(c.Provider)+"/models?"+query.Encode(), nil)
+	if err != nil {
+		return err
 	}
-	return printList(s.out, c.JSON, found, object, "", func(m *providers.Model) string { return c.Provider + "/" + m.ID })
+	return c.print(s.Out, list.Models)
+}
+
+// print prints one model reference a line, so that a shell can use it.
+func (c providerModelsCmd) print(out io.Writer, list []admin.Model) error {
+	return printList(out, c.JSON, list, itself, "", func(m *admin.Model) string { return m.Model })
 }

@@ -19,14 +19,15 @@ const cliHead = `# Command line
 
 One program is the server and its tools. Every command has ` + "`--help`" + `.
 
-Most commands use the database of the server. They can run while it is up, and their changes apply immediately. Run them on its machine, with the same
+Without a server in the settings, commands use the database of the server. They can run while it is up, and their changes apply immediately. Run them on its machine, with the same
 ` + "`SLUICE_DATA_DIR` or `DATABASE_URL`" + `.
 
 ` + "`sluice completion bash`" + `, ` + "`zsh` or `fish`" + ` prints a script that completes commands and flags. For bash, add ` + "`source <(sluice completion bash)`" + ` to ` + "`~/.bashrc`" + `.
 
 ## From another machine
 
-Commands for flows, runs, deliveries, usage and keys can call a server anywhere, with an [API key](keys.md). It needs the scope ` + "`edit`" + ` to change flows and ` + "`admin`" + ` for keys. Name the server in one of three ways:
+Every command but ` + "`serve`, `migrate`, `backup`, `restore`, `doctor`, `secrets` and `ready`" + ` works with a server anywhere, with an [API key](keys.md) of one workspace. It needs the scope ` + "`edit`" + ` to change flows, and ` + "`admin`" + ` for
+keys, credentials, prices, limits, quotas and the audit log. Name the server in one of three ways:
 
 ` + "```sh" + `
 export SLUICE_URL=https://sluice.example.com SLUICE_KEY=slu_…   # for CI
@@ -35,7 +36,20 @@ sluice login https://sluice.example.com                          # asks for the 
 ` + "```" + `
 
 ` + "`login`" + ` saves to the configuration directory of the user, readable only by the user. Plain ` + "`http://`" + ` is accepted only on the same machine. Without a server, and wherever ` + "`SLUICE_DATA_DIR`" + ` or ` + "`DATABASE_URL`" + ` names
-a database, these commands use the database, or the server that runs on it. Other commands refuse a server instead of changing the wrong installation.
+a database, commands use the database, or the server that runs on it.
+
+What a key may not do is refused, with the reason:
+
+| Command | Over HTTP |
+|---|---|
+| ` + "`user add`, `user remove`, `user password`" + ` | Refused: a key that sets passwords or makes owners would gain more than its own rights. |
+| ` + "`credential hosts`, `credential add --any-host`" + ` | Refused: hosts change only together with the secret, so that nobody can have a stored secret sent elsewhere. Use ` + "`credential add`" + `. |
+| ` + "`credential add --base-url`" + ` | The address may be private only if ` + "`SLUICE_ALLOW_PRIVATE`" + ` allows it for everybody. |
+| ` + "`flow import`" + ` | Documents with secrets in clear text are refused. |
+| ` + "`flow limits`, `credential limits`, `price set`" + ` | A key with limits may only lower limits, and not change prices. |
+| ` + "`workspace limits set`" + ` | Only with a [key of the operator](keys.md#what-else-a-key-may-manage). |
+| ` + "`key secret`" + ` | Only of the key itself and of keys that it made. |
+| ` + "`audit verify`" + ` | Of the workspace of the key; on the machine of the server, of all. |
 
 ` + "```sh" + `
 sluice                                        # starts the server

@@ -115,3 +115,19 @@ func findPerson(ctx context.Context, store *db.Store, ws flow.WorkspaceID, email
 	}
 	return nil, err
 }
+
+// errPeople is the reason why people are not managed over HTTP.
+const errPeople = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
+
+// RunRemote refuses, as those of the other commands that change people.
+func (userAddCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error { return errPeople }
+
+// RunRemote refuses.
+func (userRemoveCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+	return errPeople
+}
+
+// RunRemote refuses.
+func (userPasswordCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+	return errPeople
+}

@@ -5,11 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
 	"sluice/db"
 	"sluice/flow"
+	"sluice/handlers/admin"
 )
 
 // workspaceCmd groups the commands for workspaces.
@@ -36,13 +43,65 @@ const workspacesPage = 500
 
 // Run lists all workspaces.
 func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
-	list, err := allStorage(ctx, store)
+	found, err := allStorage(ctx, store)
 	if err != nil {
 		return err
 	}
-	return printList(s.out, c.JSON, list, newStorageObject, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *flow.WorkspaceStorage) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws, flow.QuotaBytes), usedOf(ws, flow.QuotaFlows), usedOf(ws, flow.QuotaRuns), ws.Name)
+	list := make([]admin.Workspace, len(found))
+	for i := range found {
+		list[i] = admin.WorkspaceObject(&found[i])
+	}
+	return c.print(s.out, list)
+}
+
+// RunRemote lists the workspaces that the key may see.
+func (c workspaceLimitsListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	list, err := remoteWorkspaces(ctx, api)
+	if err != nil {
+		return err
+	}
+	return c.print(s.Out, list)
+}
+
+// print prints the workspaces with what they store of their quotas.
+func (c workspaceLimitsListCmd) print(out io.Writer, list []admin.Workspace) error {
+	return printList(out, c.JSON, list, itself, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws.Bytes, flow.Size), usedOf(ws.Flows, number), usedOf(ws.Runs, number), ws.Name)
 	})
+}
+
+// remoteWorkspaces reads the workspaces that the key may see, page by page.
+func remoteWorkspaces(ctx context.Context, api *client.Client) (all []admin.Workspace, err error) {
+	for query := ""; ; {
+		page, err := fetch[admin.WorkspaceList](ctx, api, "GET", "/v1/workspaces"+query, nil)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Workspaces...); page.NextCursor == nil {
+			return all, nil
+		}
+		query = "?cursor=" + url.QueryEscape(*page.NextCursor)
+	}
+}
+
+// findRemoteWorkspace returns the path of the workspace with an ID or, if only one has
+// it, a name.
+func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (path string, err error) {
+	all, err := remoteWorkspaces(ctx, api)
+	if err != nil {
+		return "", err
+	}
+	var named []string
+	for i := range all {
+		if all[i].ID == text {
+			return "/v1/workspaces/" + url.PathEscape(text), nil
+		}
+		if all[i].Name == text {
+			named = append(named, all[i].ID)
+		}
+	}
+	id, err := onlyWorkspace(text, named)
+	return "/v1/workspaces/" + url.PathEscape(string(id)), err
 }
 
 // allStorage returns the storage and quotas of every workspace, ordered by ID.
@@ -83,13 +142,18 @@ func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.Work
 			found = append(found, all[i].ID)
 		}
 	}
+	return onlyWorkspace(text, found)
+}
+
+// onlyWorkspace returns the one workspace that has a name, or an error.
+func onlyWorkspace(name string, found []string) (flow.WorkspaceID, error) {
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("there is no workspace %q; 'sluice workspace limits list' lists them", text)
+		return "", fmt.Errorf("there is no workspace %q; 'sluice workspace limits list' lists them", name)
 	case 1:
 		return flow.WorkspaceID(found[0]), nil
 	}
-	return "", usageError(fmt.Sprintf("%d workspaces are called %q; use an ID: %s", len(found), text, strings.Join(found, ", ")))
+	return "", usageError(fmt.Sprintf("%d workspaces are called %q; use an ID: %s", len(found), name, strings.Join(found, ", ")))
 }
 
 // workspaceLimitsShowCmd shows the storage and the quotas of one workspace.
@@ -107,41 +171,60 @@ func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *d
 	return showStorage(ctx, store, s, string(id), c.JSON)
 }
 
+// RunRemote shows one workspace over HTTP.
+func (c workspaceLimitsShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	path, err := findRemoteWorkspace(ctx, api, c.Workspace)
+	if err != nil {
+		return err
+	}
+	ws, err := fetch[admin.Workspace](ctx, api, "GET", path, nil)
+	if err != nil {
+		return err
+	}
+	return printStorage(s.Out, ws, c.JSON)
+}
+
 // showStorage prints the storage and the quotas of a workspace.
 func showStorage(ctx context.Context, store *db.Store, s *streams, id string, asJSON bool) error {
 	ws, err := store.FindStorage(ctx, flow.WorkspaceID(id))
 	if err != nil {
 		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
 	}
+	return printStorage(s.out, admin.WorkspaceObject(ws), asJSON)
+}
+
+// printStorage prints the storage of one workspace, and whose decision each quota is.
+func printStorage(out io.Writer, ws admin.Workspace, asJSON bool) error {
 	if asJSON {
-		return printJSON(s.out, newStorageObject(ws))
+		return printJSON(out, ws)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "Workspace\t%s\t%s\n", ws.ID, ws.Name)
-	for _, k := range flow.QuotaUnits {
-		note := "server's default"
-		if ws.Own.Get(k) != flow.DefaultQuota {
-			note = "set for this workspace"
+	for _, row := range []struct {
+		title  string
+		quota  admin.Quota
+		amount func(n int64) string
+	}{{"Stored", ws.Bytes, flow.Size}, {"Flows", ws.Flows, number}, {"Runs kept", ws.Runs, number}} {
+		note := "set for this workspace"
+		if row.quota.Default {
+			note = "server's default"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", map[flow.QuotaUnit]string{flow.QuotaBytes: "Stored", flow.QuotaFlows: "Flows", flow.QuotaRuns: "Runs kept"}[k], usedOf(ws, k), note)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", row.title, usedOf(row.quota, row.amount), note)
 	}
 	return w.Flush()
 }
 
 // usedOf returns "used of limit" in the unit of the quota.
-func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaUnit) string {
-	amount := func(n int64) string {
-		if k == flow.QuotaBytes {
-			return flow.Size(n)
-		}
-		return fmt.Sprint(n)
-	}
+func usedOf(q admin.Quota, amount func(n int64) string) string {
 	limit := "unlimited"
-	if n := ws.Limit.Get(k); n > 0 {
-		limit = amount(n)
+	if q.Limit != nil {
+		limit = amount(*q.Limit)
 	}
-	return amount(ws.Used.Get(k)) + " of " + limit
+	return amount(q.Used) + " of " + limit
 }
+
+// number formats a count as it is typed.
+func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current
 // use deletes nothing; it only rejects what would use more.
@@ -153,12 +236,22 @@ type workspaceLimitsSetCmd struct {
 	JSON      bool       `help:"Print as JSON."`
 }
 
+// given returns the quotas of the flags.
+func (c workspaceLimitsSetCmd) given() (map[flow.QuotaUnit]int64, error) {
+	given := map[flow.QuotaUnit]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
+	maps.DeleteFunc(given, func(_ flow.QuotaUnit, n int64) bool { return n == quotaUnset })
+	if len(given) == 0 {
+		return nil, usageError("give at least one of --bytes, --flows and --runs")
+	}
+	return given, nil
+}
+
 // Run sets what is given, keeps the rest and shows the result. The change is recorded in
 // the audit log of the workspace, whose members can see who limited them.
 func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	given := map[flow.QuotaUnit]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
-	if given[flow.QuotaBytes] == quotaUnset && given[flow.QuotaFlows] == quotaUnset && given[flow.QuotaRuns] == quotaUnset {
-		return usageError("give at least one of --bytes, --flows and --runs")
+	given, err := c.given()
+	if err != nil {
+		return err
 	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -173,67 +266,47 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	if err != nil {
 		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
 	}
-	own, changes := ws.Own, []string(nil)
-	for _, k := range flow.QuotaUnits {
-		switch given[k] {
-		case quotaUnset:
-			continue
+	own := ws.Own
+	for k, n := range given {
+		switch n {
 		case quotaUnlimited:
-			own.Set(k, 0)
+			n = 0
 		case quotaDefault:
-			own.Set(k, flow.DefaultQuota)
-		default:
-			own.Set(k, given[k])
+			n = flow.DefaultQuota
 		}
-		changes = append(changes, fmt.Sprintf("%s from %s to %s", k, ownQuotaText(ws.Own, k), ownQuotaText(own, k)))
+		own.Set(k, n)
 	}
 	if err := store.SetQuota(ctx, flow.WorkspaceID(ws.ID), own); err != nil {
 		return err
 	}
-	err = store.Audit(ctx, flow.WorkspaceID(ws.ID), "cli", "workspace.limits", ws.ID, strings.Join(changes, ", "))
+	err = store.Audit(ctx, flow.WorkspaceID(ws.ID), "cli", "workspace.limits", ws.ID, admin.QuotaChanges(ws.Own, own))
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 
-// ownQuotaText returns the quota that the operator set for a workspace.
-func ownQuotaText(own flow.Storage, k flow.QuotaUnit) string {
-	switch n := own.Get(k); {
-	case n == flow.DefaultQuota:
-		return "default"
-	case n == 0:
-		return "unlimited"
-	case k == flow.QuotaBytes:
-		return flow.Size(n)
-	default:
-		return fmt.Sprint(n)
+// RunRemote sets quotas over HTTP, which only keys of the operator may.
+func (c workspaceLimitsSetCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	given, err := c.given()
+	if err != nil {
+		return err
 	}
-}
-
-// storageObject is a workspace's storage as JSON. A null limit means unlimited. Unlike
-// the maps of other commands it is a struct, because two commands print it.
-type storageObject struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-
-	Bytes quotaObject `json:"bytes"`
-	Flows quotaObject `json:"flows"`
-	Runs  quotaObject `json:"runs"`
-}
-
-// quotaObject is the use and the limit of one kind of storage as JSON.
-type quotaObject struct {
-	Used    int64  `json:"used"`
-	Limit   *int64 `json:"limit"`
-	Default bool   `json:"default"` // the server's default applies
-}
-
-// newStorageObject converts the storage of a workspace for JSON.
-func newStorageObject(ws *flow.WorkspaceStorage) storageObject {
-	quota := func(k flow.QuotaUnit) quotaObject {
-		o := quotaObject{Used: ws.Used.Get(k), Default: ws.Own.Get(k) == flow.DefaultQuota}
-		if n := ws.Limit.Get(k); n > 0 {
-			o.Limit = &n
+	body := map[flow.QuotaUnit]any{}
+	for k, n := range given {
+		switch n {
+		case quotaUnlimited:
+			body[k] = nil
+		case quotaDefault:
+			body[k] = "default"
+		default:
+			body[k] = n
 		}
-		return o
 	}
-	return storageObject{ID: ws.ID, Name: ws.Name, Bytes: quota(flow.QuotaBytes), Flows: quota(flow.QuotaFlows), Runs: quota(flow.QuotaRuns)}
+	path, err := findRemoteWorkspace(ctx, api, c.Workspace)
+	if err != nil {
+		return err
+	}
+	ws, err := fetch[admin.Workspace](ctx, api, "PATCH", path, body)
+	if err != nil {
+		return err
+	}
+	return printStorage(s.Out, ws, c.JSON)
 }

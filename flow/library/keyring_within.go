@@ -46,7 +46,7 @@ func (r *Keyring) mayChange(ctx context.Context, before, k *flow.Key) error {
 	if err := exceeds(r.Caller, k, "The key would exceed the key in the request."); err != nil {
 		return err
 	}
-	if !limited(r.Caller) {
+	if !Limited(r.Caller) {
 		return nil
 	}
 	own, err := r.owns(ctx, k)
@@ -66,12 +66,26 @@ func (r *Keyring) mayRotate(ctx context.Context, k *flow.Key) error {
 	switch {
 	case err != nil || own:
 		return err
-	case limited(r.Caller):
+	case Limited(r.Caller):
 		return flow.Errorf(flow.CodeExceedsKey, "The key in the request has limits, so it may rotate only itself and keys that it made: what others use does not count against its limits.")
 	case k.Has(flow.ScopeRun) && !r.Caller.Has(flow.ScopeRead):
 		return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not make this key and lacks the scope %q, so it may not rotate it: the new secret shows runs that this key started.", flow.ScopeRead)
 	}
 	return nil
+}
+
+// MayReadSecret returns an error unless the caller is a key, or has made it: then it was
+// shown the webhook secret before. With any other it could sign messages in the name of that
+// key.
+func (r *Keyring) MayReadSecret(ctx context.Context, k *flow.Key) error {
+	if r.Caller == nil {
+		return nil
+	}
+	own, err := r.owns(ctx, k)
+	if err != nil || own {
+		return err
+	}
+	return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not make this key, so it may not read its webhook secret: with that, messages could be signed in its name.")
 }
 
 // owns reports whether a key is the caller, or was made by it, directly or through others.
@@ -91,6 +105,12 @@ func (r *Keyring) withinCaller(at time.Time) time.Time {
 // limited reports whether a key has any limit.
 func limited(k *flow.Key) bool {
 	return k.RPM > 0 || k.Concurrency > 0 || k.RunsPerDay > 0 || k.USDPerDay > 0
+}
+
+// Limited reports whether a key, or one of the keys that made it, has any limit: what it
+// uses counts against the limits of all of them.
+func Limited(k *flow.Key) bool {
+	return limited(k) || slices.ContainsFunc(k.Makers, func(m flow.Key) bool { return limited(&m) })
 }
 
 // Sees reports whether a key with the scope admin may see another in lists: one that is

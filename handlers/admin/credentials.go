@@ -19,6 +19,7 @@ import (
 type CredentialStore interface {
 	ListCredentials(ctx context.Context, ws flow.WorkspaceID) ([]flow.Credential, error)
 	FindCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, error)
+	OpenCredential(ctx context.Context, ws flow.WorkspaceID, name string) (flow.Credential, string, error)
 	SetCredentialLimits(ctx context.Context, ws flow.WorkspaceID, name string, l flow.CallLimits) error
 	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
 	RemoveCredential(ctx context.Context, ws flow.WorkspaceID, name string) error
@@ -35,15 +36,18 @@ type Providers interface {
 	// Test asks the provider, at the address that the credential is bound to, whether it
 	// accepts the secret.
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
+	// CredentialUses returns the nodes that use credentials, by credential.
+	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
 }
 
 // credentialNames maps the Go types of responses to the names of their schemas in the
 // OpenAPI document. Names are part of the API: generated clients name their types after
 // them.
 var credentialNames = map[reflect.Type]string{
-	reflect.TypeFor[credentialObject](): "Credential",
-	reflect.TypeFor[credentialTest]():   "CredentialTest",
-	reflect.TypeFor[credentialList]():   "CredentialList",
+	reflect.TypeFor[Credential]():     "Credential",
+	reflect.TypeFor[CredentialUse]():  "CredentialUse",
+	reflect.TypeFor[CredentialTest](): "CredentialTest",
+	reflect.TypeFor[CredentialList](): "CredentialList",
 }
 
 // credentialParams are the parameters that routes name in their Params.
@@ -66,6 +70,14 @@ var credentialSchemas = map[string]map[string]any{
 		},
 		"examples": []any{map[string]any{"secret": "sk-EXAMPLE", "provider": "openai"}},
 	},
+	"LimitCredential": {
+		"type": "object", "additionalProperties": false,
+		"properties": map[string]any{
+			"max_calls":        map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it at once; 0 or null for no limit."},
+			"calls_per_minute": map[string]any{"type": []string{"integer", "null"}, "minimum": 0, "maximum": flow.MaxCallLimit, "description": "Calls of model nodes with it in a minute; 0 or null for no limit."},
+		},
+		"examples": []any{map[string]any{"max_calls": 4}},
+	},
 }
 
 // credentialRoutes returns the routes of credentials, each with its part of the OpenAPI
@@ -76,16 +88,21 @@ func (s *Server) credentialRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/credentials", Scope: flow.ScopeAdmin, Handle: s.listCredentials,
 		ID: "listCredentials", Tag: tag, Summary: "List the credentials, without their secrets", Problems: []flow.Code{flow.CodeFlowNotAllowed},
-		Status: http.StatusOK, Answer: "All credentials, by name.", JSON: credentialList{},
+		Status: http.StatusOK, Answer: "All credentials, by name.", JSON: CredentialList{},
 	}, {
 		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.showCredential,
 		ID: "showCredential", Tag: tag, Summary: "Show a credential, without its secret",
-		Status: http.StatusOK, Answer: "The credential.", JSON: credentialObject{},
+		Status: http.StatusOK, Answer: "The credential.", JSON: Credential{},
 	}, {
 		Method: http.MethodPut, Path: path, Scope: flow.ScopeAdmin, Handle: s.setCredential,
 		ID: "setCredential", Tag: tag, Summary: "Set a credential",
 		Text: "Creates it or replaces all of it. The secret is always part of the request, so that a stored one cannot be sent to another address. Flows use the new secret immediately; a plain secret that is replaced continues to sign webhooks beside the new one for a day.",
-		Body: "SetCredential", Problems: invalid, Status: http.StatusOK, Answer: "The credential, without its secret.", JSON: credentialObject{},
+		Body: "SetCredential", Problems: invalid, Status: http.StatusOK, Answer: "The credential, without its secret.", JSON: Credential{},
+	}, {
+		Method: http.MethodPatch, Path: path, Scope: flow.ScopeAdmin, Handle: s.limitCredential,
+		ID: "limitCredential", Tag: tag, Summary: "Limit the calls with a credential",
+		Text: "What is left out stays. Nothing else of a credential can be changed without its secret. A key with limits may only lower them.",
+		Body: "LimitCredential", Problems: append([]flow.Code{flow.CodeExceedsKey}, invalid...), Status: http.StatusOK, Answer: "The credential after the change.", JSON: Credential{},
 	}, {
 		Method: http.MethodDelete, Path: path, Scope: flow.ScopeAdmin, Handle: s.removeCredential,
 		ID: "removeCredential", Tag: tag, Summary: "Remove a credential", Text: "Flows that use it fail.",
@@ -94,12 +111,12 @@ func (s *Server) credentialRoutes() []api.Route {
 		Method: http.MethodPost, Path: path + "/test", Scope: flow.ScopeAdmin, Handle: s.testCredential,
 		ID: "testCredential", Tag: tag, Summary: "Test a credential with its provider",
 		Text:   "Calls only the address that the credential is bound to.",
-		Status: http.StatusOK, Answer: "What the provider says.", JSON: credentialTest{},
+		Status: http.StatusOK, Answer: "What the provider says.", JSON: CredentialTest{},
 	}}
 }
 
-// credentialObject is the JSON of a credential. It has no secret.
-type credentialObject struct {
+// Credential is the JSON of a credential. It has no secret.
+type Credential struct {
 	Name      string   `json:"name"`
 	Provider  string   `json:"provider" doc:"Empty for a secret that is not for a model provider."`
 	BaseURL   string   `json:"base_url" doc:"Empty for the provider's own address."`
@@ -108,56 +125,86 @@ type credentialObject struct {
 	PerMinute int64    `json:"calls_per_minute" doc:"Calls of model nodes in a minute; 0 for no limit."`
 	CreatedAt api.Time `json:"created_at"`
 	UpdatedAt api.Time `json:"updated_at"`
+
+	Unbound  bool            `json:"unbound" doc:"Whether it may be sent to any host, as in older versions."`
+	Readable bool            `json:"readable" doc:"False if the server's master key cannot decrypt the secret."`
+	UsedBy   []CredentialUse `json:"used_by" doc:"The nodes that use it."`
 }
 
-// credentialList is the JSON of all credentials.
-type credentialList struct {
-	Credentials []credentialObject `json:"credentials"`
+// CredentialUse is a node that uses a credential.
+type CredentialUse struct {
+	FlowID string `json:"flow_id"`
+	Flow   string `json:"flow" doc:"Name of the flow."`
+	Node   string `json:"node"`
+	Live   bool   `json:"live" doc:"Whether the live version uses it; otherwise the draft does."`
 }
 
-// credentialTest is the JSON of the result of a test.
-type credentialTest struct {
+// CredentialList is the JSON of all credentials.
+type CredentialList struct {
+	Credentials []Credential `json:"credentials"`
+}
+
+// CredentialTest is the JSON of the result of a test.
+type CredentialTest struct {
 	Accepted bool   `json:"accepted" doc:"Whether the provider accepts the secret."`
 	Message  string `json:"message" doc:"Explanation for people."`
 }
 
-// allowCredentials refuses keys with a list of flows: credentials are the workspace's,
-// so changing one would change other flows.
-func allowCredentials(c *api.Call) error {
+// allowWhole refuses keys with a list of flows for what is the workspace's, such as
+// credentials: changing one would change other flows.
+func allowWhole(c *api.Call, nouns string) error {
 	if len(c.Key.Flows) > 0 {
-		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is for some flows only, and credentials are for all. Use a key without a list of flows.")
+		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is for some flows only, and %s are for all. Use a key without a list of flows.", nouns)
 	}
 	return nil
 }
 
 // findCredential finds the credential of the path.
 func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
-	if err := allowCredentials(c); err != nil {
+	if err := allowWhole(c, "credentials"); err != nil {
 		return flow.Credential{}, err
 	}
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
-// newCredentialObject returns the object of the API. The secret is not a field of
-// flow.Credential, so no response can contain it.
-func newCredentialObject(k *flow.Credential) credentialObject {
-	return credentialObject{Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute, CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt)}
+// CredentialObject returns the JSON of a credential. readable is whether its secret can be
+// decrypted.
+func CredentialObject(k *flow.Credential, readable bool, uses []library.CredentialUse) Credential {
+	o := Credential{
+		Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute,
+		CreatedAt: api.Time(k.CreatedAt), UpdatedAt: api.Time(k.UpdatedAt), Unbound: k.Unbound(), Readable: readable, UsedBy: []CredentialUse{},
+	}
+	for _, u := range uses {
+		o.UsedBy = append(o.UsedBy, CredentialUse{u.FlowID, u.FlowName, u.Node, u.Live})
+	}
+	return o
+}
+
+// credentialObjects returns the JSON of credentials of the workspace.
+func (s *Server) credentialObjects(c *api.Call, list ...flow.Credential) ([]Credential, error) {
+	ctx, all := c.Request().Context(), []Credential{}
+	uses, err := s.providers.CredentialUses(ctx, c.Key.WorkspaceID)
+	for i := range list {
+		_, _, sealed := s.store.OpenCredential(ctx, c.Key.WorkspaceID, list[i].Name)
+		all = append(all, CredentialObject(&list[i], sealed == nil, uses[list[i].Name]))
+	}
+	return all, err
 }
 
 // listCredentials is GET credentials.
 func (s *Server) listCredentials(c *api.Call) error {
-	if err := allowCredentials(c); err != nil {
+	if err := allowWhole(c, "credentials"); err != nil {
 		return err
 	}
 	list, err := s.store.ListCredentials(c.Request().Context(), c.Key.WorkspaceID)
 	if err != nil {
 		return err
 	}
-	all := credentialList{Credentials: []credentialObject{}}
-	for i := range list {
-		all.Credentials = append(all.Credentials, newCredentialObject(&list[i]))
+	all, err := s.credentialObjects(c, list...)
+	if err != nil {
+		return err
 	}
-	return c.WriteJSON(http.StatusOK, all)
+	return c.WriteJSON(http.StatusOK, CredentialList{all})
 }
 
 // showCredential is GET credentials/name.
@@ -166,13 +213,17 @@ func (s *Server) showCredential(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, newCredentialObject(&k))
+	all, err := s.credentialObjects(c, k)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, all[0])
 }
 
 // setCredential is PUT credentials/name. The base URL is never trusted: only an owner who
 // operates the server may let requests reach private addresses.
 func (s *Server) setCredential(c *api.Call) error {
-	if err := allowCredentials(c); err != nil {
+	if err := allowWhole(c, "credentials"); err != nil {
 		return err
 	}
 	body, _, err := c.ReadObject(false)
@@ -196,7 +247,7 @@ func (s *Server) setCredential(c *api.Call) error {
 		if err := s.store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, wanted.Limits); err != nil {
 			return err
 		}
-		return s.audit(ctx, c, "credential.save", &k)
+		return s.audit(ctx, c, "credential.save", k.Name, k.Provider)
 	})
 	if err != nil {
 		return err
@@ -204,10 +255,10 @@ func (s *Server) setCredential(c *api.Call) error {
 	return s.showCredential(c)
 }
 
-// audit records who changed or tested a credential: the acting key.
-func (s *Server) audit(ctx context.Context, c *api.Call, action string, k *flow.Credential) error {
+// audit records what the acting key did.
+func (s *Server) audit(ctx context.Context, c *api.Call, action, target, detail string) error {
 	by := c.Actor()
-	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: k.WorkspaceID, Actor: by.ID, Action: action, Target: k.Name, Detail: k.Provider, IP: by.IP})
+	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
 }
 
 // readCredential reads the body of a request and reports everything that is wrong with it.
@@ -262,6 +313,45 @@ func readCredential(body map[string]any) (k flow.Credential, secret string, err 
 	return k, secret, nil
 }
 
+// limitCredential is PATCH credentials/name. A key with limits may lower those of a
+// credential only: they protect the account that it is for.
+func (s *Server) limitCredential(c *api.Call) error {
+	k, err := s.findCredential(c)
+	if err != nil {
+		return err
+	}
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return err
+	}
+	r := newSettings[flow.CallLimits](body)
+	wanted := fmt.Sprintf("wanted a whole number from 0 to %d", flow.MaxCallLimit)
+	limit := orZero(func(v any) (int64, bool) { return asWhole(v, 0, flow.MaxCallLimit) })
+	read(r, "max_calls", wanted, limit, func(l *flow.CallLimits, n int64) { l.AtOnce = n })
+	read(r, "calls_per_minute", wanted, limit, func(l *flow.CallLimits, n int64) { l.PerMinute = n })
+	set, err := r.apply(func(name string) flow.Problem {
+		return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "only the limits of a credential can be changed without its secret"}
+	})
+	if err != nil {
+		return err
+	}
+	before := k.Limits
+	set(&k.Limits)
+	if library.Limited(c.Key) && (loosens(before.AtOnce, k.Limits.AtOnce) || loosens(before.PerMinute, k.Limits.PerMinute)) {
+		return errLoosens("a credential")
+	}
+	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+		if err := s.store.SetCredentialLimits(ctx, k.WorkspaceID, k.Name, k.Limits); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "credential.limits", k.Name, k.Limits.String())
+	})
+	if err != nil {
+		return err
+	}
+	return s.showCredential(c)
+}
+
 // requestFields returns an error whose fields are JSON Pointers into the request. The rules of
 // the dashboard name the fields of its form, such as base_url.
 func requestFields(err error) error {
@@ -289,7 +379,7 @@ func (s *Server) removeCredential(c *api.Call) error {
 		if err := s.store.RemoveCredential(ctx, k.WorkspaceID, k.Name); err != nil {
 			return err
 		}
-		return s.audit(ctx, c, "credential.remove", &k)
+		return s.audit(ctx, c, "credential.remove", k.Name, k.Provider)
 	})
 	if err != nil {
 		return err
@@ -305,7 +395,7 @@ func (s *Server) testCredential(c *api.Call) error {
 		return err
 	}
 	if k.Plain() {
-		return c.WriteJSON(http.StatusOK, credentialTest{Message: "This secret belongs to no provider, so there is no service to test it with."})
+		return c.WriteJSON(http.StatusOK, CredentialTest{Message: "This secret belongs to no provider, so there is no service to test it with."})
 	}
 	release, err := c.Hold()
 	if err != nil {
@@ -313,7 +403,7 @@ func (s *Server) testCredential(c *api.Call) error {
 	}
 	defer release()
 	told, err := s.providers.Test(c.Request().Context(), k.WorkspaceID, k.Name)
-	if err := s.audit(c.Request().Context(), c, "credential.test", &k); err != nil {
+	if err := s.audit(c.Request().Context(), c, "credential.test", k.Name, k.Provider); err != nil {
 		return err
 	}
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeInternal {
@@ -321,5 +411,5 @@ func (s *Server) testCredential(c *api.Call) error {
 	} else if err != nil {
 		told = e.Message
 	}
-	return c.WriteJSON(http.StatusOK, credentialTest{Accepted: err == nil, Message: told})
+	return c.WriteJSON(http.StatusOK, CredentialTest{Accepted: err == nil, Message: told})
 }

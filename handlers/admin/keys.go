@@ -60,6 +60,12 @@ func (s *Server) keyRoutes() []api.Route {
 		ID: "showKey", Tag: tag, Summary: "Show a key, without its secret", Problems: []flow.Code{flow.CodeExceedsKey},
 		Status: http.StatusOK, Answer: "The key.", JSON: keyObject{},
 	}, {
+		Method: get, Path: path + "/:key_id/webhook-secret", Scope: flow.ScopeAdmin, Handle: s.showKeySecret,
+		ID: "showSecretOfKey", Tag: tag, Summary: "Read the webhook secret of a key",
+		Text:     "Only of the key in the request and of keys that it made, directly or through others. Reading it is recorded in the audit log.",
+		Problems: []flow.Code{flow.CodeExceedsKey, flow.CodeStorageFull},
+		Status:   http.StatusOK, Answer: "The secret that signs the webhooks which requests with this key ask for.", JSON: api.KeySecret{},
+	}, {
 		Method: http.MethodPatch, Path: path + "/:key_id", Scope: flow.ScopeAdmin, Handle: s.changeKey,
 		ID: "changeKey", Tag: tag, Summary: "Change the name, flows, expiry or limits of a key",
 		Text: "What is left out stays. Scopes never change. " + within + " That holds before and after the change. A key with limits may not loosen keys that it did not make.",
@@ -202,6 +208,26 @@ func (s *Server) showKey(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, newKeyObject(k, s.now()))
 }
 
+// showKeySecret is GET keys/key/webhook-secret.
+func (s *Server) showKeySecret(c *api.Call) error {
+	ring, ctx := s.keyring(c), c.Request().Context()
+	k, err := ring.Find(ctx, c.Key.WorkspaceID, c.Param("key_id"))
+	if err != nil {
+		return err
+	}
+	if err := ring.MayReadSecret(ctx, k); err != nil {
+		return err
+	}
+	secret, err := s.store.KeyWebhookSecret(ctx, k.WorkspaceID, k.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.audit(ctx, c, "key.secret.read", k.ID, ""); err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, api.KeySecret{Secret: secret})
+}
+
 // createKey is POST keys.
 func (s *Server) createKey(c *api.Call) error {
 	body, _, err := c.ReadObject(false)
@@ -251,7 +277,7 @@ func (s *Server) rotateKey(c *api.Call) error {
 	if err != nil {
 		return err
 	}
-	overlap, err := readOverlap(body)
+	overlap, err := readOverlap(body, flow.MaxOverlap)
 	if err != nil {
 		return err
 	}
@@ -275,7 +301,7 @@ func (s *Server) revokeKey(c *api.Call) error {
 	}
 	cascade, known := map[string]bool{"": false, "false": false, "true": true}[q["cascade"]]
 	if !known {
-		return invalidKey(flow.Problem{Pointer: "/cascade", Code: "not_allowed", Detail: "wanted true or false"})
+		return invalid(flow.Problem{Pointer: "/cascade", Code: "not_allowed", Detail: "wanted true or false"})
 	}
 	if _, _, err := s.keyring(c).Revoke(c.Request().Context(), c.Actor(), c.Key.WorkspaceID, c.Param("key_id"), cascade); err != nil {
 		return keyError(err)

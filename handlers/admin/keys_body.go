@@ -57,26 +57,18 @@ func withScopes(properties map[string]any) map[string]any {
 	return all
 }
 
-// keyReader reads the members of a body and collects what is wrong with them.
-type keyReader struct {
-	body  map[string]any
-	wrong []flow.Problem
-	set   []func(k *flow.Key)
-}
-
 // readKeySettings returns what a body sets of a key. Members that are missing set nothing;
 // null removes a limit, an expiry or a list of flows.
 func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error) {
-	r := &keyReader{body: body}
+	r := newSettings[flow.Key](body)
 	read(r, "name", "wanted text", asText, func(k *flow.Key, v string) { k.Name = v })
 	read(r, "flows", "wanted a list of texts", orZero(asTexts), func(k *flow.Key, v []string) { k.Flows = v })
 	read(r, "expires_at", "wanted a time such as 2027-01-31T12:00:00Z, or null", orZero(asTime), func(k *flow.Key, v time.Time) { k.ExpiresAt = v })
-	const count = "wanted a whole number from 1 to 1000000000, or null for no limit"
-	read(r, "rpm", count, orZero(asCount), func(k *flow.Key, v int64) { k.RPM = v })
-	read(r, "concurrency", count, orZero(asCount), func(k *flow.Key, v int64) { k.Concurrency = v })
-	read(r, "runs_per_day", count, orZero(asCount), func(k *flow.Key, v int64) { k.RunsPerDay = v })
-	read(r, "usd_per_day", "wanted an amount such as 0.5, up to a million, or null for no limit", orZero(asUSD), func(k *flow.Key, v flow.NanoUSD) { k.USDPerDay = v })
-	read(r, "allow_unpriced", "wanted true or false", asBool, func(k *flow.Key, v bool) { k.AllowUnpriced = v })
+	read(r, "rpm", wantedCount, orZero(asCount), func(k *flow.Key, v int64) { k.RPM = v })
+	read(r, "concurrency", wantedCount, orZero(asCount), func(k *flow.Key, v int64) { k.Concurrency = v })
+	read(r, "runs_per_day", wantedCount, orZero(asCount), func(k *flow.Key, v int64) { k.RunsPerDay = v })
+	read(r, "usd_per_day", wantedUSD, orZero(asUSD), func(k *flow.Key, v flow.NanoUSD) { k.USDPerDay = v })
+	read(r, "allow_unpriced", wantedBool, asBool, func(k *flow.Key, v bool) { k.AllowUnpriced = v })
 	if create {
 		read(r, "scopes", "wanted a list of texts", asTexts, func(k *flow.Key, v []string) {
 			k.Scopes = nil
@@ -85,16 +77,7 @@ func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error
 			}
 		})
 	}
-	for _, name := range flow.SortedNames(body) {
-		if _, known := changeableKey[name]; !known && (name != "scopes" || !create) {
-			r.wrong = append(r.wrong, unknownKeyField(name))
-		}
-	}
-	return func(k *flow.Key) {
-		for _, set := range r.set {
-			set(k)
-		}
-	}, invalidKey(r.wrong...)
+	return r.apply(unknownKeyField)
 }
 
 // unknownKeyField returns the problem of a field that a key does not have. The scopes
@@ -108,74 +91,8 @@ func unknownKeyField(name string) flow.Problem {
 	return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: detail}
 }
 
-// read adds what sets the member with a name, if the body has it and as can read it.
-func read[T any](r *keyReader, name, wanted string, as func(v any) (T, bool), set func(k *flow.Key, v T)) {
-	given, present := r.body[name]
-	if !present {
-		return
-	}
-	v, ok := as(given)
-	if !ok {
-		r.wrong = append(r.wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "wrong_type", Detail: wanted})
-		return
-	}
-	r.set = append(r.set, func(k *flow.Key) { set(k, v) })
-}
-
-// orZero reads null as the zero value.
-func orZero[T any](as func(v any) (T, bool)) func(v any) (T, bool) {
-	return func(v any) (zero T, ok bool) {
-		if v == nil {
-			return zero, true
-		}
-		return as(v)
-	}
-}
-
-// asText and the functions below read a value of a JSON body as a type. They report
-// whether it has that type, so that a body with several wrong fields gets one problem
-// for each instead of the decoder's first error.
-func asText(v any) (string, bool) { s, ok := v.(string); return s, ok }
-func asBool(v any) (bool, bool)   { b, ok := v.(bool); return b, ok }
-
-// asTexts reads a list whose items are all strings.
-func asTexts(v any) (texts []string, ok bool) {
-	list, ok := v.([]any)
-	for _, item := range list {
-		s, isText := item.(string)
-		texts, ok = append(texts, s), ok && isText
-	}
-	return texts, ok
-}
-
-// asTime reads a time in RFC 3339. It is cut to microseconds, the resolution of the
-// database, so that a response equals what a later one says.
-func asTime(v any) (time.Time, bool) {
-	s, _ := v.(string)
-	at, err := time.Parse(time.RFC3339, s)
-	return at.UTC().Truncate(time.Microsecond), err == nil && at.Year() >= 1970
-}
-
-// asCount reads a limit: a whole number from 1 to 10⁹. A fraction is refused instead of
-// rounded.
-func asCount(v any) (int64, bool) {
-	n, ok := flow.Float(v)
-	return int64(n), ok && n == math.Trunc(n) && n >= 1 && n <= 1e9
-}
-
-// asUSD reads an amount in dollars. An amount that is less than a billionth of a dollar
-// would be stored as 0, which means no limit, so it is refused.
-func asUSD(v any) (flow.NanoUSD, bool) {
-	n, ok := flow.Float(v)
-	if !ok || n <= 0 || n > flow.MaxUSD.Dollars() {
-		return 0, false
-	}
-	usd := flow.USDOf(n)
-	return usd, usd > 0
-}
-
 // readOverlap reads the body of a rotation.
-func readOverlap(body map[string]any) (time.Duration, error) {
+func readOverlap(body map[string]any, most time.Duration) (time.Duration, error) {
 	overlap := defaultOverlap
 	var wrong []flow.Problem
 	for _, name := range flow.SortedNames(body) {
@@ -183,21 +100,13 @@ func readOverlap(body map[string]any) (time.Duration, error) {
 		switch {
 		case name != "overlap_s":
 			wrong = append(wrong, flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of a rotation"})
-		case !ok || n != math.Trunc(n) || n < 0 || n > flow.MaxOverlap.Seconds():
-			wrong = append(wrong, flow.Problem{Pointer: "/overlap_s", Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number of seconds from 0 to %d", int(flow.MaxOverlap.Seconds()))})
+		case !ok || n != math.Trunc(n) || n < 0 || n > most.Seconds():
+			wrong = append(wrong, flow.Problem{Pointer: "/overlap_s", Code: "out_of_range", Detail: fmt.Sprintf("wanted a whole number of seconds from 0 to %d", int(most.Seconds()))})
 		default:
 			overlap = time.Duration(n) * time.Second
 		}
 	}
-	return overlap, invalidKey(wrong...)
-}
-
-// invalidKey returns the error for a request with problems, or nil without any.
-func invalidKey(wrong ...flow.Problem) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	return &flow.Error{Code: flow.CodeInputInvalid, Message: "The request is invalid: " + wrong[0].Detail + ".", Fields: wrong}
+	return overlap, invalid(wrong...)
 }
 
 // keyError returns an error with the names that the API has for settings of keys; forms

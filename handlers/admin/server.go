@@ -18,33 +18,53 @@ type Store interface {
 	Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.Time) ([]flow.UsageDay, error)
 	ListFlowHeads(ctx context.Context, ws flow.WorkspaceID) ([]flow.Flow, error)
 	ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error)
+	AuditStore
 	CredentialStore
 	KeyStore
+	LimitStore
+	PriceStore
 	UserStore
+	WebhookStore
+	WorkspaceStore
+}
+
+// Config has what the routes need. All of it is required.
+type Config struct {
+	Store     Store
+	IDs       flow.IDs
+	Providers Providers
+	Catalog   Catalog
+	Prices    flow.PriceStore // of workspaces and of the price list
+	PriceList PriceList
+	Schema    func() any // returns the JSON Schema of flow documents; called once
 }
 
 // Server serves the routes for an API server.
 type Server struct {
-	store  Store
-	now    func() time.Time
-	ids    flow.IDs
-	schema func() []byte // JSON Schema of documents
-
+	Config
+	store     Store
+	now       func() time.Time
+	ids       flow.IDs
+	kinds     *flow.Registry
+	schema    func() []byte // JSON Schema of documents
 	providers Providers
 }
 
-// New adds the routes to the API. schema returns the JSON Schema of flow documents; it is
-// called once, at the first request for it.
-func New(a *api.Server, store Store, ids flow.IDs, providers Providers, schema func() any) *Server {
-	s := &Server{store: store, ids: ids, now: a.Now, providers: providers, schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(schema()) })}
-	e := api.Extension{Routes: slices.Concat(s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes()), Schemas: map[string]map[string]any{}, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}}
-	for _, schemas := range []map[string]map[string]any{credentialSchemas, keySchemas} {
+// New adds the routes to the API.
+func New(a *api.Server, cfg Config) *Server {
+	s := &Server{Config: cfg, store: cfg.Store, ids: cfg.IDs, now: a.Now, kinds: a.Kinds, providers: cfg.Providers,
+		schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) })}
+	e := api.Extension{Schemas: map[string]map[string]any{}, Params: map[string]map[string]any{}, Names: map[reflect.Type]string{}, Routes: slices.Concat(
+		s.usageRoutes(), s.schemaRoutes(), s.keyRoutes(), s.credentialRoutes(), s.userRoutes(),
+		s.priceRoutes(), s.limitRoutes(), s.workspaceRoutes(), s.modelRoutes(), s.auditRoutes(), s.webhookRoutes(),
+	)}
+	for _, schemas := range []map[string]map[string]any{credentialSchemas, keySchemas, priceSchemas, limitSchemas, workspaceSchemas, webhookSchemas} {
 		maps.Copy(e.Schemas, schemas)
 	}
-	for _, params := range []map[string]map[string]any{usageParams, credentialParams, keyParams} {
+	for _, params := range []map[string]map[string]any{usageParams, credentialParams, keyParams, priceParams, workspaceParams, modelParams, webhookParams} {
 		maps.Copy(e.Params, params)
 	}
-	for _, names := range []map[reflect.Type]string{usageNames, credentialNames, keyNames, userNames} {
+	for _, names := range []map[reflect.Type]string{usageNames, credentialNames, keyNames, userNames, priceNames, limitNames, workspaceNames, modelNames, auditNames, webhookNames} {
 		maps.Copy(e.Names, names)
 	}
 	a.Extend(e)

@@ -121,7 +121,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 			switch {
 			case r.access == accessOpen, slices.Contains([]string{"GET /v1/flow", "GET /v1/runs", "POST /mcp"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // lists what there is for the key
-			case slices.Contains([]string{"POST /v1/flow", "POST /v1/flow/validate", "POST /v1/apply"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case slices.Contains([]string{"POST /v1/flow", "POST /v1/flow/import", "POST /v1/flow/validate", "POST /v1/apply"}, r.method+" "+r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				// No flow is named yet; a key with a list is refused, or the empty body.
 				if a.status != 415 && a.body["code"] != "flow_not_allowed" {
 					t.Errorf("%s %s with %s: %d %v", r.method, r.path, test.name, a.status, a.body["code"])

@@ -20,6 +20,7 @@ type Extension struct {
 type Route struct {
 	Method, Path           string
 	Scope                  flow.Scope // that the key needs; "" for a route that needs no key
+	Or                     flow.Scope // another scope that will do
 	ID, Tag, Summary, Text string     // of the operation in the OpenAPI document
 	Params                 []string   // query and header parameters
 	Body                   string     // name of the schema of the body; "" for none
@@ -34,7 +35,10 @@ type Route struct {
 }
 
 // scopeAccess are the classes of the scopes that a Route can have.
-var scopeAccess = map[flow.Scope]access{"": accessOpen, flow.ScopeRead: accessRead, flow.ScopeAdmin: accessAdmin}
+var scopeAccess = map[[2]flow.Scope]access{
+	{}: accessOpen, {flow.ScopeRead}: accessRead, {flow.ScopeAdmin}: accessAdmin,
+	{flow.ScopeRead, flow.ScopeAdmin}: accessReadOrAdmin, {flow.ScopeManage, flow.ScopeAdmin}: accessManageOrAdmin, {flow.ScopeEdit, flow.ScopeAdmin}: accessEditOrAdmin,
+}
 
 // RouteAccess is a route and the scopes that open it: a key needs one of them. A route
 // without scopes needs no key.
@@ -68,7 +72,7 @@ func (r *Route) route() *route {
 	if r.JSON != nil {
 		success.JSON = reflect.TypeOf(r.JSON)
 	}
-	return &route{method: r.Method, path: r.Path, access: scopeAccess[r.Scope], handle: r.Handle, doc: openapi.Operation{
+	return &route{method: r.Method, path: r.Path, access: scopeAccess[[2]flow.Scope{r.Scope, r.Or}], handle: r.Handle, doc: openapi.Operation{
 		ID: r.ID, Tag: r.Tag, Summary: r.Summary, Text: r.Text, Params: r.Params, Body: r.Body, OptionalBody: r.OptionalBody,
 		Answers: []openapi.Answer{success}, Problems: r.Problems,
 	}}

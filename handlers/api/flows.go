@@ -50,9 +50,9 @@ type flowList struct {
 	NextCursor *string      `json:"next_cursor"`
 }
 
-// findFlow returns the flow of the path. Archived flows are not found, but their runs
+// FindFlow returns the flow of the path. Archived flows are not found, but their runs
 // are.
-func (c *Call) findFlow() (*flow.Flow, error) {
+func (c *Call) FindFlow() (*flow.Flow, error) {
 	f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
 	if err == nil && !f.ArchivedAt.IsZero() {
 		return nil, errNotFound
@@ -62,7 +62,7 @@ func (c *Call) findFlow() (*flow.Flow, error) {
 
 // showFlow is GET flow: its inputs, outputs and limits.
 func (s *Server) showFlow(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}

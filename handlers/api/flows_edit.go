@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -38,8 +39,13 @@ func (c *Call) Actor() flow.Actor {
 
 // audit records what the key has done.
 func (c *Call) audit(action, target, detail string) error {
+	return c.auditIn(c.Request().Context(), action, target, detail)
+}
+
+// auditIn is audit as part of a transaction.
+func (c *Call) auditIn(ctx context.Context, action, target, detail string) error {
 	by := c.Actor()
-	return c.s.Library.Store.AddAudit(c.Request().Context(), flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
+	return c.s.Library.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
 }
 
 // allowAll returns an error for a key with a list of flows.
@@ -125,7 +131,7 @@ func problemFields(list []flow.Problem) []problemField {
 
 // replaceDraft is PUT flow: replaces the draft that the client has read.
 func (s *Server) replaceDraft(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
@@ -182,7 +188,7 @@ func (c *Call) version(f *flow.Flow, name, otherwise string) (int64, error) {
 
 // showDocument is GET flow/document: the document in its canonical form.
 func (s *Server) showDocument(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}

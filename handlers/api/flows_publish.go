@@ -115,7 +115,7 @@ func (c *Call) changeFlow(change func(ctx context.Context, f *flow.Flow, by flow
 
 // showDiff is GET flow/diff.
 func (s *Server) showDiff(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ type versionList struct {
 
 // listVersions is GET flow/versions.
 func (s *Server) listVersions(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ type publishedObject struct {
 
 // publishFlow is POST flow/publish: makes the draft or an older version live.
 func (s *Server) publishFlow(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (s *Server) apply(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if r.Documents, err = c.readDocuments(documents); err != nil {
+	if r.Documents, err = c.readDocuments(documents, true); err != nil {
 		return err
 	}
 	lost := map[string][]importLoss{} // by slug
@@ -296,8 +296,9 @@ func newAppliedObject(a *library.Applied) appliedObject {
 	return o
 }
 
-// readDocuments parses and checks all documents, and reports the problems of all.
-func (c *Call) readDocuments(list []any) ([]*flow.Document, error) {
+// readDocuments parses and checks all documents, and reports the problems of all. If their
+// slugs identify flows, each slug may occur once.
+func (c *Call) readDocuments(list []any, identify bool) ([]*flow.Document, error) {
 	documents, first := make([]*flow.Document, len(list)), (*flow.Error)(nil)
 	seen, faults := map[string]bool{}, make([][]flow.Problem, len(list))
 	for i, v := range list {
@@ -310,7 +311,7 @@ func (c *Call) readDocuments(list []any) ([]*flow.Document, error) {
 		err := c.s.Library.CheckSent(d, faults[i])
 		if err == nil {
 			slug := document.WantedSlug(d)
-			if seen[slug] {
+			if identify && seen[slug] {
 				err = &flow.Error{Code: flow.CodeDocumentInvalid, Message: "Two documents have the same slug.", Fields: []flow.Problem{{Pointer: "/slug", Code: "duplicate", Detail: fmt.Sprintf("another document has the slug %q", slug)}}}
 			}
 			seen[slug] = true
@@ -320,7 +321,7 @@ func (c *Call) readDocuments(list []any) ([]*flow.Document, error) {
 		}
 		e := flow.AsError(err)
 		if first == nil {
-			first = &flow.Error{Code: e.Code, Message: "Some documents are invalid. Nothing was applied."}
+			first = &flow.Error{Code: e.Code, Message: "Some documents are invalid. Nothing was changed."}
 		}
 		if e.Code == flow.CodeSecretInDocument {
 			first.Code, first.Message = e.Code, e.Message

@@ -16,7 +16,7 @@ import (
 // showFlowAPI is GET openapi.json of a flow: its paths with the names and types of the
 // live version.
 func (s *Server) showFlowAPI(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"slices"
 
 	"sluice/flow"
 	"sluice/handlers/api/openapi"
@@ -18,6 +19,11 @@ var (
 		Text: "The flow is a draft until it is published. Without a slug, one is made from the name. A key with a list of flows may not create flows.",
 		Body: "Document", Problems: documentCodes,
 		Answers: []openapi.Answer{{Status: 201, Text: "The flow is stored.", JSON: reflect.TypeFor[draftObject](), Headers: []string{"ETag", "Location"}}}}
+
+	docImportFlows = openapi.Operation{ID: "importFlows", Tag: "Flows", Summary: "Import documents as new flows",
+		Text: "Makes a new flow of each document: all of them in one transaction, or none. A slug that another flow has gets a number; to change flows by their slugs, use apply. A key with a list of flows may not create flows.",
+		Body: "Import", Problems: slices.DeleteFunc(append([]flow.Code{flow.CodeInputInvalid}, documentCodes...), func(c flow.Code) bool { return c == flow.CodeSlugTaken }),
+		Answers: []openapi.Answer{{Status: 201, Text: "The flows are stored.", JSON: reflect.TypeFor[importedList]()}}}
 
 	docValidateFlow = openapi.Operation{ID: "validateFlow", Tag: "Flows", Summary: "Check a document without storing it",
 		Body: "Document", Problems: bodyCodes,

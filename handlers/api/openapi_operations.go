@@ -143,7 +143,7 @@ var (
 
 	docKeySecret = openapi.Operation{ID: "showWebhookSecret", Tag: "Webhooks", Summary: "Read the webhook secret of the key",
 		Text:    "Signs webhooks in run_options.webhook without a secret, for runs started with this key. Rotating the key keeps it.",
-		Answers: []openapi.Answer{{Status: 200, Text: "The webhook secret of the key in the request.", JSON: reflect.TypeFor[keySecret]()}}}
+		Answers: []openapi.Answer{{Status: 200, Text: "The webhook secret of the key in the request.", JSON: reflect.TypeFor[KeySecret]()}}}
 
 	docCreateFile = openapi.Operation{ID: "createFile", Tag: "Files", Summary: "Upload a file for an input of type file",
 		Text: "One part named file. The response can be used as the value of the input. With curl: -F file=@cat.png.",

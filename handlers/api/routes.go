@@ -33,6 +33,11 @@ const (
 	accessAdmin             // scope admin
 	accessTools             // scope read, run or edit; package mcp checks what a tool needs
 	accessKey               // any scope, for routes about the key itself
+
+	// For routes of operators that others may read too.
+	accessReadOrAdmin
+	accessManageOrAdmin
+	accessEditOrAdmin
 )
 
 // accessScopes lists the scopes of a class; a key needs one of them.
@@ -48,6 +53,10 @@ var accessScopes = map[access][]flow.Scope{
 	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 	accessEdit:   {flow.ScopeEdit},
 	accessAdmin:  {flow.ScopeAdmin},
+
+	accessReadOrAdmin:   {flow.ScopeRead, flow.ScopeAdmin},
+	accessManageOrAdmin: {flow.ScopeManage, flow.ScopeAdmin},
+	accessEditOrAdmin:   {flow.ScopeEdit, flow.ScopeAdmin},
 
 	accessAsked:   {flow.ScopeRead, flow.ScopeRun, flow.ScopeApprove},
 	accessApprove: {flow.ScopeApprove},
@@ -94,6 +103,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},
 		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
 		{"POST", "/v1/flow", accessEdit, s.createFlow, docCreateFlow},
+		{"POST", "/v1/flow/import", accessEdit, s.importFlows, docImportFlows},
 		{"POST", "/v1/flow/validate", accessDocument, s.validateFlow, docValidateFlow},
 		{"POST", "/v1/apply", accessEdit, s.apply, docApply},
 		{"GET", "/v1/runs", accessSee, s.listAllRuns, docListAllRuns},

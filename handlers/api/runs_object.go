@@ -25,6 +25,11 @@ func (t stampOrNull) MarshalJSON() ([]byte, error) {
 	return stamp(t).MarshalJSON()
 }
 
+// UnmarshalJSON implements json.Unmarshaler, for commands that read responses.
+func (t *stampOrNull) UnmarshalJSON(data []byte) error {
+	return (*time.Time)(t).UnmarshalJSON(data) // leaves null as the zero time
+}
+
 // runObject is the JSON of a run. The doc tags of this and other JSON types are their
 // descriptions in the OpenAPI document.
 type runObject struct {

@@ -31,8 +31,8 @@ type webhookList struct {
 	Webhooks []webhookObject `json:"webhooks"`
 }
 
-// keySecret is the JSON of the webhook secret of a key.
-type keySecret struct {
+// KeySecret is the JSON of the webhook secret of a key.
+type KeySecret struct {
 	Secret string `json:"secret" doc:"whsec_ and base64. Unchanged when the key is rotated."`
 }
 
@@ -45,12 +45,12 @@ func (s *Server) showKeySecret(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteJSON(http.StatusOK, keySecret{secret})
+	return c.WriteJSON(http.StatusOK, KeySecret{secret})
 }
 
 // listWebhooks is GET webhooks: the webhook nodes of a flow with their secrets.
 func (s *Server) listWebhooks(c *Call) error {
-	f, err := c.findFlow()
+	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}

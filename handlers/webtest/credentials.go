@@ -2,10 +2,12 @@ package webtest
 
 import (
 	"context"
+	"strings"
 
 	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
+	"sluice/handlers/admin"
 	"sluice/handlers/console"
 )
 
@@ -73,4 +75,38 @@ func (f FakeProviders) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (m
 // CredentialUses uses the real rule; no model belongs to a provider here.
 func (f FakeProviders) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
 	return library.CredentialUses(ctx, f.Store, ws, func(*flow.Node) string { return "" })
+}
+
+// FakeCatalog knows one provider with one model, and one hosted model with two versions.
+type FakeCatalog struct{}
+
+var errNoModel = flow.Errorf(flow.CodeNotFound, "There is no such model.")
+
+func (FakeCatalog) ListProviders() []admin.Provider {
+	return []admin.Provider{{Name: "openai", Title: "OpenAI", Environment: []string{"OPENAI_API_KEY"}, Can: []string{"chat"}}}
+}
+
+func (FakeCatalog) ListModels(_ context.Context, ws flow.WorkspaceID, provider, query string) ([]admin.Model, error) {
+	if provider != "openai" {
+		return nil, errNoModel
+	}
+	return []admin.Model{{Model: "openai/gpt-" + query, Owner: string(ws)}}, nil
+}
+
+func (FakeCatalog) ListHosted(_ context.Context, _ flow.WorkspaceID, query, category string) ([]admin.HostedModel, string, error) {
+	return []admin.HostedModel{{Model: "acme/paint", Description: query, Category: category}}, "", nil
+}
+
+func (FakeCatalog) FindHosted(_ context.Context, _ flow.WorkspaceID, model string) (admin.HostedForm, error) {
+	if name, version, _ := strings.Cut(model, ":"); name == "acme/paint" {
+		return admin.HostedForm{Model: name, Version: version, Inputs: []admin.HostedInput{}, Outputs: []admin.HostedOutput{}, Node: map[string]any{}}, nil
+	}
+	return admin.HostedForm{}, errNoModel
+}
+
+func (FakeCatalog) CompareHosted(_ context.Context, _ flow.WorkspaceID, model, from, to string) (admin.HostedChanges, error) {
+	if model != "acme/paint" {
+		return admin.HostedChanges{}, errNoModel
+	}
+	return admin.HostedChanges{Model: model, Old: from, New: to, Changes: []admin.HostedChange{}}, nil
 }

@@ -75,7 +75,7 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 	cfg := handlers.Config{
 		Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: Kinds(), PublicURL: "http://" + h.Http.Listener.Addr().String(),
 		Log:    slog.New(slog.NewTextHandler(h.Log, nil)),
-		Models: FakeModels{}, Providers: FakeProviders{Store: h.Store},
+		Models: FakeModels{}, Providers: FakeProviders{Store: h.Store}, Catalog: FakeCatalog{},
 	}
 	cfg.Links = &filelinks.Signer{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
 	for _, f := range set {

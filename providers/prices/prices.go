@@ -211,6 +211,9 @@ func (b *Book) FindPrice(ctx context.Context, ws flow.WorkspaceID, model string)
 	return p, known, nil
 }
 
+// About returns the source of the list and its date.
+func (l *List) About() (source, date string) { return l.Source, l.Date }
+
 // Search returns the prices of the models whose name contains a text, by name. Names
 // are those of the list; other names of the same model are not returned.
 func (l *List) Search(text string, at time.Time) (found []flow.Price) {

@@ -126,19 +126,23 @@ func (c *Client) Document(ctx context.Context, flowID, version string) (data []b
 }
 
 // ReplaceDraft replaces the draft of a flow unless it is no longer the one that tag
-// identifies: that is an error with flow.CodePreconditionFailed. It returns the new tag.
-func (c *Client) ReplaceDraft(ctx context.Context, flowID, tag string, document []byte) (string, error) {
+// identifies: that is an error with flow.CodePreconditionFailed. It returns the flow and the
+// new tag.
+func (c *Client) ReplaceDraft(ctx context.Context, flowID, tag string, document []byte) (f Flow, newTag string, err error) {
 	req, err := c.request(ctx, http.MethodPut, "/v1/flow/"+url.PathEscape(flowID), "application/json", document)
 	if err != nil {
-		return "", err
+		return f, "", err
 	}
 	req.Header.Set("If-Match", tag)
 	resp, err := c.send(req)
 	if err != nil {
-		return "", err
+		return f, "", err
 	}
-	_, err = readBody(resp)
-	return resp.Header.Get("ETag"), err
+	raw, err := readBody(resp)
+	if err == nil && json.Unmarshal(raw, &f) != nil {
+		err = errNotSluice(c.Base)
+	}
+	return f, resp.Header.Get("ETag"), err
 }
 
 // Call sends a request with an optional JSON body and returns the response as received.

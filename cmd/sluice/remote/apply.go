@@ -239,22 +239,29 @@ func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string,
 	if version > 0 {
 		body["version"] = version
 	}
-	raw, err := api.Call(ctx, "POST", "/v1/flow/"+url.PathEscape(flowID)+"/publish", body)
-	if r, ok := errors.AsType[*client.Rejection](err); ok && r.Problem.Code == flow.CodeBreakingChange {
-		return fmt.Errorf("%s\nNothing was published. --allow-breaking publishes it", breakingText(r.Diffs))
-	}
+	raw, number, err := publish(ctx, api, flowID, body)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return printRaw(s.Out, raw)
 	}
+	_, err = fmt.Fprintf(s.Out, "Version %d is live.\n", number)
+	return err
+}
+
+// publish publishes a flow and returns the response and the number of the live version.
+func publish(ctx context.Context, api *client.Client, flowID string, body map[string]any) (raw []byte, version int64, err error) {
+	raw, err = api.Call(ctx, "POST", "/v1/flow/"+url.PathEscape(flowID)+"/publish", body)
+	if r, ok := errors.AsType[*client.Rejection](err); ok && r.Problem.Code == flow.CodeBreakingChange {
+		return nil, 0, fmt.Errorf("%s\nNothing was published. 'sluice flow publish --allow-breaking' publishes it", breakingText(r.Diffs))
+	}
+	if err != nil {
+		return nil, 0, err
+	}
 	var published struct {
 		Version int64 `json:"version"`
 	}
-	if err := json.Unmarshal(raw, &published); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.Out, "Version %d is live.\n", published.Version)
-	return err
+	err = json.Unmarshal(raw, &published)
+	return raw, published.Version, err
 }

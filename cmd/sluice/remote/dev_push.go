@@ -93,7 +93,7 @@ func (w *watcher) push(ctx context.Context, p *watched, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.api.ReplaceDraft(ctx, p.flowID, p.tag, flow.EncodeJSON(f.value))
+	_, _, err = w.api.ReplaceDraft(ctx, p.flowID, p.tag, flow.EncodeJSON(f.value))
 	if errors.Is(err, &flow.Error{Code: flow.CodePreconditionFailed}) {
 		return nil
 	}

@@ -9,16 +9,20 @@ import (
 	"sluice/providers"
 )
 
+// ErrNoProvider is the start of the error for a name that is neither a provider nor a
+// credential.
+var ErrNoProvider = errors.New("there is no provider")
+
 // List asks a provider for its models, with a credential if one exists. The errors explain
 // what is missing, because this is often the first command that a new user tries.
-func (u *Clients) List(ctx context.Context, store flow.CredentialStore, provider string) ([]providers.Model, error) {
+func (u *Clients) List(ctx context.Context, store flow.CredentialStore, ws flow.WorkspaceID, provider string) ([]providers.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	p, known := providers.FindPreset(provider)
-	a, err := u.Resolver(store).Access(ctx, flow.DefaultWorkspace, provider, nil)
+	a, err := u.Resolver(store).Access(ctx, ws, provider, nil)
 	switch {
 	case errors.Is(err, flow.ErrNoAccess) && !known:
-		return nil, fmt.Errorf("there is no provider %q and no credential of that name; 'sluice provider list' lists them", provider)
+		return nil, fmt.Errorf("%w %q and no credential of that name; 'sluice provider list' lists them", ErrNoProvider, provider)
 	case errors.Is(err, flow.ErrNoAccess) && p.Local:
 		a = flow.Access{Provider: p.Name, BaseURL: p.BaseURL, Trusted: true}
 		err = u.reach.trust(ctx, p.BaseURL)

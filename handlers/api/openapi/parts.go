@@ -185,6 +185,14 @@ func Bodies(runOptions, webhookOptions []contract.Input) Schema {
 			},
 			"examples": []any{Schema{"documents": []any{exampleDocument}, "source": "github.com/acme/flows", "publish": true}},
 		},
+		"Import": Schema{
+			"type": "object", "additionalProperties": false, "required": []string{"documents"},
+			"properties": Schema{
+				"documents": Schema{"type": "array", "items": Ref("Document")},
+				"publish":   Schema{"type": []string{"boolean", "null"}, "description": "Publish each flow."},
+			},
+			"examples": []any{Schema{"documents": []any{exampleDocument}, "publish": true}},
+		},
 		"Upload": Schema{
 			"type": "object", "additionalProperties": false, "required": []string{FileField},
 			"properties": Schema{FileField: Schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},

@@ -1,0 +1,234 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/cmd/sluice/upstream"
+	"sluice/flow"
+	"sluice/handlers/admin"
+	"sluice/nodes"
+	"sluice/providers"
+	"sluice/providers/hosted"
+)
+
+// Directory implements admin.Catalog: the providers and their models, as the API and the
+// command line list them.
+type Directory struct {
+	upstreams *upstream.Clients
+	store     flow.CredentialStore   // nil without a database; then secrets come from the environment only
+	servers   *upstream.LocalServers // nil for commands
+	hosted    *hosted.Directory
+}
+
+// NewDirectory returns the models that a workspace in a store can use. The store may be nil.
+// With servers, which a server has found on its machine, no others there are asked: callers
+// over HTTP must not make it call any address that is private.
+func NewDirectory(u *upstream.Clients, servers *upstream.LocalServers, store flow.CredentialStore, platform *hosted.Directory) *Directory {
+	return &Directory{u, store, servers, platform}
+}
+
+// ListProviders returns the providers that Sluice knows.
+func (d *Directory) ListProviders() []admin.Provider { return ListProviders() }
+
+// ListProviders returns the providers that Sluice knows, hosted ones first.
+func ListProviders() (list []admin.Provider) {
+	for _, p := range providers.Presets() {
+		list = append(list, admin.Provider{
+			Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Environment: append([]string{}, p.EnvVars...), KeysURL: p.KeysURL, Local: p.Local, Can: append([]string{}, Abilities(p)...),
+		})
+	}
+	return list
+}
+
+// ListModels asks a provider for its models.
+func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provider, query string) ([]admin.Model, error) {
+	all, isFound, err := d.onMachine(ctx, ws, provider)
+	if err == nil && !isFound {
+		all, err = d.upstreams.List(ctx, d.store, ws, provider)
+	}
+	if err != nil {
+		return nil, asInvalid(ctx, err)
+	}
+	list := []admin.Model{}
+	for _, m := range providers.Search(all, query) {
+		list = append(list, admin.Model{Model: provider + "/" + m.ID, Title: m.Title, Owner: m.Owner})
+	}
+	return list, nil
+}
+
+// onMachine returns the models of a local model server that was found, and whether that
+// is the only way: the workspace has no credential for the provider.
+func (d *Directory) onMachine(ctx context.Context, ws flow.WorkspaceID, provider string) (models []providers.Model, isLocal bool, err error) {
+	p, known := providers.FindPreset(provider)
+	if d.servers == nil || !known || !p.Local {
+		return nil, false, nil
+	}
+	if _, err := d.upstreams.Resolver(d.store).Access(ctx, ws, provider, nil); !errors.Is(err, flow.ErrNoAccess) {
+		return nil, false, err
+	}
+	for _, s := range d.servers.Found() {
+		if s.Preset.Name == provider {
+			return s.Models, true, nil
+		}
+	}
+	return nil, true, fmt.Errorf("no %s was found on the machine of the server; for one elsewhere, add a credential with its base URL", p.Title)
+}
+
+// asInvalid makes an error of a provider, which its message explains, one that the API
+// shows. The end of a context stays what it is.
+func asInvalid(ctx context.Context, err error) error {
+	if _, known := errors.AsType[*flow.Error](err); known || ctx.Err() != nil {
+		return err
+	}
+	code := flow.CodeInputInvalid
+	if e, ok := errors.AsType[*providers.Error](err); ok && e.Class == providers.ClassNotFound || errors.Is(err, upstream.ErrNoProvider) {
+		code = flow.CodeNotFound
+	}
+	return &flow.Error{Code: code, Message: sentence(err)}
+}
+
+// sentence returns the message of an error as a sentence for people. An error of a provider
+// never contains a secret; see package providers.
+func sentence(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "The provider did not answer in time. Try again in a moment."
+	}
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}
+
+// secret returns the secret for the platform that a run would use, or "" without one that
+// may be sent there: the featured models can be shown without.
+func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
+	if d.store == nil {
+		return d.upstreams.Resolver(nil).Environment["replicate"].Secret, nil // the resolver has bound it to the platform's host
+	}
+	access, err := d.upstreams.Resolver(d.store).Access(ctx, ws, "replicate", nil)
+	if errors.Is(err, flow.ErrNoAccess) {
+		return "", nil
+	}
+	if p, _ := d.upstreams.Preset("replicate"); err == nil && upstream.Admit(access, p) != nil {
+		return "", nil
+	}
+	return access.Secret, err
+}
+
+// ListHosted searches by words, lists a category, or lists all featured models.
+func (d *Directory) ListHosted(ctx context.Context, ws flow.WorkspaceID, query, category string) (models []admin.HostedModel, notice string, err error) {
+	secret, err := d.secret(ctx, ws)
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := d.findHosted(ctx, secret, query, category)
+	if _, known := errors.AsType[*flow.Error](err); known || ctx.Err() != nil {
+		return nil, "", err
+	}
+	if err != nil {
+		notice = sentence(err)
+	}
+	models = []admin.HostedModel{}
+	for _, l := range found {
+		models = append(models, admin.HostedModel{Model: l.Owner + "/" + l.Name, Title: l.Title, Description: l.Description, Category: l.Category, Output: l.Output, Official: l.Official, Runs: l.Runs})
+	}
+	return models, notice, nil
+}
+
+// findHosted returns the models of the platform that match. With an error, which says why the
+// platform could not be asked, the featured ones are there all the same.
+func (d *Directory) findHosted(ctx context.Context, secret, query, category string) (list []hosted.Listing, err error) {
+	switch {
+	case query != "":
+		list, err = d.hosted.Search(ctx, secret, query)
+		return slices.DeleteFunc(list, func(l hosted.Listing) bool { return category != "" && l.Category != category }), err
+	case category != "":
+		return d.inCategory(ctx, secret, category)
+	}
+	for _, c := range hosted.Catalogue().Categories() {
+		list = append(list, hosted.Catalogue().Models(c.Slug)...)
+	}
+	return list, nil
+}
+
+// inCategory lists the models of a category, featured or from the platform.
+func (d *Directory) inCategory(ctx context.Context, secret, category string) ([]hosted.Listing, error) {
+	list, err := d.hosted.Models(ctx, secret, category)
+	if len(list) > 0 || err != nil {
+		return list, err
+	}
+	var slugs []string
+	known, err := d.hosted.Categories(ctx, secret)
+	for _, k := range known {
+		slugs = append(slugs, k.Slug)
+	}
+	if slices.Contains(slugs, category) {
+		return nil, err
+	}
+	text := fmt.Sprintf("there is no category %q; they are %s", category, strings.Join(slugs, ", "))
+	return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "There is no such category.", Fields: []flow.Problem{{Pointer: "/category", Code: "not_found", Detail: text}}}
+}
+
+// resolve describes a hosted model.
+func (d *Directory) resolve(ctx context.Context, ws flow.WorkspaceID, model string) (*hosted.Model, error) {
+	secret, err := d.secret(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.hosted.Resolve(ctx, secret, model)
+	if err != nil {
+		return nil, asInvalid(ctx, err)
+	}
+	return m, nil
+}
+
+// FindHosted describes a hosted model with the fields and ports of its node, which are derived
+// from its JSON Schema in the same way as in the editor.
+func (d *Directory) FindHosted(ctx context.Context, ws flow.WorkspaceID, model string) (admin.HostedForm, error) {
+	m, err := d.resolve(ctx, ws, model)
+	if err != nil {
+		return admin.HostedForm{}, err
+	}
+	n := &flow.Node{ID: "model", Kind: "hosted_model", Config: map[string]any{}}
+	if err := nodes.PinModel(n, m); err != nil {
+		return admin.HostedForm{}, asInvalid(ctx, err)
+	}
+	o := admin.HostedForm{
+		Model: m.Path(), Version: m.Version, Title: m.Title, Description: m.Description, Official: m.Official, Runs: m.Runs, Open: n.Config["schema"] == nil,
+		Inputs: []admin.HostedInput{}, Outputs: []admin.HostedOutput{}, Node: map[string]any{"id": n.ID, "kind": n.Kind, "config": n.Config},
+	}
+	kind := nodes.New(nodes.Deps{}).For(n)
+	for _, f := range kind.Fields {
+		if strings.HasPrefix(f.Name, "input.") {
+			o.Inputs = append(o.Inputs, admin.HostedInput{Field: f.Name, Title: f.Title, Help: f.Help, Type: f.Type, Required: f.Required, More: f.More, Default: f.Suggest, Min: f.Min, Max: f.Max, Options: f.Options})
+		}
+	}
+	for _, p := range kind.Outputs {
+		o.Outputs = append(o.Outputs, admin.HostedOutput{Name: p.Name, Title: p.Title, Help: p.Help, Type: p.Type, Shown: p.Shown, Items: p.Items, Accept: p.Accept})
+	}
+	return o, nil
+}
+
+// CompareHosted compares two versions of a hosted model by their schemas, and marks the
+// changes that break a flow which uses the old one.
+func (d *Directory) CompareHosted(ctx context.Context, ws flow.WorkspaceID, model, from, to string) (o admin.HostedChanges, err error) {
+	older, err := d.resolve(ctx, ws, model+":"+from)
+	if err != nil {
+		return o, err
+	}
+	if to != "" {
+		model += ":" + to
+	}
+	newer, err := d.resolve(ctx, ws, model)
+	if err != nil {
+		return o, err
+	}
+	changes := hosted.Compare(older, newer)
+	o = admin.HostedChanges{Model: newer.Path(), Old: older.Version, New: newer.Version, Breaking: changes.Breaking, Changes: []admin.HostedChange{}}
+	for _, change := range changes.List {
+		o.Changes = append(o.Changes, admin.HostedChange{Field: change.Field, Output: change.Output, Breaking: change.Breaking, Sentence: change.Sentence})
+	}
+	return o, nil
+}

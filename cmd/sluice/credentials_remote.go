@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"sluice/cmd/sluice/client"
+	"sluice/cmd/sluice/remote"
+	"sluice/flow"
+	"sluice/handlers/admin"
+)
+
+// The commands for credentials over HTTP. A server never returns a secret, and binds each
+// to hosts, so that a key cannot have a stored secret sent elsewhere.
+
+// credentialPath returns the path of a credential in the API.
+func credentialPath(name string) string { return "/v1/credentials/" + url.PathEscape(name) }
+
+// RunRemote stores a credential over HTTP, and keeps its limits if there is one.
+func (c credentialAddCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	if c.AnyHost {
+		return usageError("over HTTP, a secret must be bound to hosts, because who holds the key could have it sent to any; give --host, or run this on the machine of the server")
+	}
+	if c.Provider != "" && len(c.Host) > 0 {
+		return usageError("over HTTP, a secret for a provider is bound to the provider's address; leave out --host")
+	}
+	k, err := c.credential()
+	if err != nil {
+		return err
+	}
+	secret, err := c.secret(s)
+	if err != nil {
+		return err
+	}
+	verb, body := "replaced", map[string]any{"secret": secret}
+	was, err := fetch[admin.Credential](ctx, api, "GET", credentialPath(c.Name), nil)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		verb, err = "stored", nil
+	}
+	if err != nil {
+		return err
+	}
+	body["max_calls"], body["calls_per_minute"] = was.MaxCalls, was.PerMinute
+	if body["provider"] = k.Provider; k.Provider == "" {
+		body["hosts"] = k.Hosts
+	}
+	if k.BaseURL != "" {
+		body["base_url"] = k.BaseURL
+	}
+	now, err := fetch[admin.Credential](ctx, api, "PUT", credentialPath(c.Name), body)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "%s is %s%s.\n", now.Name, verb, allowedHosts(now.Hosts))
+	return err
+}
+
+// RunRemote refuses: the API changes hosts only together with the secret.
+func (c credentialHostsCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+	return usageError(fmt.Sprintf("over HTTP, hosts change only together with the secret, so that nobody can have a stored secret sent elsewhere; use 'sluice credential add --name %s --host HOST', or run this on the machine of the server", c.Name))
+}
+
+// RunRemote sets the limits that have flags.
+func (c credentialLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	if err := c.apply(&flow.CallLimits{}); err != nil {
+		return err
+	}
+	body := map[string]any{}
+	for name, n := range map[string]*int64{"max_calls": c.AtOnce, "calls_per_minute": c.PerMinute} {
+		if n != nil {
+			body[name] = *n
+		}
+	}
+	method, sent := "GET", any(nil)
+	if len(body) > 0 {
+		method, sent = "PATCH", body
+	}
+	k, err := fetch[admin.Credential](ctx, api, method, credentialPath(c.Name), sent)
+	if err != nil {
+		return noSuchCredential(err, c.Name)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s: %s.\n", k.Name, flow.CallLimits{AtOnce: k.MaxCalls, PerMinute: k.PerMinute})
+	return err
+}
+
+// RunRemote lets a server test a stored credential.
+func (c credentialTestCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	result, err := fetch[admin.CredentialTest](ctx, api, "POST", credentialPath(c.Name)+"/test", nil)
+	if err != nil {
+		return noSuchCredential(err, c.Name)
+	}
+	if !result.Accepted {
+		return errors.New(uncapitalized(result.Message))
+	}
+	_, err = fmt.Fprintln(s.Out, result.Message)
+	return err
+}
+
+// RunRemote lists the stored credentials. Secrets in the environment of the server are the
+// operator's, and not shown.
+func (c credentialListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	list, err := fetch[admin.CredentialList](ctx, api, "GET", "/v1/credentials", nil)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(s.Out, list.Credentials)
+	}
+	return printCredentials(s, list.Credentials, nil, nil)
+}
+
+// RunRemote removes a credential, unless flows use it.
+func (c credentialRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
+	list, err := fetch[admin.CredentialList](ctx, api, "GET", "/v1/credentials", nil)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list.Credentials, func(k admin.Credential) bool { return k.Name == c.Name })
+	if i >= 0 {
+		if err := c.mayRemove(list.Credentials[i].UsedBy); err != nil {
+			return err
+		}
+	}
+	if _, err := api.Call(ctx, "DELETE", credentialPath(c.Name), nil); err != nil {
+		return noSuchCredential(err, c.Name)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s is removed.\n", c.Name)
+	return err
+}

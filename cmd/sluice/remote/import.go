@@ -1,0 +1,136 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/cmd/sluice/client"
+	"sluice/flow"
+)
+
+// Imported is a flow that was imported from a file.
+type Imported struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	File    string `json:"file"`
+	Version int64  `json:"version,omitempty"` // that is live; 0 if it was not published
+
+	Losses []string `json:"losses,omitempty"` // what it lacks of the export that it was made from
+}
+
+// ImportFile is a file with a document to import.
+type ImportFile struct {
+	Name   string
+	Data   []byte
+	Losses []string // what the document lacks of the export that it was made from
+}
+
+// PrintImported prints the ID of each imported flow on a line of its own, and on standard
+// error what flows lack of the exports that they were made from.
+func PrintImported(s *Streams, list []Imported, asJSON bool) error {
+	if asJSON {
+		raw, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		return printRaw(s.Out, raw)
+	}
+	for i := range list {
+		for _, loss := range list[i].Losses {
+			fmt.Fprintf(s.Err, "%s: %s\n", list[i].File, loss)
+		}
+		fmt.Fprintln(s.Out, list[i].ID)
+	}
+	return nil
+}
+
+// Import sends documents to a server.
+type Import struct {
+	Files   []ImportFile
+	Publish bool
+	Flow    string // whose draft is replaced by the only file; "" makes new flows
+	JSON    bool
+}
+
+// Send imports the documents and prints their IDs.
+func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error {
+	sources := make([]*source, len(m.Files))
+	for i, f := range m.Files {
+		value, err := flow.DecodeJSON(f.Data)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", f.Name, lastLine(f.Data), err)
+		}
+		sources[i] = &source{path: f.Name, data: f.Data, value: value}
+	}
+	if m.Flow != "" {
+		return m.replace(ctx, api, s, sources[0])
+	}
+	documents := make([]any, len(sources))
+	for i, f := range sources {
+		documents[i] = f.value
+	}
+	raw, err := api.Call(ctx, "POST", "/v1/flow/import", map[string]any{"documents": documents, "publish": m.Publish})
+	if err != nil {
+		return m.refused(err, sources)
+	}
+	var made struct {
+		Flows []struct {
+			ID      string `json:"flow_id"`
+			Name    string `json:"name"`
+			Version int64  `json:"version"`
+		} `json:"flows"`
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		return err
+	}
+	list := make([]Imported, len(made.Flows))
+	for i, f := range made.Flows {
+		list[i] = Imported{f.ID, f.Name, m.Files[i].Name, f.Version, m.Files[i].Losses}
+	}
+	return PrintImported(s, list, m.JSON)
+}
+
+// refused returns an error that names the files and lines of all problems.
+func (m Import) refused(err error, sources []*source) error {
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok || len(e.Fields) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s\n  %s", e.Message, strings.Join(locate(sources, e.Fields), "\n  "))
+}
+
+// replace makes a document the draft of a flow, and publishes it. The draft stays
+// if it cannot be published, since these are two requests.
+func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
+	if members, ok := f.value.(map[string]any); ok {
+		delete(members, "slug") // the flow keeps its own
+	}
+	_, tag, err := api.Document(ctx, m.Flow, "draft")
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return errors.New("there is no such flow; 'sluice flow list' lists the flows")
+	}
+	var now client.Flow
+	if err == nil {
+		now, _, err = api.ReplaceDraft(ctx, m.Flow, tag, flow.EncodeJSON(f.value))
+	}
+	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
+		list := make([]string, len(e.Fields))
+		for i, p := range e.Fields {
+			list[i] = f.located(p)
+		}
+		return fmt.Errorf("%s\n  %s", e.Message, strings.Join(list, "\n  "))
+	}
+	if err != nil {
+		return err
+	}
+	done := Imported{ID: now.ID, Name: now.Name, File: m.Files[0].Name, Losses: m.Files[0].Losses}
+	if m.Publish {
+		if _, done.Version, err = publish(ctx, api, now.ID, map[string]any{}); err != nil {
+			return fmt.Errorf("the draft was replaced, but not published: %w", err)
+		}
+	}
+	return PrintImported(s, []Imported{done}, m.JSON)
+}

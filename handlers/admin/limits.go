@@ -1,0 +1,173 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"sluice/flow"
+	"sluice/flow/audittext"
+	"sluice/flow/document"
+	"sluice/flow/library"
+	"sluice/handlers/api"
+)
+
+// LimitStore keeps the limits of flows.
+type LimitStore interface {
+	SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID string, l flow.Limits) error
+	// FlowBudgets returns the budgets of a flow for this UTC day and their usage.
+	FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error)
+}
+
+// limitNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
+var limitNames = map[reflect.Type]string{reflect.TypeFor[FlowLimits](): "LimitsOfFlow"}
+
+// limitSchemas are the bodies of requests. A limit is removed with null and never with 0, which
+// could be read as "nothing is allowed".
+var limitSchemas = map[string]map[string]any{"LimitFlow": {
+	"type": "object", "additionalProperties": false,
+	"properties": map[string]any{
+		"max_running":    keyLimit("Runs at once; more wait in the queue."),
+		"max_queued":     keyLimit("Runs in the queue; further starts are rejected."),
+		"runs_per_day":   keyLimit("Runs per UTC day."),
+		"usd_per_day":    map[string]any{"type": []string{"number", "null"}, "exclusiveMinimum": 0, "maximum": flow.MaxUSD.Dollars(), "description": "Dollars per UTC day; null for no limit."},
+		"allow_unpriced": map[string]any{"type": "boolean", "description": "With a limit in dollars: allow models whose price is unknown."},
+	},
+	"examples": []any{map[string]any{"usd_per_day": 5}},
+}}
+
+// limitRoutes returns the routes of the limits of flows. Reading them needs no scope admin,
+// since clients want to know why a start was refused.
+func (s *Server) limitRoutes() []api.Route {
+	const path, tag = "/v1/flow/:flow_id/limits", "Flows"
+	return []api.Route{{
+		Method: get, Path: path, Scope: flow.ScopeManage, Or: flow.ScopeAdmin, Handle: s.showLimits,
+		ID: "showLimits", Tag: tag, Summary: "Show the limits of a flow and what was used today",
+		Status: http.StatusOK, Answer: "The limits.", JSON: FlowLimits{},
+	}, {
+		Method: http.MethodPatch, Path: path, Scope: flow.ScopeAdmin, Handle: s.changeLimits,
+		ID: "changeLimits", Tag: tag, Summary: "Change the limits of a flow",
+		Text: "What is left out stays. Runs that were accepted before are unaffected. A key with limits may only lower them.",
+		Body: "LimitFlow", Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey},
+		Status: http.StatusOK, Answer: "The limits after the change.", JSON: FlowLimits{},
+	}}
+}
+
+// FlowLimits is the JSON of the limits of a flow, with what was used today.
+type FlowLimits struct {
+	FlowID        string   `json:"flow_id"`
+	MaxRunning    *int64   `json:"max_running" doc:"Runs at once; null for no limit, as in the others."`
+	MaxQueued     *int64   `json:"max_queued" doc:"Runs in the queue."`
+	RunsPerDay    *int64   `json:"runs_per_day" doc:"Runs per UTC day."`
+	USDPerDay     *string  `json:"usd_per_day" doc:"Dollars per UTC day, as a decimal number."`
+	AllowUnpriced bool     `json:"allow_unpriced" doc:"Whether runs may use models without a price although there is a limit in dollars."`
+	RunsToday     *int64   `json:"runs_today" doc:"Null without a limit of runs."`
+	USDToday      *string  `json:"usd_today" doc:"Null without a limit in dollars."`
+	Unpriced      []string `json:"unpriced" doc:"With a limit in dollars: models of the draft without a price."`
+}
+
+// FlowLimitsObject returns the JSON of the limits of a flow, of its budgets for today, and of
+// the models of its draft without a price.
+func FlowLimitsObject(f *flow.Flow, budgets []flow.Budget, unpriced []string) FlowLimits {
+	o := FlowLimits{
+		FlowID: f.ID, MaxRunning: orNull(f.MaxRunning), MaxQueued: orNull(f.MaxQueued), RunsPerDay: orNull(f.RunsPerDay),
+		AllowUnpriced: f.AllowUnpriced, Unpriced: append([]string{}, unpriced...),
+	}
+	if f.USDPerDay > 0 {
+		usd := f.USDPerDay.Rounded()
+		o.USDPerDay = &usd
+	}
+	for i := range budgets {
+		if b := &budgets[i]; b.Unit == flow.BudgetUSD {
+			usd := flow.NanoUSD(b.Used).Rounded()
+			o.USDToday = &usd
+		} else {
+			o.RunsToday = &b.Used
+		}
+	}
+	return o
+}
+
+// UnpricedModels returns the models of a flow's draft without a price, which make a budget in
+// dollars refuse starts or miss their cost. Without such a budget they do not matter.
+func UnpricedModels(ctx context.Context, f *flow.Flow, kinds *flow.Registry, prices flow.PriceStore) ([]string, error) {
+	d, _ := document.ParseDocument(f.Draft)
+	if f.USDPerDay == 0 || d == nil {
+		return nil, nil
+	}
+	return document.Unpriced(ctx, document.Charges(d, kinds), prices, f.WorkspaceID)
+}
+
+// showLimits is GET flow/limits.
+func (s *Server) showLimits(c *api.Call) error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	return s.writeLimits(c, f)
+}
+
+// writeLimits responds with the limits of a flow and what was used today.
+func (s *Server) writeLimits(c *api.Call, f *flow.Flow) error {
+	ctx := c.Request().Context()
+	budgets, err := s.store.FlowBudgets(ctx, f)
+	if err != nil {
+		return err
+	}
+	unpriced, err := UnpricedModels(ctx, f, s.kinds, s.Prices)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, FlowLimitsObject(f, budgets, unpriced))
+}
+
+// changeLimits is PATCH flow/limits.
+func (s *Server) changeLimits(c *api.Call) error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return err
+	}
+	set, err := readLimits(body)
+	if err != nil {
+		return err
+	}
+	before := f.Limits
+	set(&f.Limits)
+	if library.Limited(c.Key) && loosensFlow(before, f.Limits) {
+		return errLoosens("a flow")
+	}
+	if changes := audittext.LimitChanges(before, f.Limits); changes != "" {
+		err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+			if err := s.store.SetFlowLimits(ctx, f.WorkspaceID, f.ID, f.Limits); err != nil {
+				return err
+			}
+			return s.audit(ctx, c, "flow.limits", f.ID, changes)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.writeLimits(c, f)
+}
+
+// readLimits returns what a body sets of the limits. Members that are missing set nothing.
+func readLimits(body map[string]any) (func(l *flow.Limits), error) {
+	r := newSettings[flow.Limits](body)
+	read(r, "max_running", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.MaxRunning = n })
+	read(r, "max_queued", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.MaxQueued = n })
+	read(r, "runs_per_day", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.RunsPerDay = n })
+	read(r, "usd_per_day", wantedUSD, orZero(asUSD), func(l *flow.Limits, usd flow.NanoUSD) { l.USDPerDay = usd })
+	read(r, "allow_unpriced", wantedBool, asBool, func(l *flow.Limits, is bool) { l.AllowUnpriced = is })
+	return r.apply(unknownSetting("the limits of a flow"))
+}
+
+// loosensFlow reports whether limits allow anything that they did not allow before.
+func loosensFlow(before, after flow.Limits) bool {
+	return loosens(before.MaxRunning, after.MaxRunning) || loosens(before.MaxQueued, after.MaxQueued) || loosens(before.RunsPerDay, after.RunsPerDay) ||
+		loosens(int64(before.USDPerDay), int64(after.USDPerDay)) || after.AllowUnpriced && !before.AllowUnpriced
+}

@@ -1,0 +1,272 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/library"
+	"sluice/handlers/api"
+)
+
+// PriceStore keeps the prices that workspaces set.
+type PriceStore interface {
+	flow.PriceStore
+	ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error)
+	SavePrice(ctx context.Context, p flow.Price) error
+	RemovePrice(ctx context.Context, ws flow.WorkspaceID, model string) error
+}
+
+// PriceList is a list of prices of common models, for which no workspace has to set one.
+type PriceList interface {
+	// About returns who has made the list, and its date.
+	About() (source, date string)
+	// Search returns the models whose name contains a text, with their price at a time.
+	Search(text string, at time.Time) []flow.Price
+}
+
+// priceNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
+var priceNames = map[reflect.Type]string{
+	reflect.TypeFor[Price]():         "Price",
+	reflect.TypeFor[Prices]():        "Prices",
+	reflect.TypeFor[PriceListInfo](): "PriceListInfo",
+}
+
+// priceParams are the parameters that routes name in their Params.
+var priceParams = map[string]map[string]any{
+	"price_query": queryParam("query", "Also returns models of the price list whose name contains this.", map[string]any{"type": "string"}),
+	"price_model": {"name": "model", "in": "query", "required": true, "description": "The model, as provider/model.", "schema": map[string]any{"type": "string"}},
+}
+
+// modelName is a model as provider/model. The names of models may have more slashes.
+var modelName = regexp.MustCompile(`^[!-.0-~]{1,64}/[!-~]{1,200}$`)
+
+// priceSchemas are the bodies of requests. An amount of 0 is a price too: the model is free.
+var priceSchemas = map[string]map[string]any{"SetPrice": {
+	"type": "object", "additionalProperties": false, "required": []string{"model"}, "minProperties": 2,
+	"properties": map[string]any{
+		"model":  map[string]any{"type": "string", "pattern": modelName.String(), "description": "The model, as provider/model."},
+		"input":  price("Dollars per million input tokens."),
+		"output": price("Dollars per million output tokens."),
+		"second": price("Dollars per second of compute, for hosted models."),
+		"call":   price("Dollars per call."),
+	},
+	"examples": []any{map[string]any{"model": "openai/gpt-x", "input": 2.5, "output": 10}},
+}}
+
+// price describes an amount in dollars. Unlike a limit, it may be 0.
+func price(text string) map[string]any {
+	return map[string]any{"type": "number", "minimum": 0, "maximum": flow.MaxUSD.Dollars(), "description": text}
+}
+
+// priceRoutes returns the routes of prices. The model is not part of the path, because the names
+// of models have slashes, which proxies decode.
+func (s *Server) priceRoutes() []api.Route {
+	const path, tag = "/v1/prices", "Prices"
+	problems := []flow.Code{flow.CodeInputInvalid, flow.CodeExceedsKey, flow.CodeFlowNotAllowed, flow.CodeStorageFull}
+	return []api.Route{{
+		Method: get, Path: path, Scope: flow.ScopeRead, Or: flow.ScopeAdmin, Handle: s.listPrices,
+		ID: "listPrices", Tag: tag, Summary: "List prices of models",
+		Text:   "Those that the workspace has set and, with query, those of the price list.",
+		Params: []string{"price_query"}, Problems: []flow.Code{flow.CodeInputInvalid},
+		Status: http.StatusOK, Answer: "The prices, by model.", JSON: Prices{},
+	}, {
+		Method: http.MethodPatch, Path: path, Scope: flow.ScopeAdmin, Handle: s.setPrice,
+		ID: "setPrice", Tag: tag, Summary: "Set the price of a model",
+		Text: "It applies to later runs if the provider reports no cost, and wins over the price list. Parts that are left out keep their price. Only for a key without limits and without a list of flows, because budgets count these prices.",
+		Body: "SetPrice", Problems: append([]flow.Code{flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge}, problems...),
+		Status: http.StatusOK, Answer: "The price.", JSON: Price{},
+	}, {
+		Method: http.MethodDelete, Path: path, Scope: flow.ScopeAdmin, Handle: s.removePrice,
+		ID: "removePrice", Tag: tag, Summary: "Remove the price of a model", Text: "Later runs cost what the price list says.",
+		Params: []string{"price_model"}, Problems: append([]flow.Code{flow.CodeNotFound}, problems...),
+		Status: http.StatusNoContent, Answer: "Removed.",
+	}}
+}
+
+// Price is the JSON of a price. All amounts are dollars, as text: a number could lose digits.
+type Price struct {
+	Model  string `json:"model"`
+	Input  string `json:"input" doc:"Dollars per million input tokens, as in the other prices of tokens. Longer prompts may have a higher price."`
+	Output string `json:"output"`
+	Second string `json:"second" doc:"Dollars per second of compute."`
+	Call   string `json:"call" doc:"Dollars per call."`
+	Source string `json:"source" doc:"workspace, or the source of the price list."`
+
+	Date       *string `json:"date,omitempty" doc:"Of the price list. Absent, as the following, for a price of the workspace."`
+	CacheRead  *string `json:"cache_read,omitempty"`
+	CacheWrite *string `json:"cache_write,omitempty"`
+	Reasoning  *string `json:"reasoning,omitempty"`
+}
+
+// Prices is the JSON of a list of prices.
+type Prices struct {
+	Prices []Price       `json:"prices"`
+	List   PriceListInfo `json:"list" doc:"The price list, which has the prices of other models."`
+}
+
+// PriceListInfo describes the price list.
+type PriceListInfo struct {
+	Source string `json:"source"`
+	Date   string `json:"date"`
+	Models int    `json:"models" doc:"How many models it has."`
+}
+
+// PriceObject returns the JSON of a price, whether it is of the workspace or of the list.
+func PriceObject(p *flow.Price, list PriceList) Price {
+	o := Price{Model: p.Model, Input: p.Input.String(), Output: p.Output.String(), Second: p.Second.String(), Call: p.Call.String(), Source: "workspace"}
+	if t := p.Tokens; t != nil {
+		source, date := list.About()
+		o.Source, o.Date, o.Input, o.Output, o.Call = source, &date, rateText(t.Input), rateText(t.Output), t.Call.String()
+		o.CacheRead, o.CacheWrite, o.Reasoning = rateOf(t.CacheRead), rateOf(t.CacheWrite), rateOf(t.Reasoning)
+	}
+	return o
+}
+
+// rateText returns a price per million tokens; longer prompts may cost more.
+func rateText(r *flow.TokenRate) string {
+	if r == nil {
+		return ""
+	}
+	text := r.Price.String()
+	for _, t := range r.Tiers {
+		text += fmt.Sprintf(" (%s above %d)", t.Price, t.Above)
+	}
+	return text
+}
+
+// rateOf returns a price per million tokens; "" if the list has none for this kind of
+// tokens.
+func rateOf(r *flow.TokenRate) *string {
+	text := rateText(r)
+	return &text
+}
+
+// FindPrices returns the prices of a workspace and, with a query, those of the list that
+// match it.
+func FindPrices(ctx context.Context, store PriceStore, list PriceList, ws flow.WorkspaceID, query string, now time.Time) (Prices, error) {
+	found, err := store.ListPrices(ctx, ws)
+	if err != nil {
+		return Prices{}, err
+	}
+	source, date := list.About()
+	out := Prices{Prices: []Price{}, List: PriceListInfo{source, date, len(list.Search("", now))}}
+	if query != "" {
+		found = slices.DeleteFunc(found, func(p flow.Price) bool { return !strings.Contains(p.Model, strings.ToLower(query)) })
+		found = append(found, list.Search(query, now)...)
+	}
+	for i := range found {
+		out.Prices = append(out.Prices, PriceObject(&found[i], list))
+	}
+	return out, nil
+}
+
+// listPrices is GET prices.
+func (s *Server) listPrices(c *api.Call) error {
+	q, err := c.QueryTexts("query")
+	if err != nil {
+		return err
+	}
+	found, err := FindPrices(c.Request().Context(), s.store, s.PriceList, c.Key.WorkspaceID, q["query"], s.now())
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, found)
+}
+
+// allowPrices refuses keys that could spend more than they may by lowering prices.
+func allowPrices(c *api.Call) error {
+	if err := allowWhole(c, "prices"); err != nil {
+		return err
+	}
+	if library.Limited(c.Key) {
+		return flow.Errorf(flow.CodeExceedsKey, "The key in the request, or a key that made it, has limits, so it may not change prices: budgets in dollars count them. Use a key without limits.")
+	}
+	return nil
+}
+
+// setPrice is PATCH prices.
+func (s *Server) setPrice(c *api.Call) error {
+	if err := allowPrices(c); err != nil {
+		return err
+	}
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return err
+	}
+	model, set, err := readPrice(body)
+	if err != nil {
+		return err
+	}
+	var p flow.Price
+	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+		if p, _, err = s.store.FindPrice(ctx, c.Key.WorkspaceID, model); err != nil {
+			return err
+		}
+		p.WorkspaceID, p.Model = c.Key.WorkspaceID, model
+		set(&p)
+		if err := s.store.SavePrice(ctx, p); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "price.set", model, "")
+	})
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, PriceObject(&p, s.PriceList))
+}
+
+// readPrice returns the model of a body, and what the body sets of its price.
+func readPrice(body map[string]any) (model string, set func(p *flow.Price), err error) {
+	r := newSettings[flow.Price](body)
+	const wanted = "wanted a number of dollars from 0 to a million"
+	read(r, "input", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Input = usd })
+	read(r, "output", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Output = usd })
+	read(r, "second", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Second = usd })
+	read(r, "call", wanted, asPrice, func(p *flow.Price, usd flow.NanoUSD) { p.Call = usd })
+	if len(r.set)+len(r.wrong) == 0 {
+		r.wrong = append(r.wrong, flow.Problem{Pointer: "/input", Code: "required", Detail: "there is no price to set; send input, output, second or call"})
+	}
+	model, _ = body["model"].(string)
+	if r.known["model"] = true; !modelName.MatchString(model) {
+		r.wrong = append(r.wrong, flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
+	}
+	set, err = r.apply(unknownSetting("a price"))
+	return model, set, err
+}
+
+// removePrice is DELETE prices.
+func (s *Server) removePrice(c *api.Call) error {
+	if err := allowPrices(c); err != nil {
+		return err
+	}
+	q, err := c.QueryTexts("model")
+	if err != nil {
+		return err
+	}
+	model := q["model"]
+	if !modelName.MatchString(model) {
+		return invalid(flow.Problem{Pointer: "/model", Code: "invalid", Detail: "wanted a model as provider/model"})
+	}
+	err = s.store.Together(c.Request().Context(), func(ctx context.Context) error {
+		if err := s.store.RemovePrice(ctx, c.Key.WorkspaceID, model); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "price.remove", model, "")
+	})
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return flow.Errorf(flow.CodeNotFound, "The workspace has set no price for %s.", model)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}

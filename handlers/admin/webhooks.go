@@ -1,0 +1,109 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/handlers/api"
+)
+
+// WebhookStore keeps the secrets that sign the messages of webhook nodes.
+type WebhookStore interface {
+	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
+	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error)
+}
+
+// webhookNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
+var webhookNames = map[reflect.Type]string{reflect.TypeFor[RotatedSecret](): "RotatedWebhookSecret"}
+
+// webhookParams are the parameters that routes name in their Params.
+var webhookParams = map[string]map[string]any{
+	"node": {"name": "node", "in": "path", "required": true, "description": "ID of the webhook node.", "schema": map[string]any{"type": "string"}},
+}
+
+// webhookSchemas are the bodies of requests.
+var webhookSchemas = map[string]map[string]any{"RotateWebhookSecret": {
+	"type": "object", "additionalProperties": false,
+	"properties": map[string]any{"overlap_s": map[string]any{"type": "integer", "minimum": 0, "maximum": int(flow.LongestOverlap.Seconds()), "default": int(defaultOverlap.Seconds()), "description": "Seconds for which the old secret signs too."}},
+	"examples":   []any{map[string]any{"overlap_s": 3600}},
+}}
+
+// webhookRoutes returns the route that replaces a secret. Package api has the one that reads
+// them.
+func (s *Server) webhookRoutes() []api.Route {
+	return []api.Route{{
+		Method: http.MethodPost, Path: "/v1/flow/:flow_id/webhooks/:node/rotate", Scope: flow.ScopeAdmin, Handle: s.rotateWebhookSecret,
+		ID: "rotateWebhookSecret", Tag: "Webhooks", Summary: "Rotate the signing secret of a webhook node",
+		Text: "The node gets a secret of its own; the old one signs too for overlap_s seconds, so that receivers can switch at any time.",
+		Body: "RotateWebhookSecret", OptionalBody: true, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull},
+		Status: http.StatusOK, Answer: "The new secret.", JSON: RotatedSecret{},
+	}}
+}
+
+// RotatedSecret is the JSON of the new secret of a webhook node.
+type RotatedSecret struct {
+	Node   string `json:"node"`
+	Secret string `json:"secret" doc:"The whsec_ secret that signs its messages from now on."`
+}
+
+// rotateWebhookSecret is POST flow/webhooks/node/rotate.
+func (s *Server) rotateWebhookSecret(c *api.Call) error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	owner, err := s.webhookOwner(ctx, f, c.Param("node"))
+	if err != nil {
+		return err
+	}
+	body, _, err := c.ReadObject(true)
+	if err != nil {
+		return err
+	}
+	overlap, err := readOverlap(body, flow.LongestOverlap)
+	if err != nil {
+		return err
+	}
+	var secret string
+	err = s.store.Together(ctx, func(ctx context.Context) error {
+		if secret, err = s.store.RotateWebhookSecret(ctx, owner, overlap); err != nil {
+			return err
+		}
+		return s.audit(ctx, c, "flow.secret.rotate", f.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" overlap "+overlap.String()))
+	})
+	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
+		return flow.Errorf(flow.CodeInputInvalid, "Someone else is replacing this secret. Read it again first.")
+	}
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, RotatedSecret{owner.Node, secret})
+}
+
+// webhookOwner returns the owner of the secret of a webhook node: that of the live version,
+// if the draft sends to another host.
+func (s *Server) webhookOwner(ctx context.Context, f *flow.Flow, node string) (o flow.WebhookOwner, err error) {
+	var live *flow.Document
+	if f.LiveHash != "" {
+		data, err := s.store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
+		if err != nil {
+			return o, err
+		}
+		live, _ = document.ParseDocument(data)
+	}
+	draft, _ := document.ParseDocument(f.Draft)
+	for _, w := range document.Webhooks(live, draft) {
+		if w.ID == node && w.Credential() == "" {
+			return flow.WebhookOwner{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Node: w.ID, Host: w.Host}, nil
+		}
+	}
+	return o, flow.Errorf(flow.CodeNotFound, "The flow has no such webhook node, or a credential signs its messages.")
+}

@@ -1,0 +1,276 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/library"
+	"sluice/handlers/api"
+)
+
+// WorkspaceStore keeps the quotas of workspaces.
+type WorkspaceStore interface {
+	FindStorage(ctx context.Context, ws flow.WorkspaceID) (*flow.WorkspaceStorage, error)
+	// ListStorage returns workspaces after an ID, ordered by ID.
+	ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error)
+	SetQuota(ctx context.Context, ws flow.WorkspaceID, own flow.Storage) error
+}
+
+// workspacesPage is the number of workspaces in a response. A server with open sign-up can
+// have very many.
+const workspacesPage = 100
+
+// workspaceNames maps the Go types of responses to the names of their schemas in the OpenAPI
+// document. Names are part of the API: generated clients name their types after them.
+var workspaceNames = map[reflect.Type]string{
+	reflect.TypeFor[Workspace]():     "Workspace",
+	reflect.TypeFor[Quota]():         "WorkspaceQuota",
+	reflect.TypeFor[WorkspaceList](): "WorkspaceList",
+}
+
+// workspaceParams are the parameters that routes name in their Params.
+var workspaceParams = map[string]map[string]any{
+	"workspace_id": {"name": "workspace_id", "in": "path", "required": true, "schema": map[string]any{"type": "string"}},
+}
+
+// workspaceSchemas are the bodies of requests.
+var workspaceSchemas = map[string]map[string]any{"LimitWorkspace": {
+	"type": "object", "additionalProperties": false,
+	"properties": map[string]any{"bytes": quota("Bytes that it may store."), "flows": quota("Flows that it may have."), "runs": quota("Runs that it may keep.")},
+	"examples":   []any{map[string]any{"bytes": 5 << 30, "runs": "default"}},
+}}
+
+// quota describes a quota. The word "default" keeps a workspace on the default of the server, which
+// the operator may change later; a number does not follow it.
+func quota(text string) map[string]any {
+	return map[string]any{"type": []string{"integer", "string", "null"}, "minimum": 1, "maximum": maxQuota, "pattern": "^default$", "description": text + " Null: no limit. default: the default of the server."}
+}
+
+// maxQuota bounds a quota.
+const maxQuota = 1_000_000_000_000_000
+
+// workspaceRoutes returns the routes of workspaces. No route makes or removes a
+// workspace: that is for people.
+func (s *Server) workspaceRoutes() []api.Route {
+	const path, tag = "/v1/workspaces", "Workspaces"
+	const whose = "A key of the operator gets those of all workspaces, any other key those of its own. A key of the operator is for the default workspace, without limits and without a list of flows, and was made by an owner or on the machine of the server, directly or through keys."
+	return []api.Route{{
+		Method: get, Path: path, Scope: flow.ScopeAdmin, Handle: s.listWorkspaces,
+		ID: "listWorkspaces", Tag: tag, Summary: "List the storage and quotas of workspaces", Text: whose,
+		Params: []string{"cursor"}, Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeFlowNotAllowed},
+		Status: http.StatusOK, Answer: "One page of workspaces, by ID.", JSON: WorkspaceList{},
+	}, {
+		Method: get, Path: path + "/:workspace_id", Scope: flow.ScopeAdmin, Handle: s.showWorkspace,
+		ID: "showWorkspace", Tag: tag, Summary: "Show the storage and quotas of a workspace", Text: whose,
+		Status: http.StatusOK, Answer: "The workspace.", JSON: Workspace{},
+	}, {
+		Method: http.MethodPatch, Path: path + "/:workspace_id", Scope: flow.ScopeAdmin, Handle: s.limitWorkspace,
+		ID: "limitWorkspace", Tag: tag, Summary: "Set the quotas of a workspace",
+		Text: "Only with a key of the operator. What is left out stays. A quota below the current use deletes nothing. The change is in the audit logs of both workspaces.",
+		Body: "LimitWorkspace", Problems: []flow.Code{flow.CodeInputInvalid, flow.CodeInvalidJSON, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeStorageFull, flow.CodeExceedsKey},
+		Status: http.StatusOK, Answer: "The workspace after the change.", JSON: Workspace{},
+	}}
+}
+
+// Workspace is the JSON of what a workspace stores, and of its quotas.
+type Workspace struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+
+	Bytes Quota `json:"bytes"`
+	Flows Quota `json:"flows"`
+	Runs  Quota `json:"runs"`
+}
+
+// Quota is the JSON of the use and the limit of one kind of storage.
+type Quota struct {
+	Used    int64  `json:"used"`
+	Limit   *int64 `json:"limit" doc:"Null: no limit."`
+	Default bool   `json:"default" doc:"Whether the default of the server applies."`
+}
+
+// WorkspaceList is one page of workspaces.
+type WorkspaceList struct {
+	Workspaces []Workspace `json:"workspaces"`
+	NextCursor *string     `json:"next_cursor"`
+}
+
+// WorkspaceObject returns the JSON of the storage of a workspace.
+func WorkspaceObject(ws *flow.WorkspaceStorage) Workspace {
+	quota := func(k flow.QuotaUnit) Quota {
+		return Quota{Used: ws.Used.Get(k), Default: ws.Own.Get(k) == flow.DefaultQuota, Limit: orNull(max(0, ws.Limit.Get(k)))}
+	}
+	return Workspace{ID: ws.ID, Name: ws.Name, Bytes: quota(flow.QuotaBytes), Flows: quota(flow.QuotaFlows), Runs: quota(flow.QuotaRuns)}
+}
+
+// isOperator reports whether a key may act for the operator of the server: like the people
+// who may, it belongs to the default workspace and goes back to an owner or to a command on
+// the machine. The owner must still be one.
+func (s *Server) isOperator(c *api.Call) (bool, error) {
+	k := c.Key
+	if k.WorkspaceID != flow.DefaultWorkspace || len(k.Flows) > 0 || library.Limited(k) {
+		return false, nil
+	}
+	by := k.CreatedBy
+	if n := len(k.Makers); n > 0 {
+		by = k.Makers[n-1].CreatedBy
+	}
+	if by == "cli" {
+		return true, nil
+	}
+	members, err := s.store.ListMembers(c.Request().Context(), flow.DefaultWorkspace)
+	return slices.ContainsFunc(members, func(m flow.Member) bool { return m.UserID == by && m.Role == flow.MemberOwner }), err
+}
+
+// listWorkspaces is GET workspaces.
+func (s *Server) listWorkspaces(c *api.Call) error {
+	if err := allowWhole(c, "quotas"); err != nil {
+		return err
+	}
+	q, err := c.QueryTexts("cursor")
+	if err != nil {
+		return err
+	}
+	after, ctx := q["cursor"], c.Request().Context()
+	if after != "" && after != flow.DefaultWorkspace && !flow.ValidID(flow.PrefixWorkspace, after) {
+		return invalid(flow.Problem{Pointer: "/cursor", Code: "invalid", Detail: "wanted the next_cursor of an earlier answer"})
+	}
+	operator, err := s.isOperator(c)
+	if err != nil {
+		return err
+	}
+	var found []flow.WorkspaceStorage
+	if operator {
+		found, err = s.store.ListStorage(ctx, after, workspacesPage+1)
+	} else if own, findErr := s.store.FindStorage(ctx, c.Key.WorkspaceID); findErr != nil {
+		err = findErr
+	} else if after == "" {
+		found = append(found, *own)
+	}
+	if err != nil {
+		return err
+	}
+	list := WorkspaceList{Workspaces: []Workspace{}}
+	if len(found) > workspacesPage {
+		found = found[:workspacesPage]
+		list.NextCursor = &found[workspacesPage-1].ID
+	}
+	for i := range found {
+		list.Workspaces = append(list.Workspaces, WorkspaceObject(&found[i]))
+	}
+	return c.WriteJSON(http.StatusOK, list)
+}
+
+// findWorkspace returns the workspace of the path, if the key may see it.
+func (s *Server) findWorkspace(c *api.Call) (ws *flow.WorkspaceStorage, operator bool, err error) {
+	if err := allowWhole(c, "quotas"); err != nil {
+		return nil, false, err
+	}
+	if operator, err = s.isOperator(c); err != nil {
+		return nil, false, err
+	}
+	id := flow.WorkspaceID(c.Param("workspace_id"))
+	if id != flow.DefaultWorkspace && !flow.ValidID(flow.PrefixWorkspace, string(id)) || !operator && id != c.Key.WorkspaceID {
+		return nil, false, flow.Errorf(flow.CodeNotFound, "There is no such workspace, or this key may not know of it.")
+	}
+	ws, err = s.store.FindStorage(c.Request().Context(), id)
+	return ws, operator, err
+}
+
+// showWorkspace is GET workspaces/workspace.
+func (s *Server) showWorkspace(c *api.Call) error {
+	ws, _, err := s.findWorkspace(c)
+	if err != nil {
+		return err
+	}
+	return c.WriteJSON(http.StatusOK, WorkspaceObject(ws))
+}
+
+// limitWorkspace is PATCH workspaces/workspace. The operator sets quotas to protect the
+// server, so no other key may change them, not even those of its own workspace.
+func (s *Server) limitWorkspace(c *api.Call) error {
+	ws, operator, err := s.findWorkspace(c)
+	if err != nil {
+		return err
+	}
+	if !operator {
+		return flow.Errorf(flow.CodeExceedsKey, "Only the operator of the server sets quotas: with a key of the default workspace that has no limits and no list of flows, and that an owner made.")
+	}
+	body, _, err := c.ReadObject(false)
+	if err != nil {
+		return err
+	}
+	r := newSettings[flow.Storage](body)
+	for _, k := range flow.QuotaUnits {
+		read(r, string(k), "wanted a whole number of at least 1, null for no limit, or \"default\"", asQuota, func(own *flow.Storage, n int64) { own.Set(k, n) })
+	}
+	set, err := r.apply(unknownSetting("a workspace"))
+	if err != nil {
+		return err
+	}
+	before, ctx := ws.Own, c.Request().Context()
+	set(&ws.Own)
+	if changes := QuotaChanges(before, ws.Own); changes != "" {
+		if err := s.setQuota(ctx, c, ws, changes); err != nil {
+			return err
+		}
+	}
+	return s.showWorkspace(c)
+}
+
+// setQuota stores quotas. The members of the workspace can see who limited them, and those of
+// the operator's workspace what its keys did.
+func (s *Server) setQuota(ctx context.Context, c *api.Call, ws *flow.WorkspaceStorage, changes string) error {
+	return s.store.Together(ctx, func(ctx context.Context) error {
+		if err := s.store.SetQuota(ctx, flow.WorkspaceID(ws.ID), ws.Own); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, c, "workspace.limits", ws.ID, changes); err != nil || ws.ID == string(c.Key.WorkspaceID) {
+			return err
+		}
+		by := c.Actor()
+		return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: flow.WorkspaceID(ws.ID), Actor: by.ID, Action: "workspace.limits", Target: ws.ID, Detail: changes, IP: by.IP})
+	})
+}
+
+// asQuota reads a quota as the store keeps it: 0 is unlimited.
+func asQuota(v any) (int64, bool) {
+	switch v {
+	case nil:
+		return 0, true
+	case "default":
+		return flow.DefaultQuota, true
+	}
+	return asWhole(v, 1, maxQuota)
+}
+
+// QuotaChanges lists in which quotas two states of a workspace differ, in one line for the
+// audit log.
+func QuotaChanges(before, after flow.Storage) string {
+	var list []string
+	for _, k := range flow.QuotaUnits {
+		if before.Get(k) != after.Get(k) {
+			list = append(list, string(k)+" from "+quotaText(before, k)+" to "+quotaText(after, k))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// quotaText returns the quota that the operator set for a workspace.
+func quotaText(own flow.Storage, k flow.QuotaUnit) string {
+	switch n := own.Get(k); {
+	case n == flow.DefaultQuota:
+		return "default"
+	case n == 0:
+		return "unlimited"
+	case k == flow.QuotaBytes:
+		return flow.Size(n)
+	default:
+		return strconv.FormatInt(n, 10)
+	}
+}

@@ -1,0 +1,70 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"sluice/flow/library"
+)
+
+// importedObject is the JSON of a flow that was imported.
+type importedObject struct {
+	FlowID  string   `json:"flow_id"`
+	Slug    string   `json:"slug" doc:"Name of the flow in URLs, in place of its ID. It has a number if another flow had the slug of the document."`
+	Name    string   `json:"name"`
+	Version *int64   `json:"version" doc:"The live version; null without publish."`
+	URLs    flowURLs `json:"urls"`
+}
+
+// importedList is the response to an import, in the order of the documents.
+type importedList struct {
+	Flows []importedObject `json:"flows"`
+}
+
+// importFlows is POST flow/import: makes a new flow of each document, all or none. Documents
+// with literal secrets are refused, as everywhere over HTTP: only a person's import moves
+// them to encrypted storage.
+func (s *Server) importFlows(c *Call) error {
+	if err := c.allowAll(); err != nil {
+		return err
+	}
+	object, _, err := c.ReadObjectUpTo(false, maxApply)
+	if err != nil {
+		return err
+	}
+	o := newOptions(object)
+	list, publish := o.list("documents"), o.flag("publish")
+	if err := o.err(); err != nil {
+		return err
+	}
+	documents, err := c.readDocuments(list, false)
+	if err != nil {
+		return err
+	}
+	sources, by := make([]library.ImportSource, len(documents)), ""
+	for i, d := range documents {
+		sources[i].Data = d.Canonical()
+	}
+	if publish {
+		by = c.Actor().ID
+	}
+	var made []library.Imported
+	err = s.Library.Store.Together(c.Request().Context(), func(ctx context.Context) error {
+		if made, err = s.Library.ImportAll(ctx, c.Key.WorkspaceID, sources, by); err != nil {
+			return err
+		}
+		for i := range made {
+			if err := c.auditIn(ctx, "flow.create", made[i].Flow.ID, made[i].Flow.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	out := importedList{Flows: convert(made, func(m *library.Imported) importedObject {
+		return importedObject{m.Flow.ID, m.Flow.Slug, m.Flow.Name, orNull(m.Version.Number), s.flowURLs(m.Flow)}
+	})}
+	return c.WriteJSON(http.StatusCreated, out)
+}
