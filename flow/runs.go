@@ -208,12 +208,6 @@ type Step struct {
 	WaitUntil        time.Time
 }
 
-// WaitingStep is what a step that waits is, without its content.
-type WaitingStep struct {
-	Kind     string
-	HasState bool // it waits for something else than its next try
-}
-
 // RunWrite is one step of progress of a run, written in one transaction. It is
 // refused with ErrFenced when the run's attempt is no longer Run.Attempt.
 type RunWrite struct {

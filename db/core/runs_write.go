@@ -8,6 +8,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/parts"
 	"sluice/flow"
 )
 
@@ -152,7 +153,7 @@ func (p *runWrite) Alone(tx *Tx) error {
 		if err := tx.writeSteps(p.steps); err != nil {
 			return err
 		}
-		if err := tx.writeParts(p.run.ID, p.parts); err != nil {
+		if err := parts.Write(tx.Ctx, tx.Queries, p.run.ID, p.parts); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"sluice/db/gen"
@@ -52,39 +51,6 @@ func arrays(columns []column, rows [][]any) []any {
 		}
 	}
 	return args
-}
-
-// Column is a column of rows that InsertMany writes.
-type Column struct {
-	Name string
-	Text bool // or else an integer
-}
-
-// manyRows is how many rows InsertMany writes with one statement on SQLite, which accepts
-// 32,766 parameters.
-const manyRows = 100
-
-// InsertMany inserts rows, of strings and int64s in the order of the columns. Rows that
-// exist already stay as they are. PostgreSQL takes all rows in one statement.
-func (tx *Tx) InsertMany(table string, columns []Column, rows [][]any) error {
-	typed := make([]column, len(columns))
-	for i, c := range columns {
-		if typed[i] = (column{c.Name, integer}); c.Text {
-			typed[i].typ = text
-		}
-	}
-	insert := "INSERT INTO " + table + " (" + names("", typed) + ") "
-	if tx.Store.pool != nil {
-		_, err := tx.DBTX.ExecContext(tx.Ctx, insert+"SELECT "+names("u.", typed)+" FROM "+source(typed)+" ON CONFLICT DO NOTHING", arrays(typed, rows)...)
-		return err
-	}
-	for chunk := range slices.Chunk(rows, manyRows) {
-		places := strings.TrimSuffix(strings.Repeat("("+strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")+"), ", len(chunk)), ", ")
-		if _, err := tx.DBTX.ExecContext(tx.Ctx, insert+"VALUES "+places+" ON CONFLICT DO NOTHING", slices.Concat(chunk...)...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // columnOf returns one column of rows as an array.

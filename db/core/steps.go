@@ -10,6 +10,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/parts"
 	"sluice/flow"
 )
 
@@ -103,6 +104,23 @@ func stepSizes(args []any) map[string]int64 {
 	return sizes
 }
 
+// takeParts replaces the large outputs of bulky steps in flattened rows by a mark, and
+// returns them by path. It returns nil if no outputs are large.
+func takeParts(rows []any, steps []flow.Step) (large map[string]string) {
+	for i := range steps {
+		at := i*len(stepColumns) + stepOutputs
+		outputs := rows[at].(string)
+		if !steps[i].Bulky || len(outputs) <= parts.MaxRow {
+			continue
+		}
+		if large == nil {
+			large = map[string]string{}
+		}
+		large[steps[i].Path], rows[at] = outputs, parts.Mark
+	}
+	return large
+}
+
 // sizeOfSteps returns the sum of stepSizes.
 func sizeOfSteps(args []any) (n int64) {
 	for _, size := range stepSizes(args) {
@@ -132,7 +150,7 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID str
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
-	if err := s.joinParts(ctx, runID, rows, sizes); err != nil {
+	if err := parts.Join(ctx, s.Reads, runID, rows, sizes); err != nil {
 		return nil, err
 	}
 	steps := make([]flow.Step, len(rows))

@@ -76,7 +76,7 @@ type Plan struct {
 	drain   drainState
 }
 
-// drainState says whether the run may end although steps of it have started child runs. It
+// drainState reports whether the run may end although steps of it have started child runs. It
 // ends after the last of them, so that its cost is final then.
 type drainState int
 

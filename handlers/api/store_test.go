@@ -243,14 +243,15 @@ func (m *memory) FindSteps(_ context.Context, _ flow.WorkspaceID, runID string) 
 	return list, nil
 }
 
-func (m *memory) WaitingSteps(ctx context.Context, ws flow.WorkspaceID, runID string) (list []flow.WaitingStep, err error) {
+func (m *memory) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]bool, error) {
+	kinds := map[string]bool{}
 	steps, err := m.FindSteps(ctx, ws, runID)
 	for i := range steps {
 		if steps[i].State == flow.StepWaiting {
-			list = append(list, flow.WaitingStep{Kind: steps[i].Kind, HasState: steps[i].Saved != nil})
+			kinds[steps[i].Kind] = kinds[steps[i].Kind] || steps[i].Saved != nil
 		}
 	}
-	return list, err
+	return kinds, err
 }
 
 func (m *memory) ListRuns(_ context.Context, f flow.RunFilter) ([]flow.Run, error) {
