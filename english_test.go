@@ -55,6 +55,14 @@ var bannedPhrases = []struct{ word, phrase, instead string }{
 	{"behaviour", `behaviours?`, "behavior"},
 	{"recognis", `recognis(?:e|es|ed|ing)`, "recognize"},
 	{"favour", `favou?rs`, "prefers, or favorites"},
+	{"came", `what came of`, "the result, the outcome"},
+	{"nobody", `there is nobody`, "no one is notified, it does not exist, or what it means"},
+	{"whilst", `whilst`, "while"},
+	{"amongst", `amongst`, "among"},
+	{"thereof", `thereof`, "of it, or name the noun"},
+	{"therein", `therein`, "in it, or name the noun"},
+	{"thereby", `thereby`, "so, or start a new sentence"},
+	{"naught", `naught`, "nothing, or is ignored"},
 }
 
 // skipped are texts that are generated, third-party or a record of the past.

@@ -125,7 +125,7 @@ func TestInvites_end_with_the_role_of_their_creator(t *testing.T) {
 
 		hand(ada, "own ")
 		w.must(w.RemoveMember(w.ctx, ws, lin.ID, flow.KeyFate{}))
-		void("own password") // there is nobody any more whom it could be for
+		void("own password") // the user does not exist any longer
 		_, err = w.FindInvite(w.ctx, "kept invite")
 		w.must(err)
 	})

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// plural returns the form of a noun for a number.
 func plural(n int64, one, many string) string {
 	if n == 1 {
 		return one

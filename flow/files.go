@@ -82,7 +82,6 @@ func (f *File) Value() map[string]any {
 // FileIDPattern matches the IDs of files.
 const FileIDPattern = `^` + PrefixFile + `[0-9a-z]{26}$`
 
-// fileID matches the IDs of stored files.
 var fileID = regexp.MustCompile(FileIDPattern)
 
 // FileID is the ID inside a file value. An object that only looks like one,

@@ -78,7 +78,6 @@ func appendJSON(b []byte, v any) []byte {
 	return appendReflected(b, v)
 }
 
-// appendList appends a list in JSON.
 func appendList(b []byte, list []any) []byte {
 	b = append(b, '[')
 	for i, item := range list {
@@ -136,7 +135,6 @@ func appendReflected(b []byte, v any) []byte {
 // jsonError is a violation of Sluice's own rules for JSON, at a JSON Pointer.
 type jsonError struct{ at, msg string }
 
-// Error returns the message without the position, which is reported apart.
 func (e *jsonError) Error() string { return e.msg }
 
 // ProblemError carries one Problem as an error.
@@ -145,8 +143,7 @@ type ProblemError struct{ Problem }
 // Error is the problem as one line.
 func (e *ProblemError) Error() string { return e.Problem.String() }
 
-// jsonProblem turns an error of the decoder into a problem with a pointer and plain
-// words.
+// jsonProblem gives an error of the decoder a pointer and plain words.
 func jsonProblem(d *jsontext.Decoder, err error) error {
 	p := Problem{Pointer: string(d.StackPointer()), Code: "invalid_json"}
 	if own, ok := errors.AsType[*jsonError](err); ok {
@@ -254,7 +251,6 @@ func decodeObject(d *jsontext.Decoder) (any, error) {
 	return m, err
 }
 
-// decodeArray decodes the items of an array up to its end.
 func decodeArray(d *jsontext.Decoder) (any, error) {
 	list := []any{}
 	for d.PeekKind() != ']' {

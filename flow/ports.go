@@ -98,7 +98,6 @@ func (d *Document) EdgeType(e Edge, kinds *Registry) Type {
 // ErrorPort carries what went wrong on a node that routes its errors.
 const ErrorPort = "error"
 
-// PortsByName indexes ports.
 func PortsByName(ports []Port) map[string]Port {
 	m := make(map[string]Port, len(ports))
 	for _, p := range ports {

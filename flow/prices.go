@@ -52,7 +52,6 @@ type TokenUse struct {
 	Reasoning                             int64
 }
 
-// million is the number of tokens that prices are stated for.
 const million = 1_000_000
 
 // Cost is what one call costs. Seconds are of compute, for hosted models.

@@ -56,7 +56,6 @@ var harmlessWords = wordSet("max min count limit page next prev previous continu
 var describingWords = wordSet("type kind method mode url uri endpoint name id ids length size version algorithm alg expiry expires expiration ttl in at status state" +
 	" enabled required optional policy scheme scope scopes header hint format provider prefix field label budget usage user username email host domain region used left remaining")
 
-// wordSet makes a set of the words in a text.
 func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(list) {

@@ -84,7 +84,6 @@ func (t *Template) literal(s string) {
 	}
 }
 
-// isText reports whether a part is fixed text.
 func (p *templatePart) isText() bool { return p.path == nil && p.credential == "" }
 
 // Names are the ports that the template grows, in order of appearance.
@@ -175,7 +174,6 @@ func (p *jsonPosition) pass(s string) {
 	}
 }
 
-// lookUp returns the value at a path of members and indexes.
 func lookUp(values map[string]any, path []string) (any, error) {
 	v, ok := values[path[0]]
 	if !ok {
@@ -207,7 +205,6 @@ func JSONMember(v any, name string) (any, bool) {
 	return nil, false
 }
 
-// withArticle writes a type with its article.
 func withArticle(kind string) string {
 	if kind == "object" {
 		return "an object"

@@ -233,7 +233,6 @@ func FormatNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// scalarText writes numbers and booleans as JSON does.
 func scalarText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:

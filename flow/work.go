@@ -40,7 +40,7 @@ type Recovery struct {
 	Suspects   []Suspect
 }
 
-// DeliveryOutcome is what an attempt at a delivery led to.
+// DeliveryOutcome is the result of one attempt at a delivery.
 type DeliveryOutcome struct {
 	Attempt int64         // of the job, as given to FindDelivery
 	State   DeliveryState // pending when it is to be tried again

@@ -183,7 +183,7 @@ const cancelTimeout = 5 * time.Second
 func (s *hostedStep) cancelLost(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer stop()
-	_ = s.host.Cancel(ctx, s.m.access.Secret, s.state.id) // there is nobody left to tell
+	_ = s.host.Cancel(ctx, s.m.access.Secret, s.state.id) // best effort: the step fails anyway
 }
 
 // follow waits for the prediction to end. It holds the worker for pace.held, or

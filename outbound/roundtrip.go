@@ -93,6 +93,6 @@ func onceOnly(req *http.Request) *http.Request {
 // closeBody keeps http.RoundTripper's promise to close it on errors too.
 func closeBody(req *http.Request) {
 	if req.Body != nil {
-		_ = req.Body.Close() // nothing was sent; there is nobody to tell
+		_ = req.Body.Close() // nothing was sent, so the error is irrelevant
 	}
 }

@@ -44,8 +44,8 @@ func (o *outlet) pass(bytes int) {
 // because its text was already shown.
 func (o *outlet) began() bool { return o.text.Len() > 0 }
 
-// begun is what came of an answer when something did: a text or figures. A
-// provider charges for that.
+// begun returns the partial answer of a call that broke off, or nil if neither text
+// nor token counts arrived. A provider charges for partial answers.
 func (o *outlet) begun(r *reply) *reply {
 	if r != nil && !o.began() && r.usage == (Usage{}) {
 		return nil
@@ -53,11 +53,11 @@ func (o *outlet) begun(r *reply) *reply {
 	return r
 }
 
-// runAgain is advice for what is not tried again unasked.
+// runAgain is the advice in errors of calls that are not retried automatically.
 const runAgain = " The call may have cost money, so it is not retried automatically. Run it again if that is acceptable."
 
-// broken says of a failure that the answer had begun: trying again is then paid
-// for a second time, which is for a person to decide.
+// broken marks an error as permanent if the answer had begun. A retry would be
+// charged a second time, so a person decides about it.
 func (o *outlet) broken(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !o.began() || e.Class != ClassUnavailable && !e.Retryable {

@@ -15,7 +15,7 @@ import (
 func (s *session) refused(ctx context.Context, resp *http.Response) error {
 	// A refusal is short; a server that trickles it is not waited for.
 	timer := time.AfterFunc(5*time.Second, func() { _ = resp.Body.Close() })
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came of it serves
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is good enough
 	timer.Stop()
 	_ = resp.Body.Close()
 	if ctx.Err() != nil {

@@ -248,7 +248,7 @@ func strictSchema(schema map[string]any) map[string]any {
 func describe(e *jsonschema.ValidationError, out []string) []string {
 	_, anyOf := e.ErrorKind.(*kind.AnyOf)
 	_, oneOf := e.ErrorKind.(*kind.OneOf)
-	if len(e.Causes) == 0 || anyOf || oneOf { // which of the alternatives was meant nobody knows
+	if len(e.Causes) == 0 || anyOf || oneOf { // it is unknown which alternative was meant
 		if text := place(e.InstanceLocation) + sentence(e.ErrorKind); !slices.Contains(out, text) && len(out) < maxProblems {
 			out = append(out, text)
 		}
