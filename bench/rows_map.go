@@ -135,12 +135,14 @@ func (s *server) runMap(id, key string, items int) time.Duration {
 	}
 	_, rest, _ := bytes.Cut(body, []byte(`"run_id":"`))
 	runID, _, _ := bytes.Cut(rest, []byte(`"`))
-	get := head("GET", "/v1/flow/"+id+"/run/"+string(runID)+"/result?wait=60", key)
-	for {
-		status, body, err = w.get(get)
-		if err != nil || status != 202 {
+	path := "/v1/flow/" + id + "/run/" + string(runID)
+	for waiting := head("GET", path+"?wait=60", key); err == nil; {
+		if status, body, err = w.get(waiting); status != 200 || !bytes.Contains(body, []byte(`"ended_at":null`)) {
 			break
 		}
+	}
+	if err == nil {
+		status, body, err = w.get(head("GET", path+"/result", key))
 	}
 	if want := fmt.Sprintf(`"done":%d`, items); err != nil || status != 200 || !bytes.Contains(body, []byte(want)) {
 		check(unexpected(status, body, err))

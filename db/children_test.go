@@ -117,6 +117,33 @@ func TestChildren_recount(t *testing.T) {
 	})
 }
 
+// TestChildren_cancel lets a canceled caller wait for its last child, and wakes it then. It
+// neither waits for an end that came first, nor is woken by an end that is not the last.
+func TestChildren_cancel(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		run, step := w.children(4, true)
+		_, err := w.RequestCancel(w.ctx, ws, run.FlowID, run.ID)
+		w.must(err)
+		drain := func() {
+			t.Helper()
+			r := w.take(run.ID)
+			r.State = flow.RunWaiting
+			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, WakeAt: w.clock.Now().Add(time.Minute), Draining: true, Durable: true}))
+		}
+		_, err = w.StopChildren(w.ctx, step)
+		w.must(err)
+		drain()
+		attempt := w.find(run.ID).Attempt
+		w.endChild(step, 1, flow.RunCanceled)
+		wantEqual(t, "attempt while a child runs", w.find(run.ID).Attempt, attempt)
+		w.endChild(step, 0, flow.RunCanceled)
+		wantEqual(t, "attempt after the last child", w.find(run.ID).Attempt, attempt+1)
+		drain()
+		wantEqual(t, "attempt without children", w.find(run.ID).Attempt, attempt+2)
+		wantEqual(t, "counted", w.counted(step), "0 0 0 2")
+	})
+}
+
 // child returns the child run of an item, as its worker has it.
 func (w *fixture) child(step flow.CallingStep, item int) *flow.Run {
 	w.t.Helper()

@@ -52,6 +52,7 @@ func erase(tx *core.Tx, ws flow.WorkspaceID, runID, failure string, code flow.Co
 			return tx.EraseRun(tx.Ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: dbconn.EncodeError(reason), Webhook: []byte{}, Secrets: []byte{}})
 		},
 		func() error { return tx.DeleteSteps(tx.Ctx, runID) },
+		func() error { return tx.DeleteStepPartsOfRun(tx.Ctx, runID) },
 		func() error { return tx.DeleteApprovals(tx.Ctx, runID) },
 		func() error { return tx.DeleteChildItemsOfRun(tx.Ctx, runID) },
 		func() error {

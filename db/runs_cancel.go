@@ -38,3 +38,17 @@ func (s Runs) RequestCancel(ctx context.Context, ws flow.WorkspaceID, flowID, ru
 func (s Runs) CancelRequested(ctx context.Context, instance string) ([]string, error) {
 	return s.Reads.ListCancels(ctx, instance)
 }
+
+// WaitingKinds returns the kinds of the steps of a run that wait, and whether one of each
+// has saved a state. It reads no content.
+func (s Runs) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]bool, error) {
+	rows, err := s.Reads.ListWaitingSteps(ctx, gen.ListWaitingStepsParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, fmt.Errorf("list the waiting steps of %s: %w", runID, err)
+	}
+	kinds := map[string]bool{}
+	for _, r := range rows {
+		kinds[r.Kind] = kinds[r.Kind] || r.HasState != 0
+	}
+	return kinds, nil
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -77,6 +78,49 @@ func TestSets_take_starts(t *testing.T) {
 	if n := len(repeated); n > 0 {
 		t.Errorf("%d sets of starts failed", n)
 	}
+}
+
+// TestSets_take_children checks that the ends of child runs are carried out in a set, which
+// starts the next items, and that each item is run once.
+func TestSets_take_children(t *testing.T) {
+	t.Parallel()
+	var repeated <-chan struct{}
+	s := dbtest.Postgres(t, func(cfg *core.Config) { repeated = watch(cfg, "repeated one by one") })
+	w := newFixture(t, s, &clock{now: time.Now()})
+	const total, atOnce = 60, 20
+	run := w.ask()
+	w.letWait(run)
+	step := flow.CallingStep{RunID: run.ID, Path: "ask"}
+	w.must(w.BeginChildren(w.ctx, &flow.Children{
+		WorkspaceID: ws, Caller: step, RootRunID: run.ID, Depth: 1, FlowID: w.flow.ID, DocumentHash: run.DocumentHash, Concurrency: atOnce, KeepErrors: true,
+	}, flow.ChildTemplate{Save: true, TimeoutMicros: time.Hour.Microseconds(), Nodes: 1}))
+	items := make([]flow.ChildItem, total)
+	for i := range items {
+		if items[i] = (flow.ChildItem{Item: i, Inputs: map[string]any{"n": i}}); i%10 == 3 {
+			items[i].Error = flow.Errorf(flow.CodeInputInvalid, "It cannot start.")
+		}
+	}
+	w.must(w.AddChildItems(w.ctx, step, items))
+	_, err := w.StartChildren(w.ctx, step, total, total/10, 0)
+	w.must(err)
+	for ended := 0; ended < total-total/10; {
+		list, err := w.ReadChildren(w.ctx, ws, step, 0, total)
+		w.must(err)
+		list = slices.DeleteFunc(list, func(r flow.ChildResult) bool { return r.State.Ended() })
+		many(len(list), func(i int) { w.must(w.finish(w.take(list[i].RunID), flow.RunSucceeded)) })
+		ended += len(list)
+	}
+	wantEqual(t, "counted", w.counted(step), fmt.Sprint(0, 0, total-total/10, total/10))
+	list, err := w.ReadChildren(w.ctx, ws, step, 0, total)
+	w.must(err)
+	wantEqual(t, "results", len(list), total)
+	for i, r := range list {
+		wantEqual(t, "item", r.Item, i)
+	}
+	if n := len(repeated); n > 0 {
+		t.Errorf("%d sets of ends failed", n)
+	}
+	w.wantStorage()
 }
 
 // rowsOf returns all rows of a run, without the values that differ between equal runs.

@@ -22,6 +22,7 @@ type itemServer struct {
 	broken map[string]bool
 	hold   chan struct{} // requests wait until it is closed; nil: they do not
 	held   string        // the only item whose requests wait; "": all
+	cut    int           // requests that the client aborted while they waited
 }
 
 func newItemServer(t *testing.T, broken ...int) *itemServer {
@@ -51,6 +52,7 @@ func (up *itemServer) serve(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-hold:
 		case <-r.Context().Done():
+			up.set(func() { up.cut++ })
 		}
 	}
 	if broken {
@@ -145,13 +147,7 @@ func TestMap(t *testing.T) {
 	if shown := fmt.Sprint(stepNamed(t, c, r, "each")["input"]); !strings.Contains(shown, "input.n:map[items:500]") {
 		t.Errorf("the step shows its input as %.200s", shown)
 	}
-	failures, _ := end.Outputs["errors"].([]any)
-	for i, f := range failures {
-		e, _ := f.(object)
-		if e["index"] != float64(broken[i]) || e["code"] != "http_failed" || e["input"].(object)["n"] != strconv.Itoa(broken[i]) {
-			t.Errorf("error %d is %v", i, e)
-		}
-	}
+	checkFailures(t, end.Outputs["errors"], broken)
 	var failed struct {
 		Steps    []object
 		Children []object
@@ -169,7 +165,13 @@ func TestMap(t *testing.T) {
 		t.Errorf("the list of runs has %d child runs, %v", len(runs.Runs), err)
 	}
 	up.set(func() { up.broken, up.calls = map[string]bool{}, map[string]int{} })
-	again := c.await(c.want(202, "POST", r.path()+"/rerun", nil).run(t))
+	again := c.await(c.want(202, "POST", r.path()+"/rerun", object{"from": "each"}).run(t))
+	checkDoubles(t, again.Outputs["doubles"], 500, nil)
+	if n := up.total(); n != 7 {
+		t.Errorf("the rerun from the map made %d calls, wanted 7", n)
+	}
+	up.set(func() { up.calls = map[string]int{} })
+	again = c.await(c.want(202, "POST", r.path()+"/rerun", nil).run(t))
 	checkDoubles(t, again.Outputs["doubles"], 500, nil)
 	if n := up.total(); n != 7 || again.Outputs["failed"] != 0.0 {
 		t.Errorf("the rerun made %d calls, wanted 7; %v failed", n, again.Outputs["failed"])
@@ -203,20 +205,46 @@ func TestMapFails(t *testing.T) {
 	}
 }
 
-// TestMapCancel cancels the children with their caller.
+// TestMapCancel cancels the children with their caller, which ends after the last of them.
+// With one worker, a caller that held it meanwhile would wait forever.
 func TestMapCancel(t *testing.T) {
 	t.Parallel()
+	for _, workers := range []int{8, 1} {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			testMapCancel(t, workers)
+		})
+	}
+}
+
+func testMapCancel(t *testing.T, workers int) {
 	up := newItemServer(t)
 	up.hold = make(chan struct{})
-	s := newServer(t)
+	s := newServer(t, fmt.Sprintf("SLUICE_WORKERS=%d", workers))
 	child := s.publish(doubling(up.URL))
-	id := s.publish(mapping(child, object{"concurrency": 5}))
+	middle := s.publish(documentOf("Middle", []object{
+		input("n"), node("sub", "subflow", object{"flow": child, "contract": doublingContract}), output("double"),
+	}, "n.value > sub.input.n", "sub.double > out_double.value"))
 	c := s.client(s.key())
-	r := c.start(id, object{"list": numbers(50)})
-	s.waitUntil("five items are asked for", func() bool { return up.total() == 5 })
+	r := c.start(s.publish(mapping(middle, object{"concurrency": 5})), object{"list": numbers(50)})
+	asked := min(workers, 5)
+	s.waitUntil("items are asked for", func() bool { return up.total() == asked })
 	c.want(200, "POST", r.path()+"/cancel", nil)
-	if end := c.await(r); end.Status != "canceled" || up.total() != 5 {
+	end := c.await(r)
+	s.waitUntil("the requests are aborted", func() bool { up.mu.Lock(); defer up.mu.Unlock(); return up.cut == asked })
+	if end.Status != "canceled" || up.total() != asked {
 		t.Errorf("the run is %s after %d calls", end.Status, up.total())
+	}
+	ended := fmt.Sprint(c.want(200, "GET", r.path(), nil).object(t)["ended_at"])
+	var page struct{ Children []object }
+	if err := json.Unmarshal(c.want(200, "GET", r.path()+"/children?limit=100", nil).body, &page); err != nil || len(page.Children) == 0 {
+		t.Fatalf("the children are %+v, %v", page, err)
+	}
+	for _, item := range page.Children {
+		run := c.want(200, "GET", runPath(middle, fmt.Sprint(item["run_id"])), nil).object(t)
+		if run["status"] != "canceled" || fmt.Sprint(run["ended_at"]) > ended {
+			t.Errorf("item %v is %v at %v; its caller ended at %s", item["item"], run["status"], run["ended_at"], ended)
+		}
 	}
 	close(up.hold)
 }
@@ -283,22 +311,47 @@ func TestSubflow(t *testing.T) {
 	}
 }
 
-// TestMapFleet maps a list on three instances, and kills one.
+// TestMapFleet maps 500 items on three instances, and kills one. 7 items fail, and a rerun
+// asks only for those 7.
 func TestMapFleet(t *testing.T) {
 	t.Parallel()
-	up := newItemServer(t)
+	broken := []int{0, 13, 99, 250, 251, 400, 499}
+	up := newItemServer(t, broken...)
 	f := newFleet(t, fleetConfig{})
 	s := f.servers[0]
 	id := s.publish(mapping(s.publish(doubling(up.URL)), nil))
 	c := s.client(s.key())
-	r := c.start(id, object{"list": numbers(300)})
-	s.waitUntil("a third of the items were asked for", func() bool { return up.total() > 100 })
+	r := c.start(id, object{"list": numbers(500)})
+	s.waitUntil("a third of the items were asked for", func() bool { return up.total() > 170 })
 	f.servers[2].kill()
 	end := c.await(r)
-	if end.Status != "succeeded" || end.Outputs["succeeded"] != 300.0 {
+	if end.Status != "succeeded" || end.Outputs["succeeded"] != 493.0 || end.Outputs["failed"] != 7.0 {
 		t.Fatalf("the run is %s: %+v, %v", end.Status, end.Error, end.Outputs["failed"])
 	}
-	checkDoubles(t, end.Outputs["doubles"], 300, nil)
+	checkDoubles(t, end.Outputs["doubles"], 500, up.broken)
+	checkFailures(t, end.Outputs["errors"], broken)
+	up.set(func() { up.broken, up.calls = map[string]bool{}, map[string]int{} })
+	again := c.await(c.want(202, "POST", r.path()+"/rerun", nil).run(t))
+	checkDoubles(t, again.Outputs["doubles"], 500, nil)
+	if n := up.total(); n != 7 || again.Outputs["failed"] != 0.0 {
+		t.Errorf("the rerun made %d calls, wanted 7; %v failed", n, again.Outputs["failed"])
+	}
+}
+
+// checkFailures compares the list of errors with the items that fail.
+func checkFailures(t *testing.T, got any, broken []int) {
+	t.Helper()
+	list, _ := got.([]any)
+	if len(list) != len(broken) {
+		t.Errorf("there are %d errors, wanted %d", len(list), len(broken))
+	}
+	for i, f := range list {
+		e, _ := f.(object)
+		input, _ := e["input"].(object)
+		if i < len(broken) && (e["index"] != float64(broken[i]) || e["code"] != "http_failed" || input["n"] != strconv.Itoa(broken[i])) {
+			t.Errorf("error %d is %v", i, e)
+		}
+	}
 }
 
 // TestMapApprovals asks a person for every item at once. The items wait over a kill.

@@ -67,6 +67,9 @@ func TestChildrenVersions(t *testing.T) {
 		t.Errorf("an unknown version: %s", refused.body)
 	}
 	checkTags(t, c.await(c.start(middle, object{"list": numbers(3)})), "one", 3) // pinned
+	raised := mapping(child, object{"concurrency": 1, "version": 2})
+	c.want(200, "POST", "/v1/apply", object{"documents": []any{json.RawMessage(raised)}, "publish": true, "force": true})
+	checkTags(t, c.await(c.start("map", object{"list": numbers(3)})), "two", 3)
 }
 
 // TestChildrenDraft runs a draft with the drafts of the flows that it runs, and of those below

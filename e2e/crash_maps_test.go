@@ -167,8 +167,20 @@ func TestCrashMaps(t *testing.T) {
 		from = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-seed %d", from)
-	random := rand.New(rand.NewPCG(from, 1<<33))
-	s := newServer(t)
+	for _, on := range []string{"SQLite", "PostgreSQL"} {
+		t.Run(on, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			if on == "PostgreSQL" {
+				s.stop()
+				s, _ = twoServers(t)
+			}
+			crashMaps(t, s, rand.New(rand.NewPCG(from, 1<<33)))
+		})
+	}
+}
+
+func crashMaps(t *testing.T, s *server, random *rand.Rand) {
 	l := newMapLoad(t, s)
 	ctx, stop := context.WithCancel(t.Context())
 	var answering sync.WaitGroup

@@ -132,7 +132,6 @@ type ChildRuns interface {
 	Start(ctx context.Context, r ChildRequest) (*Children, error)
 	// Read calls each with all results, in the order of items.
 	Read(ctx context.Context, each func(*ChildResult) error) error
-	// Stop keeps pending items from starting, cancels the children that run and waits
-	// for their end.
+	// Stop keeps pending items from starting and cancels the children that run.
 	Stop(ctx context.Context) error
 }

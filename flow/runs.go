@@ -196,6 +196,7 @@ type Step struct {
 	InputHash        string
 	Input            map[string]any
 	Outputs          map[string]any
+	Bulky            bool // set for a write: outputs that are too large for the row are stored apart
 	Error            *Error
 	Usage            Usage
 	Spent            Usage // what of it is new since the step was last written
@@ -218,6 +219,7 @@ type RunWrite struct {
 	Busy       bool      // the run works inside the process after this write, as opposed to waiting
 	End        bool      // the run's state is final
 	WakeAt     time.Time // when a waiting run continues; zero unless Run.State is waiting
+	Draining   bool      // it waits for the end of its child runs, and ends then
 }
 
 // NewDelivery is a webhook message to be sent once its transaction is durable.

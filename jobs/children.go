@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,8 +16,6 @@ import (
 const (
 	// childPage is how many items are stored or read at once.
 	childPage = 500
-	// childStopWait is how long a step waits for the end of the children that it cancels.
-	childStopWait = 5 * time.Second
 	// childCancels is how many children are canceled at the same time.
 	childCancels = 16
 )
@@ -365,8 +362,8 @@ func (c *childRuns) Stop(ctx context.Context) error {
 	return c.stop(ctx, c.step)
 }
 
-// stop is Stop for the children that the step had at some round. It waits for their ends
-// for childStopWait in total.
+// stop is Stop for the children that the step had at some round. It does not wait for
+// their ends: that would hold the worker that the last of them may need.
 func (c *childRuns) stop(ctx context.Context, step flow.CallingStep) error {
 	open, err := c.r.store.StopChildren(ctx, step)
 	if err != nil {
@@ -384,10 +381,25 @@ func (c *childRuns) stop(ctx context.Context, step flow.CallingStep) error {
 	if err := canceling.Wait(); err != nil {
 		return fmt.Errorf("cancel the children of %s:%s: %w", step.RunID, step.Path, err)
 	}
-	for until := time.Now().Add(childStopWait); len(open) > 0; open = open[1:] {
-		if _, err := c.r.AwaitRun(ctx, c.run.WorkspaceID, open[0].FlowID, open[0].RunID, time.Until(until)); err != nil {
-			return err
-		}
-	}
 	return nil
+}
+
+// drainChildren reports whether child runs of a run still run. The run ends after them, so
+// that its cost is final. It counts them again in case the end of one was not counted.
+func (r *Runner) drainChildren(ctx context.Context, run *flow.Run) (running bool, err error) {
+	list, err := r.store.ListChildren(ctx, run.WorkspaceID, run.ID)
+	if err != nil {
+		return false, err
+	}
+	for i := range list {
+		if list[i].Running == 0 {
+			continue
+		}
+		c, err := r.store.RecountChildren(ctx, list[i].Caller)
+		if err != nil {
+			return false, err
+		}
+		running = running || c.Running > 0
+	}
+	return running, nil
 }

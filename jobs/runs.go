@@ -114,8 +114,10 @@ func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *engine.Gra
 	if err != nil {
 		return nil, fmt.Errorf("find the files of %s: %w", run.ParentRunID, err)
 	}
-	if run.ChildVersions == flow.ChildrenLive { // these steps decide for each item whether its result is reused
-		steps = slices.DeleteFunc(steps, func(s flow.Step) bool { k := r.documents.kinds.Find(s.Kind); return k != nil && k.StartsRuns() })
+	for i := range steps {
+		if k := r.documents.kinds.Find(steps[i].Kind); run.ChildVersions == flow.ChildrenLive && k != nil && k.StartsRuns() {
+			steps[i].NodeHash = "" // no node equals it: the step decides for each item whether its result is reused
+		}
 	}
 	return engine.NewReuse(g, steps, run.RerunFrom), nil
 }

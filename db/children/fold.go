@@ -26,20 +26,36 @@ func Fold(tx *core.Tx, ends []core.ChildEnd) error {
 		if n < 0 {
 			n = len(ends)
 		}
-		row, err := count(tx, step, ends[:n])
-		if err != nil {
+		if err := fold(tx, step, ends[:n]); err != nil {
 			return err
-		}
-		c, err := advance(tx, row)
-		if err != nil {
-			return err
-		}
-		if c.Decided() {
-			if err := wake(tx, c); err != nil {
-				return err
-			}
 		}
 		ends = ends[n:]
+	}
+	return nil
+}
+
+// fold is Fold for the ends of one step's children.
+func fold(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
+	p, err := counted(tx, step, ends)
+	if err != nil {
+		return err
+	}
+	var row *gen.Child
+	if tx.Store.Pool() != nil {
+		row, err = countAndStart(tx, p)
+	} else {
+		row, err = count(tx, p)
+	}
+	if err != nil {
+		return err
+	}
+	told := row.Stopped != 0 // the step knows that it fails, and the run ends after the last child
+	c, err := advance(tx, row)
+	if err != nil {
+		return err
+	}
+	if c.Ended() || c.Decided() && !told {
+		return wake(tx, c)
 	}
 	return nil
 }
@@ -50,9 +66,8 @@ func sameStep(s flow.CallingStep) flow.CallingStep {
 	return s
 }
 
-// count adds the ends of children to the row of their step, and returns the row, which
-// no other transaction can change now.
-func count(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (*gen.Child, error) {
+// counted adds up the ends of children of one step.
+func counted(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (gen.CountChildParams, error) {
 	p := gen.CountChildParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Ended: int64(len(ends))}
 	var used flow.Usage
 	for _, e := range ends {
@@ -67,15 +82,21 @@ func count(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (*gen.Child
 		}
 		below, err := tx.SumChildren(tx.Ctx, e.RunID)
 		if err != nil {
-			return nil, fmt.Errorf("sum the cost below %s: %w", e.RunID, err)
+			return p, fmt.Errorf("sum the cost below %s: %w", e.RunID, err)
 		}
 		used = used.Add(core.UsageOf(below.InputTokens, below.OutputTokens, below.CachedTokens, below.ReasoningTokens, below.UnpricedSteps, flow.NanoUSD(below.CostNanoUsd)))
 	}
 	p.InputTokens, p.OutputTokens, p.CachedTokens = used.InputTokens, used.OutputTokens, used.CachedTokens
 	p.ReasoningTokens, p.UnpricedSteps, p.CostNanoUsd = used.ReasoningTokens, used.UnpricedSteps, used.CostNanoUSD
+	return p, nil
+}
+
+// count adds ends to the row of their step, and returns the row, which no other
+// transaction can change now.
+func count(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
 	r, err := tx.CountChild(tx.Ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("count the children of %s:%s: %w", step.RunID, step.Path, err)
+		return nil, fmt.Errorf("count the children of %s:%s: %w", p.RunID, p.Path, err)
 	}
 	return &r, nil
 }
@@ -123,13 +144,32 @@ func stop(tx *core.Tx, step flow.CallingStep) error {
 
 // start starts the runs of the next n items.
 func start(tx *core.Tx, c *flow.Children, template string, n int) error {
-	t, err := dbconn.Decode[flow.ChildTemplate](template)
+	step := c.Caller
+	p := gen.TakeChildItemsParams{
+		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), MaxRows: int32(n),
+		First: int64(c.Running + c.Succeeded - c.Reused), // so many have started at least, in order
+	}
+	items, err := tx.TakeChildItems(tx.Ctx, p)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	last := items[len(items)-1].Item
+	err = tx.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: p.RunID, Path: p.Path, Round: p.Round, First: p.First, Item: last})
 	if err != nil {
 		return err
 	}
-	step := c.Caller
-	items, err := tx.TakeChildItems(tx.Ctx, gen.TakeChildItemsParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), MaxRows: int32(n)})
-	if err != nil || len(items) == 0 {
+	if err := startItems(tx, c, template, items); err != nil {
+		return err
+	}
+	c.Pending -= len(items)
+	c.Running += len(items)
+	return tx.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
+}
+
+// startItems starts the runs of items that were taken.
+func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.TakeChildItemsRow) error {
+	t, err := dbconn.Decode[flow.ChildTemplate](template)
+	if err != nil {
 		return err
 	}
 	runs := make([]flow.Run, len(items))
@@ -149,13 +189,7 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 			return err
 		}
 	}
-	last := items[len(items)-1].Item
-	if err := tx.DeleteChildItems(tx.Ctx, gen.DeleteChildItemsParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Item: last}); err != nil {
-		return err
-	}
-	c.Pending -= len(items)
-	c.Running += len(items)
-	return tx.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
+	return nil
 }
 
 // newChild returns a queued run for an item. It is recorded with the version of the

@@ -3,6 +3,8 @@ package children
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -63,18 +65,41 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 
 // AddChildItems stores items of a step. Items that are stored already stay as they are.
 func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error {
+	rows := make([]any, 0, itemColumns*len(items)) // encoded before the transaction, which SQLite has only one of
+	for i := range items {
+		it := &items[i]
+		rows = append(rows, step.RunID, step.Path, int64(step.Round), int64(it.Item), dbconn.EncodeMap(it.Inputs), dbconn.EncodeError(it.Error), it.Reused)
+	}
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		for i := range items {
-			err := tx.InsertChildItem(tx.Ctx, gen.InsertChildItemParams{
-				RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Item: int64(items[i].Item),
-				Inputs: dbconn.EncodeMap(items[i].Inputs), Error: dbconn.EncodeError(items[i].Error), Reused: items[i].Reused,
-			})
-			if err != nil {
-				return fmt.Errorf("store item %d: %w", items[i].Item, err)
+		for chunk := range slices.Chunk(rows, itemColumns*itemsAtOnce) {
+			if _, err := tx.DBTX.ExecContext(tx.Ctx, insertItems(len(chunk)/itemColumns), chunk...); err != nil {
+				return fmt.Errorf("store items of %s:%s: %w", step.RunID, step.Path, err)
 			}
 		}
 		return nil
 	})
+}
+
+// itemColumns is the number of columns of an item, and itemsAtOnce how many items are
+// inserted with one statement. SQLite accepts 32,766 parameters.
+const itemColumns, itemsAtOnce = 7, 100
+
+// insertItems returns the statement that inserts n items. Those that exist stay as they are.
+func insertItems(n int) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO child_items (run_id, path, round, item, inputs, error, reused) VALUES ")
+	for i := range n * itemColumns {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%itemColumns == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", i+1)
+	}
+	return b.String() + ") ON CONFLICT DO NOTHING"
 }
 
 // StartChildren starts the first items once all are stored: failed of them cannot

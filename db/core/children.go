@@ -62,10 +62,19 @@ func (tx *Tx) StartChildRuns(runs []flow.Run) error {
 				return err
 			}
 		}
+		if u := tx.Batch.Counts.unwritten; u != nil && r.Place == PlaceWorker {
+			for _, k := range []FlowKey{{}, {run.WorkspaceID, ""}, k} {
+				u[k]++
+			}
+		}
 		w.handToWorker(tx)
 		tx.StoreMore(run.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + sizeOfStart(r), Runs: 1})
 	}
-	if tx.Store.pool == nil {
+	switch {
+	case tx.Store.pool == nil:
+		return nil
+	case tx.Batch.Counts.unwritten != nil: // the set writes them with its starts
+		tx.Batch.childRows = append(tx.Batch.childRows, rows...)
 		return nil
 	}
 	_, err := tx.DBTX.ExecContext(tx.Ctx, insertRuns, arrays(startColumns, rows)...)

@@ -8,6 +8,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/parts"
 	"sluice/flow"
 )
 
@@ -24,7 +25,7 @@ func (s Execution) WriteRun(ctx context.Context, w flow.RunWrite) error {
 		return err
 	}
 	d := Durability(w.Durable || w.End)
-	if p.run.Sizes == nil { // they are read before the row is changed
+	if p.run.Sizes == nil || len(p.parts) > 0 { // statements that a set does not have
 		err = s.Write(ctx, d, p.Alone)
 	} else {
 		err = s.writeRun(ctx, d, p)
@@ -47,6 +48,7 @@ type runWrite struct {
 	run                flow.Run // as it will be stored
 	row                gen.UpdateRunParams
 	steps              []any
+	parts              map[string]string // outputs that are stored apart from their step, by path
 	deliveries         []newDelivery
 	toWebhook          []flow.NewDelivery // for the per-run webhook
 	sizes              map[string]int64   // Run.Sizes after this write
@@ -68,7 +70,11 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	}
 	p.row = updateRow(r, placeOf(r.State), w)
 	p.steps = stepRows(r, w.Steps)
+	p.parts = takeParts(p.steps, w.Steps)
 	p.sizes = stepSizes(p.steps)
+	for path, outputs := range p.parts {
+		p.sizes[path] += int64(len(outputs))
+	}
 	p.sizes[""] = int64(len(p.row.Outputs) + len(p.row.Error))
 	for i := range w.Deliveries {
 		if w.Deliveries[i].OfRun {
@@ -145,6 +151,9 @@ func (p *runWrite) Alone(tx *Tx) error {
 	}
 	if len(p.steps) > 0 {
 		if err := tx.writeSteps(p.steps); err != nil {
+			return err
+		}
+		if err := parts.Write(tx.Ctx, tx.Queries, p.run.ID, p.parts); err != nil {
 			return err
 		}
 	}
@@ -267,6 +276,16 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 		if err := tx.SetWake(tx.Ctx, wake); err != nil {
 			return fmt.Errorf("set wake: %w", err)
 		}
+	}
+	if p.Draining { // for a cancel as well: it ends after its last child
+		n, err := tx.CountRunningChildren(tx.Ctx, p.run.ID)
+		if err != nil {
+			return fmt.Errorf("count the running children of %s: %w", p.run.ID, err)
+		}
+		if n == 0 { // the last one ended while the worker held the run
+			return tx.ResumeRun(p.run.WorkspaceID, p.run.ID, PlaceWaiting)
+		}
+		return p.release(tx)
 	}
 	if cancel {
 		return tx.ResumeRun(p.run.WorkspaceID, p.run.ID, PlaceWaiting)

@@ -328,7 +328,7 @@ func (t *set) dropClaims(list []*StartWrite) error {
 // finish writes the rows and commits, in one round trip.
 func (t *set) finish() error {
 	b := &pgx.Batch{}
-	var rows [][]any
+	rows := t.Batch.childRows
 	for _, m := range t.starts {
 		rows = append(rows, startRow(&m.set.(*StartWrite).Row))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/parts"
 	"sluice/flow"
 )
 
@@ -19,6 +20,9 @@ var stepColumns = []string{
 	"input_tokens", "output_tokens", "cost_nano_usd", "cached_tokens", "reasoning_tokens", "unpriced_steps", "seq", "output_seq", "started_at", "ended_at", "wait_until",
 	"error", "saved", "input", "outputs", "attempts",
 }
+
+// stepOutputs is the index of the column outputs in stepColumns.
+const stepOutputs = 24
 
 // stepContent is the index of the first column in stepColumns that counts toward
 // a quota: error, saved, input, outputs and attempts.
@@ -100,6 +104,23 @@ func stepSizes(args []any) map[string]int64 {
 	return sizes
 }
 
+// takeParts replaces the large outputs of bulky steps in flattened rows by a mark, and
+// returns them by path. It returns nil if no outputs are large.
+func takeParts(rows []any, steps []flow.Step) (large map[string]string) {
+	for i := range steps {
+		at := i*len(stepColumns) + stepOutputs
+		outputs := rows[at].(string)
+		if !steps[i].Bulky || len(outputs) <= parts.MaxRow {
+			continue
+		}
+		if large == nil {
+			large = map[string]string{}
+		}
+		large[steps[i].Path], rows[at] = outputs, parts.Mark
+	}
+	return large
+}
+
 // sizeOfSteps returns the sum of stepSizes.
 func sizeOfSteps(args []any) (n int64) {
 	for _, size := range stepSizes(args) {
@@ -129,10 +150,13 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID str
 	if err != nil {
 		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
+	if err := parts.Join(ctx, s.Reads, runID, rows, sizes); err != nil {
+		return nil, err
+	}
 	steps := make([]flow.Step, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		sizes[r.Path] = int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
+		sizes[r.Path] += int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
 		if steps[i], err = stepOf(r); err != nil {
 			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err), "run", runID)
 		}

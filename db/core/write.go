@@ -59,7 +59,8 @@ type batch struct {
 
 	storage []storageEntry
 
-	children []ChildEnd
+	children  []ChildEnd
+	childRows [][]any // child runs that a set writes last
 
 	KeysChanged bool // cached keys must be dropped after the commit
 }

@@ -80,15 +80,27 @@ func (q *Queries) CountChild(ctx context.Context, arg CountChildParams) (Child, 
 	return i, err
 }
 
+const countRunningChildren = `-- name: CountRunningChildren :one
+SELECT CAST(COALESCE(sum(running), 0) AS BIGINT) AS running FROM children WHERE run_id = $1
+`
+
+func (q *Queries) CountRunningChildren(ctx context.Context, runID string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countRunningChildren, runID)
+	var running int64
+	err := row.Scan(&running)
+	return running, err
+}
+
 const deleteChildItems = `-- name: DeleteChildItems :exec
 DELETE FROM child_items
-WHERE run_id = $1 AND path = $2 AND round = $3 AND error = '' AND reused = '' AND item <= $4
+WHERE run_id = $1 AND path = $2 AND round = $3 AND item >= $4 AND item <= $5 AND error = '' AND reused = ''
 `
 
 type DeleteChildItemsParams struct {
 	RunID string
 	Path  string
 	Round int64
+	First int64
 	Item  int64
 }
 
@@ -97,6 +109,7 @@ func (q *Queries) DeleteChildItems(ctx context.Context, arg DeleteChildItemsPara
 		arg.RunID,
 		arg.Path,
 		arg.Round,
+		arg.First,
 		arg.Item,
 	)
 	return err
@@ -176,35 +189,6 @@ func (q *Queries) FindChildren(ctx context.Context, arg FindChildrenParams) (Chi
 		&i.CostNanoUsd,
 	)
 	return i, err
-}
-
-const insertChildItem = `-- name: InsertChildItem :exec
-INSERT INTO child_items (run_id, path, round, item, inputs, error, reused)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (run_id, path, round, item) DO NOTHING
-`
-
-type InsertChildItemParams struct {
-	RunID  string
-	Path   string
-	Round  int64
-	Item   int64
-	Inputs string
-	Error  string
-	Reused string
-}
-
-func (q *Queries) InsertChildItem(ctx context.Context, arg InsertChildItemParams) error {
-	_, err := q.db.ExecContext(ctx, insertChildItem,
-		arg.RunID,
-		arg.Path,
-		arg.Round,
-		arg.Item,
-		arg.Inputs,
-		arg.Error,
-		arg.Reused,
-	)
-	return err
 }
 
 const insertChildren = `-- name: InsertChildren :exec
@@ -678,14 +662,15 @@ func (q *Queries) SumChildren(ctx context.Context, runID string) (SumChildrenRow
 
 const takeChildItems = `-- name: TakeChildItems :many
 SELECT item, inputs FROM child_items
-WHERE run_id = $1 AND path = $2 AND round = $3 AND error = '' AND reused = ''
-ORDER BY item LIMIT $4
+WHERE run_id = $1 AND path = $2 AND round = $3 AND item >= $4 AND error = '' AND reused = ''
+ORDER BY item LIMIT $5
 `
 
 type TakeChildItemsParams struct {
 	RunID   string
 	Path    string
 	Round   int64
+	First   int64
 	MaxRows int32
 }
 
@@ -694,11 +679,14 @@ type TakeChildItemsRow struct {
 	Inputs string
 }
 
+// The next items that can start. Those before first have started; naming it keeps the search
+// from passing over their deleted rows.
 func (q *Queries) TakeChildItems(ctx context.Context, arg TakeChildItemsParams) ([]TakeChildItemsRow, error) {
 	rows, err := q.db.QueryContext(ctx, takeChildItems,
 		arg.RunID,
 		arg.Path,
 		arg.Round,
+		arg.First,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -26,6 +26,29 @@ func (q *Queries) CancelOpenSteps(ctx context.Context, arg CancelOpenStepsParams
 	return err
 }
 
+const deleteStepParts = `-- name: DeleteStepParts :exec
+DELETE FROM step_parts WHERE run_id = $1 AND path = $2
+`
+
+type DeleteStepPartsParams struct {
+	RunID string
+	Path  string
+}
+
+func (q *Queries) DeleteStepParts(ctx context.Context, arg DeleteStepPartsParams) error {
+	_, err := q.db.ExecContext(ctx, deleteStepParts, arg.RunID, arg.Path)
+	return err
+}
+
+const deleteStepPartsOfRun = `-- name: DeleteStepPartsOfRun :exec
+DELETE FROM step_parts WHERE run_id = $1
+`
+
+func (q *Queries) DeleteStepPartsOfRun(ctx context.Context, runID string) error {
+	_, err := q.db.ExecContext(ctx, deleteStepPartsOfRun, runID)
+	return err
+}
+
 const deleteSteps = `-- name: DeleteSteps :exec
 DELETE FROM steps WHERE run_id = $1
 `
@@ -33,6 +56,59 @@ DELETE FROM steps WHERE run_id = $1
 func (q *Queries) DeleteSteps(ctx context.Context, runID string) error {
 	_, err := q.db.ExecContext(ctx, deleteSteps, runID)
 	return err
+}
+
+const insertStepPart = `-- name: InsertStepPart :exec
+INSERT INTO step_parts (run_id, path, part, content) VALUES ($1, $2, $3, $4)
+`
+
+type InsertStepPartParams struct {
+	RunID   string
+	Path    string
+	Part    int64
+	Content []byte
+}
+
+func (q *Queries) InsertStepPart(ctx context.Context, arg InsertStepPartParams) error {
+	_, err := q.db.ExecContext(ctx, insertStepPart,
+		arg.RunID,
+		arg.Path,
+		arg.Part,
+		arg.Content,
+	)
+	return err
+}
+
+const listStepParts = `-- name: ListStepParts :many
+SELECT path, content FROM step_parts WHERE run_id = $1 ORDER BY path, part
+`
+
+type ListStepPartsRow struct {
+	Path    string
+	Content []byte
+}
+
+func (q *Queries) ListStepParts(ctx context.Context, runID string) ([]ListStepPartsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listStepParts, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListStepPartsRow
+	for rows.Next() {
+		var i ListStepPartsRow
+		if err := rows.Scan(&i.Path, &i.Content); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listSteps = `-- name: ListSteps :many
@@ -84,6 +160,45 @@ func (q *Queries) ListSteps(ctx context.Context, arg ListStepsParams) ([]Step, e
 			&i.ReservedDay,
 			&i.ReservedAttempt,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWaitingSteps = `-- name: ListWaitingSteps :many
+SELECT kind, CAST(CASE WHEN saved = '' THEN 0 ELSE 1 END AS BIGINT) AS has_state FROM steps
+WHERE run_id = $1 AND workspace_id = $2 AND state = 'waiting'
+`
+
+type ListWaitingStepsParams struct {
+	RunID       string
+	WorkspaceID flow.WorkspaceID
+}
+
+type ListWaitingStepsRow struct {
+	Kind     string
+	HasState int64
+}
+
+// What the waiting steps of a run are, without their content.
+func (q *Queries) ListWaitingSteps(ctx context.Context, arg ListWaitingStepsParams) ([]ListWaitingStepsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listWaitingSteps, arg.RunID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListWaitingStepsRow
+	for rows.Next() {
+		var i ListWaitingStepsRow
+		if err := rows.Scan(&i.Kind, &i.HasState); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

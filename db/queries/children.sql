@@ -16,11 +16,6 @@ SELECT * FROM children WHERE run_id = @run_id AND workspace_id = @workspace_id O
 UPDATE children SET stopped = stopped WHERE run_id = @run_id AND path = @path AND round = @round
 RETURNING *;
 
--- name: InsertChildItem :exec
-INSERT INTO child_items (run_id, path, round, item, inputs, error, reused)
-VALUES (@run_id, @path, @round, @item, @inputs, @error, @reused)
-ON CONFLICT (run_id, path, round, item) DO NOTHING;
-
 -- name: LoadChildren :exec
 UPDATE children SET total = @total, failed = @failed, succeeded = @taken_over, reused = @taken_over, pending = @pending
 WHERE run_id = @run_id AND path = @path AND round = @round AND total < 0;
@@ -42,14 +37,16 @@ UPDATE children SET
         AND r.place = 0 AND r.state <> 'succeeded')
 WHERE children.run_id = @run_id AND children.path = @path AND children.round = @round AND total >= 0;
 
+-- The next items that can start. Those before first have started; naming it keeps the search
+-- from passing over their deleted rows.
 -- name: TakeChildItems :many
 SELECT item, inputs FROM child_items
-WHERE run_id = @run_id AND path = @path AND round = @round AND error = '' AND reused = ''
+WHERE run_id = @run_id AND path = @path AND round = @round AND item >= @first AND error = '' AND reused = ''
 ORDER BY item LIMIT @max_rows;
 
 -- name: DeleteChildItems :exec
 DELETE FROM child_items
-WHERE run_id = @run_id AND path = @path AND round = @round AND error = '' AND reused = '' AND item <= @item;
+WHERE run_id = @run_id AND path = @path AND round = @round AND item >= @first AND item <= @item AND error = '' AND reused = '';
 
 -- name: StartChildren :exec
 UPDATE children SET pending = pending - @started, running = running + @started
@@ -90,6 +87,9 @@ UPDATE steps SET wait_until = @now
 WHERE steps.run_id = @run_id AND state = 'waiting'
     AND path IN (SELECT c.path FROM children c WHERE c.run_id = @run_id AND c.seen = 0 AND c.total >= 0
         AND (c.pending = 0 AND c.running = 0 OR c.failed > 0 AND c.keep_errors = 0));
+
+-- name: CountRunningChildren :one
+SELECT CAST(COALESCE(sum(running), 0) AS BIGINT) AS running FROM children WHERE run_id = @run_id;
 
 -- name: DeleteChildItemsOfRun :exec
 DELETE FROM child_items WHERE run_id = @run_id;

@@ -51,6 +51,8 @@ type Engine struct {
 	Approvals  flow.Approvals
 	// Children returns what lets a step of a run start child runs; nil if none can.
 	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
+	// Drain reports whether child runs of a run still run. Without it, none does.
+	Drain func(ctx context.Context, run *flow.Run) (running bool, err error)
 	// Origin returns the origin of a step of a run, by its path; nil if nothing asks.
 	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)
 	// Emit is told of text that a step passes on while it works.
@@ -149,12 +151,26 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 				return HandedBack, nil
 			}
 			c.wait(ctx, a.Until)
+		case ActDrain:
+			running, err := c.childrenRun(ctx)
+			if err != nil {
+				return HandedBack, err
+			}
+			p.Drained(running, e.Now())
 		case ActSuspend:
 			return Suspended, nil
 		case ActEnd:
 			return Ended, nil
 		}
 	}
+}
+
+// childrenRun reports whether child runs of the run still run.
+func (c *execution) childrenRun(ctx context.Context) (bool, error) {
+	if c.Drain == nil {
+		return false, nil
+	}
+	return c.Drain(flow.OutlastOutages(ctx), &c.plan.run)
 }
 
 // ahead returns an engine whose clock is not behind the times recorded in a

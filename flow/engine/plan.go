@@ -18,6 +18,7 @@ const (
 	ActRecord                    // write Action.Write and call Recorded; repeat until it is written
 	ActAbort                     // stop the started steps of Action.Nodes; Finish still follows for each
 	ActAbandon                   // tell the outside that Action.Abandoned are not gone on with
+	ActDrain                     // find out whether child runs of the run still run, and call Drained
 	ActSuspend                   // nothing to do before Action.Until: release the worker
 	ActEnd                       // the run has ended and its end is recorded
 )
@@ -72,7 +73,22 @@ type Plan struct {
 	ended   bool
 	newest  time.Time // the newest time that is recorded of the run
 	suspend time.Time // set when the write under way lets the run wait
+	drain   drainState
 }
+
+// drainState reports whether the run may end although steps of it have started child runs. It
+// ends after the last of them, so that its cost is final then.
+type drainState int
+
+const (
+	drainUnknown drainState = iota // whether any runs was not asked
+	drainAsking                    // it is about to be asked
+	drainDone                      // none runs
+)
+
+// drainPause is how long a run that waits for its last child runs waits at most before it
+// cancels them again, in case the first time did not succeed.
+const drainPause = time.Minute
 
 // planNode is the state of one node: its step as it will be recorded, and what the planner
 // needs to decide when it may run.
@@ -132,6 +148,9 @@ func NewPlan(g *Graph, run *flow.Run, steps []flow.Step, reuse *Reuse) *Plan {
 			p.restore(i, s)
 		}
 	}
+	if run.State == flow.RunWaiting && run.Error != nil { // it has failed, and waited for child runs
+		p.Fail(run.Error)
+	}
 	if p.run.CancelRequested {
 		p.Cancel()
 	}
@@ -178,6 +197,9 @@ func (p *Plan) Next(now time.Time) Action {
 			return Action{Type: ActRecord, Write: p.write}
 		case !p.suspend.IsZero():
 			return Action{Type: ActSuspend, Until: p.suspend}
+		}
+		if p.drain == drainAsking {
+			return Action{Type: ActDrain}
 		}
 		p.checkDeadline(now)
 		if p.stop != nil && p.dropStarts() {
@@ -235,6 +257,10 @@ func (p *Plan) idle(now time.Time) bool {
 		return true
 	}
 	if p.stop != nil || p.open == 0 {
+		if p.drain == drainUnknown && p.startedRuns() {
+			p.drain = drainAsking
+			return true
+		}
 		p.buildEnd(now)
 		return true
 	}
@@ -253,6 +279,35 @@ func (p *Plan) idle(now time.Time) bool {
 	p.buildWrite()
 	p.write.WakeAt, p.suspend = until, until
 	return true
+}
+
+// startedRuns reports whether steps may have started child runs.
+func (p *Plan) startedRuns() bool {
+	for i := range p.nodes {
+		if p.g.nodes[i].kind.StartsRuns() && p.nodes[i].step.Attempt > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Drained tells the plan whether child runs of the run still run. If so, the run waits
+// for them without a worker. Why it failed is recorded before that: it cannot be told from
+// the steps if it is a time limit.
+func (p *Plan) Drained(running bool, now time.Time) {
+	if p.drain = drainDone; !running {
+		return
+	}
+	if p.run.State != flow.RunWaiting {
+		p.setState(flow.RunWaiting)
+		p.run.WaitingSince = now
+	}
+	if p.stop != nil && p.endAs == flow.RunFailed {
+		p.run.Error = p.stop
+	}
+	p.buildWrite()
+	p.suspend = now.Add(drainPause)
+	p.write.WakeAt, p.write.Draining, p.write.Durable = p.suspend, true, true
 }
 
 // pause is when the next step is due, and whether only long waits remain.

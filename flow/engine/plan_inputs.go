@@ -30,7 +30,7 @@ func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
 	}
 	n.takeAlternative(in, step)
 	in.Attempt, in.State, in.Failures = step.Attempt+1, step.Saved, step.Failures
-	if p.reuse != nil && !p.reuse.Forced[n.ID] {
+	if p.reuse != nil && (!p.reuse.Forced[n.ID] || p.isPartial(i)) {
 		in.ReuseFrom = p.run.ParentRunID
 	}
 	p.nodes[i].in = in
@@ -52,6 +52,17 @@ func (p *Plan) takeOver(i int, now time.Time) bool {
 	}
 	p.end(i, flow.StepReused, old.Outputs, now)
 	return true
+}
+
+// isPartial reports whether the parent's step has done a part of its work, such as some of
+// the items of a map. Who runs it again wants the rest of it, not all.
+func (p *Plan) isPartial(i int) bool {
+	partial := p.g.nodes[i].kind.Partial
+	old, ok := p.reuse.Steps[p.nodes[i].step.Path]
+	if !ok || partial == nil {
+		return false
+	}
+	return old.State != flow.StepSucceeded && old.State != flow.StepReused || partial(old.Outputs)
 }
 
 // NewReuse lists what a rerun may take over. From a chosen node, everything

@@ -72,6 +72,7 @@ func (p *Plan) row(i int) flow.Step {
 	n.dirty, n.saved = false, true
 	n.step.Spent = n.step.Usage.Sub(n.counted)
 	n.counted = n.step.Usage
+	n.step.Bulky = p.g.nodes[i].kind.StartsRuns()
 	p.run.Seq++
 	n.step.Seq = p.run.Seq
 	if _, ok := n.step.Outputs["value"]; ok && p.g.nodes[i].kind.Role == flow.RoleOutput && n.step.State.Ended() {

@@ -22,6 +22,7 @@ type simItem struct {
 	bad          bool
 	state        flow.RunState // empty: it has not started
 	starts, ends int
+	canceled     bool // asked to end
 }
 
 // simQuestion is a question that a step asks.
@@ -115,8 +116,7 @@ func (w *world) stopChildren(key string) {
 	c.stopped = true
 	for i := range c.items {
 		if item := &c.items[i]; item.state == flow.RunRunning {
-			item.state = flow.RunCanceled
-			item.ends++
+			item.canceled = true
 		}
 	}
 	w.disk.sync()
@@ -175,12 +175,25 @@ func (w *world) endChild(key string, c *simChildren, i int) {
 	if item.state = flow.RunSucceeded; item.bad {
 		item.state = flow.RunFailed
 	}
+	if item.canceled && w.rng.IntN(4) > 0 { // or it ended before it heard of it
+		item.state = flow.RunCanceled
+	}
 	w.say("child %d of %s: %s", i, key, item.state)
 	c.advance()
 	w.disk.sync()
 	if c.view().Decided() {
 		w.wakeRun()
 	}
+}
+
+// childrenRun reports whether any child runs.
+func (w *world) childrenRun() bool {
+	for _, c := range w.children {
+		if c.count(flow.RunRunning) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // wakeRun is what the transaction does that ends the last child or answers a question. A

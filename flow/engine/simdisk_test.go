@@ -32,6 +32,7 @@ type diskWrite struct {
 	rows       []diskRow
 	deliveries []flow.NewDelivery
 	wakeAt     time.Time
+	draining   bool
 	end        bool
 }
 
@@ -88,7 +89,7 @@ func (d *fakeDisk) write(w *flow.RunWrite) error {
 	if d.run.State.Ended() {
 		return fmt.Errorf("a write after the end")
 	}
-	e := diskWrite{run: *w.Run, outputs: flow.EncodeJSON(w.Run.Outputs), deliveries: w.Deliveries, wakeAt: w.WakeAt, end: w.End}
+	e := diskWrite{run: *w.Run, outputs: flow.EncodeJSON(w.Run.Outputs), deliveries: w.Deliveries, wakeAt: w.WakeAt, draining: w.Draining, end: w.End}
 	for i := range w.Steps {
 		e.rows = append(e.rows, encodeRow(w.Steps[i], len(d.log)))
 	}
@@ -151,6 +152,11 @@ func (d *fakeDisk) wakeAt() time.Time {
 		}
 	}
 	return d.log[len(d.log)-1].wakeAt
+}
+
+// draining reports whether the run waits for its last child runs.
+func (d *fakeDisk) draining() bool {
+	return len(d.log) > 0 && d.log[len(d.log)-1].draining
 }
 
 func (d *fakeDisk) deliveries() map[string]string {

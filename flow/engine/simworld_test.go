@@ -111,6 +111,9 @@ func (w *world) act() error {
 		return w.record(a.Write)
 	case ActWait:
 		return w.wait(a.Until)
+	case ActDrain:
+		w.say("child runs run: %v", w.childrenRun())
+		w.plan.Drained(w.childrenRun(), w.now)
 	case ActSuspend:
 		w.say("suspend until %s", a.Until.Sub(w.now))
 		w.plan = nil
@@ -135,7 +138,7 @@ func (w *world) say(format string, args ...any) { w.trace.say(format, args...) }
 // claim hands the run to a fresh worker, when it is due or, as a duplicate
 // wake-up would, before that.
 func (w *world) claim() {
-	for w.disk.wakeAt().After(w.now) && !w.happens(w.chaos.early) && !w.disk.canceled && w.outside() {
+	for w.disk.wakeAt().After(w.now) && !w.happens(w.chaos.early) && (!w.disk.canceled || w.disk.draining()) && w.outside() {
 	}
 	if at := w.disk.wakeAt(); at.After(w.now) && !w.happens(w.chaos.early) && !w.disk.canceled {
 		w.now = at

@@ -155,17 +155,14 @@ func (c *Call) writeRun(status int, run *flow.Run) error {
 // waitsFor returns what a waiting run waits for. Of several things, that is what takes
 // somebody or something else.
 func (c *Call) waitsFor(run *flow.Run) (*flow.WaitsFor, error) {
-	steps, err := c.s.Store.FindSteps(c.Request().Context(), run.WorkspaceID, run.ID)
+	kinds, err := c.s.Store.WaitingKinds(c.Request().Context(), run.WorkspaceID, run.ID)
 	if err != nil {
 		return nil, err
 	}
 	waits := map[flow.WaitsFor]bool{}
-	for i := range steps {
-		if steps[i].State != flow.StepWaiting {
-			continue
-		}
+	for kind, hasState := range kinds {
 		reason := flow.WaitsForRetry
-		if k := c.s.Kinds.Find(steps[i].Kind); k != nil && k.WaitsFor != "" && steps[i].Saved != nil {
+		if k := c.s.Kinds.Find(kind); k != nil && k.WaitsFor != "" && hasState {
 			reason = k.WaitsFor
 		}
 		waits[reason] = true

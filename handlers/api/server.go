@@ -62,6 +62,7 @@ type Store interface {
 
 	FindRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string) (*flow.Run, error)
 	FindSteps(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Step, error)
+	WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]bool, error)
 	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
 	ListApprovals(ctx context.Context, ws flow.WorkspaceID, runID string) ([]flow.Approval, error)
 	EraseRun(ctx context.Context, ws flow.WorkspaceID, flowID, runID string, code flow.Code) error

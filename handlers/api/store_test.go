@@ -243,6 +243,17 @@ func (m *memory) FindSteps(_ context.Context, _ flow.WorkspaceID, runID string) 
 	return list, nil
 }
 
+func (m *memory) WaitingKinds(ctx context.Context, ws flow.WorkspaceID, runID string) (map[string]bool, error) {
+	kinds := map[string]bool{}
+	steps, err := m.FindSteps(ctx, ws, runID)
+	for i := range steps {
+		if steps[i].State == flow.StepWaiting {
+			kinds[steps[i].Kind] = kinds[steps[i].Kind] || steps[i].Saved != nil
+		}
+	}
+	return kinds, err
+}
+
 func (m *memory) ListRuns(_ context.Context, f flow.RunFilter) ([]flow.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

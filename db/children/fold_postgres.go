@@ -1,0 +1,75 @@
+package children
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+)
+
+// countAndStartQuery is CountChild, TakeChildItems, DeleteChildItems and StartChildren in
+// one round trip: the other ends of a set wait for it. It returns the row of the step once
+// for each item that it takes, and once without one.
+//
+// The items are those that were visible before it waited for the lock of the row. If another
+// transaction took some of them meanwhile, it takes fewer than may start; advance takes the
+// rest.
+const countAndStartQuery = `
+WITH old AS (
+	SELECT running + succeeded - reused AS first, GREATEST(0, CASE
+		WHEN stopped = 1 OR failed + $6 > 0 AND keep_errors = 0 THEN 0
+		ELSE LEAST(concurrency - running + $4, pending) END) AS free
+	FROM children WHERE run_id = $1 AND path = $2 AND round = $3 FOR UPDATE),
+taken AS (
+	DELETE FROM child_items WHERE run_id = $1 AND path = $2 AND round = $3 AND item = ANY(ARRAY(
+		SELECT i.item FROM child_items i
+		WHERE i.run_id = $1 AND i.path = $2 AND i.round = $3 AND i.item >= (SELECT first FROM old) AND i.error = '' AND i.reused = ''
+		ORDER BY i.item LIMIT (SELECT free FROM old)))
+	RETURNING item, inputs),
+counted AS (
+	UPDATE children SET running = running - $4 + (SELECT count(*) FROM taken), pending = pending - (SELECT count(*) FROM taken),
+		succeeded = succeeded + $5, failed = failed + $6,
+		input_tokens = input_tokens + $7, output_tokens = output_tokens + $8, cached_tokens = cached_tokens + $9,
+		reasoning_tokens = reasoning_tokens + $10, unpriced_steps = unpriced_steps + $11, cost_nano_usd = cost_nano_usd + $12
+	WHERE run_id = $1 AND path = $2 AND round = $3
+	RETURNING workspace_id, root_run_id, depth, flow_id, document_hash, template, concurrency, keep_errors, total, pending, running,
+		succeeded, failed, reused, stopped, seen, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd)
+SELECT counted.*, taken.item, taken.inputs FROM counted LEFT JOIN taken ON true`
+
+// countAndStart adds ends to the row of their step and starts the next items.
+func countAndStart(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
+	r := gen.Child{RunID: p.RunID, Path: p.Path, Round: p.Round}
+	rows, err := tx.DBTX.QueryContext(tx.Ctx, countAndStartQuery, p.RunID, p.Path, p.Round, p.Ended, p.Succeeded, p.Failed,
+		p.InputTokens, p.OutputTokens, p.CachedTokens, p.ReasoningTokens, p.UnpricedSteps, int64(p.CostNanoUsd))
+	var items []gen.TakeChildItemsRow
+	_, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (none struct{}, err error) {
+		var item sql.NullInt64
+		var inputs sql.NullString
+		err = rows.Scan(&r.WorkspaceID, &r.RootRunID, &r.Depth, &r.FlowID, &r.DocumentHash, &r.Template, &r.Concurrency, &r.KeepErrors, &r.Total, &r.Pending, &r.Running,
+			&r.Succeeded, &r.Failed, &r.Reused, &r.Stopped, &r.Seen, &r.InputTokens, &r.OutputTokens, &r.CachedTokens, &r.ReasoningTokens, &r.UnpricedSteps, &r.CostNanoUsd,
+			&item, &inputs)
+		if item.Valid {
+			items = append(items, gen.TakeChildItemsRow{Item: item.Int64, Inputs: inputs.String})
+		}
+		return none, err
+	})
+	if err == nil && r.WorkspaceID == "" {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return nil, fmt.Errorf("count the children of %s:%s: %w", p.RunID, p.Path, err)
+	}
+	if len(items) == 0 {
+		return &r, nil
+	}
+	slices.SortFunc(items, func(a, b gen.TakeChildItemsRow) int { return cmp.Compare(a.Item, b.Item) })
+	c, err := childrenOf(&r)
+	if err != nil {
+		return nil, err
+	}
+	return &r, startItems(tx, c, r.Template, items)
+}

@@ -1,0 +1,55 @@
+package db_test
+
+import (
+	"strings"
+	"testing"
+
+	"sluice/db/core"
+	"sluice/flow"
+)
+
+// TestStepParts stores outputs that are too large for the row of their step apart from it,
+// reads them back, counts them, and erases them with the run.
+func TestStepParts(t *testing.T) {
+	setup(t, func(t *testing.T, w *fixture) {
+		large := strings.Repeat("ä", 1_300_000) // a part ends within a character
+		r := w.take(w.start().ID)
+		bulky, plain := step("each"), step("plain")
+		bulky.Bulky, bulky.Outputs, plain.Outputs = true, map[string]any{"results": []any{"?"}}, map[string]any{"text": large}
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{bulky}}))
+		bulky.Outputs = map[string]any{"results": []any{large}}
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{bulky, plain}}))
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{bulky}})) // as after a change of its state
+		wantEqual(t, "parts", w.number("SELECT count(*) FROM step_parts"), 3)
+		wantEqual(t, "the row", w.number("SELECT octet_length(outputs) FROM steps WHERE path = 'each'"), 1)
+		steps, err := w.FindSteps(w.ctx, ws, r.ID)
+		w.must(err)
+		for _, s := range steps {
+			want := bulky.Outputs
+			if s.Path == "plain" {
+				want = plain.Outputs
+			}
+			wantEqual(t, "outputs of "+s.Path, flow.EqualValues(s.Outputs, want), true)
+		}
+		w.wantEqualStorage()
+		w.must(w.finish(r, flow.RunSucceeded))
+		w.wantEqualStorage()
+		w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved))
+		wantEqual(t, "parts after the erasure", w.number("SELECT count(*) FROM step_parts"), 0)
+		w.wantEqualStorage()
+	})
+}
+
+// wantEqualStorage is wantStorage with the parts of steps.
+func (w *fixture) wantEqualStorage() {
+	w.t.Helper()
+	parts := w.number("SELECT COALESCE(sum(octet_length(content)), 0) FROM step_parts")
+	wantEqual(w.t, "stored bytes", w.storage(ws).Used.Bytes, w.count()[ws].Bytes+parts)
+}
+
+// number returns the number that a query selects.
+func (w *fixture) number(query string) (n int64) {
+	w.t.Helper()
+	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error { return tx.DBTX.QueryRowContext(w.ctx, query).Scan(&n) }))
+	return n
+}
