@@ -168,7 +168,7 @@ func (c *called) as(t *testing.T, key string) *client { return &client{t, c.base
 func (c *called) attempts(id string) map[string]attempt {
 	value := func(name string, v any) snippets.Input { return snippets.Input{Name: name, Value: v} }
 	call := func(flowID string, inputs ...snippets.Input) snippets.Call {
-		return snippets.Call{BaseURL: c.address, FlowID: flowID, FlowName: `Echo "it" */ ?> \u000a`, Key: c.key, Inputs: inputs, Outputs: []document.Output{{Output: flowcontract.Output{Name: "text-1"}}, {Output: flowcontract.Output{Name: "json"}}}, Webhook: snippets.Webhook{Secret: nodeSecret}}
+		return snippets.Call{BaseURL: c.address, FlowID: flowID, FlowName: `Echo "it" */ ?> \u000a`, Key: c.key, Inputs: inputs, Outputs: []document.Output{{Output: flowcontract.Output{Name: "text-1"}, Schema: map[string]any{"type": "string"}}, {Output: flowcontract.Output{Name: "json"}}}, Webhook: snippets.Webhook{Secret: nodeSecret}}
 	}
 	plain := func(manner string) snippets.Call {
 		return call(c.plain, value("who", id+"-"+manner), value("a-b", awkward), value("_x", json.Number("-0.25")), value("class", nested), value("__proto__", true), value("yield", []any{"x", nil, json.Number("2")}))

@@ -2,10 +2,14 @@ package snippets
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"sluice/flow/document"
 )
 
 // golang renders a Go program.
@@ -73,4 +77,80 @@ func padKeys(members []member) {
 	for i := range members {
 		members[i].key += strings.Repeat(" ", width-utf8.RuneCountInString(members[i].key))
 	}
+}
+
+// goOutputs declares the outputs of a flow as the fields of a Go struct, aligned as gofmt
+// would. It returns "" if a name fits in no struct tag, or if there are none or too many; the
+// snippet then keeps the outputs as JSON.
+func goOutputs(outputs []document.Output) string {
+	const most = 30
+	var fields [][3]string // name, type and tag
+	taken := map[string]bool{}
+	for _, o := range outputs {
+		if strings.ContainsFunc(o.Name, notInTag) || o.Name == "-" {
+			return ""
+		}
+		name := goName(o.Name)
+		if taken[name] {
+			return ""
+		}
+		taken[name] = true
+		typ, tag := goType(o.Schema), "`json:"+goText(o.Name)+"`"
+		if o.Optional && typ != goJSON {
+			typ, tag = "*"+typ, "`json:"+goText(o.Name+",omitempty")+"`"
+		}
+		fields = append(fields, [3]string{name, typ, tag})
+	}
+	if len(fields) == 0 || len(fields) > most {
+		return ""
+	}
+	var width [2]int
+	for _, f := range fields {
+		width[0], width[1] = max(width[0], len(f[0])), max(width[1], len(f[1]))
+	}
+	var b strings.Builder
+	for _, f := range fields {
+		fmt.Fprintf(&b, "\t%-*s %-*s %s\n", width[0], f[0], width[1], f[1], f[2])
+	}
+	return b.String()
+}
+
+// goJSON is the Go type of values whose schema is not known or is no single type.
+const goJSON = "json.RawMessage"
+
+// goType returns the Go type of values of a JSON Schema.
+func goType(schema map[string]any) string {
+	switch schema["type"] {
+	case "string":
+		return "string"
+	case "number":
+		return "float64"
+	case "integer":
+		return "int64"
+	case "boolean":
+		return "bool"
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		return "[]" + goType(items)
+	}
+	return goJSON
+}
+
+// goName makes an exported identifier of the name of an output: "reply-text" is ReplyText.
+func goName(output string) string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(output, func(r rune) bool { return !isASCIILetter(r) && (r < '0' || r > '9') }) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	if name := b.String(); name != "" && isASCIILetter(rune(name[0])) {
+		return name
+	}
+	return "Output" + b.String()
+}
+
+func isASCIILetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+// notInTag reports whether encoding/json does not accept a character in the name of a member.
+func notInTag(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r)
 }

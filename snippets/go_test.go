@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"sluice/flow/contract"
+	"sluice/flow/document"
 )
 
 // TestGoIsFormatted compares snippets with what gofmt makes of them.
@@ -48,4 +51,34 @@ func TestGoIsFormatted(t *testing.T) {
 // keyOfAnyLength is short, or long enough to end a column.
 func keyOfAnyLength(r *rand.Rand) string {
 	return strings.Repeat("k", []int{0, 3, 20, 45, 120}[r.IntN(5)]) + anyText(r)
+}
+
+// TestGoOutputs declares outputs as a struct only if each name can be a member of it.
+func TestGoOutputs(t *testing.T) {
+	t.Parallel()
+	named := func(names ...string) (list []document.Output) {
+		for _, n := range names {
+			list = append(list, document.Output{Output: contract.Output{Name: n}, Schema: map[string]any{"type": "integer"}})
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		name    string
+		outputs []document.Output
+		want    string
+	}{
+		{"words become one identifier", named("reply-text_2"), "\tReplyText2 int64 `json:\"reply-text_2\"`\n"},
+		{"a digit cannot begin an identifier", named("2nd"), "\tOutput2nd int64 `json:\"2nd\"`\n"},
+		{"letters that Go does not export", named("ответ"), "\tOutput int64 `json:\"ответ\"`\n"},
+		{"names with the same identifier", named("a-b", "a_b"), ""},
+		{"a name that fits in no tag", named("a,b"), ""},
+		{"a quote", named("a`b"), ""},
+		{"the name that encoding/json leaves out", named("-"), ""},
+		{"no outputs", nil, ""},
+		{"more than a reader wants to see", named(strings.Split(strings.Repeat("x,", 31)+"x", ",")...), ""},
+	} {
+		if got := goOutputs(tt.outputs); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
 }

@@ -17,6 +17,7 @@ type program struct {
 	Uploads   bool   // whether a file is sent first
 	Receiver  receiver
 	Outputs   string // their type, in TypeScript
+	GoOutputs string // the fields of their struct, in Go
 }
 
 // request is one request of a program; the key goes with each.
@@ -56,7 +57,7 @@ func programOf(m Manner, c Call) program {
 	p := program{
 		Flow: flowOf(c), Base: strings.TrimRight(c.BaseURL, "/"), Key: cmp.Or(c.Key, Placeholder),
 		Start: request{Method: "POST", Path: "/v1/flow/" + c.FlowID + "/run", Headers: []header{{"Content-Type", "application/json"}}},
-		Poll:  "?" + hold, Done: "succeeded", Outputs: scriptOutputs(c.Outputs),
+		Poll:  "?" + hold, Done: "succeeded", Outputs: scriptOutputs(c.Outputs), GoOutputs: goOutputs(c.Outputs),
 		Receiver: receiver{Secret: cmp.Or(c.Webhook.Secret, PlaceholderSecret), Port: 8000, Tolerance: 300},
 	}
 	switch m {
