@@ -20,6 +20,8 @@ type cpuTime struct {
 // tick is the unit of times in /proc, the same on every Linux that Go supports.
 const tick = 10 * time.Millisecond
 
+// cpuTime returns the processor time used so far by the machine, the server and this
+// program. Figures of a busy machine can be recognized by the difference.
 func (s *server) cpuTime() cpuTime {
 	return cpuTime{at: time.Now(), machine: machineTime(), server: processTime(s.cmd.Process.Pid), self: processTime(os.Getpid())}
 }

@@ -46,6 +46,8 @@ func (b *benchmark) mapRow() {
 	}
 }
 
+// mapOn compares a map over many items with the same number of runs that a client
+// starts, in time, processor time and memory.
 func (b *benchmark) mapOn(s *server, on platform) {
 	must(s.command([]byte("bench pass phrase\n"), "user", "add", "--email", "owner@example.com", "--password-stdin"))
 	child := must(s.publish(greeting()))
@@ -153,6 +155,7 @@ func (s *server) forgetPeak() {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0)
 }
 
+// keyText finds the secret in the output of a command.
 var keyText = regexp.MustCompile(`slu_[A-Za-z0-9_-]{20,}`)
 
 // guest signs up, which makes a workspace, and publishes the greeting flow there.
@@ -181,6 +184,7 @@ func (s *server) guest() (flowID, key string, err error) {
 	return "greet", key, nil
 }
 
+// text reads the body of a response.
 func text(resp *http.Response, err error) (string, error) {
 	if err != nil {
 		return "", err

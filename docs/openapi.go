@@ -178,6 +178,8 @@ func (d *openAPI) writeBody(b *strings.Builder, o *operation) {
 	}
 }
 
+// writeAnswers writes the table of answers by status, without the codes that every
+// operation can return.
 func (d *openAPI) writeAnswers(b *strings.Builder, o *operation) {
 	b.WriteString("\n| Status | Answer |\n|---|---|\n")
 	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
@@ -194,6 +196,7 @@ func (d *openAPI) writeAnswers(b *strings.Builder, o *operation) {
 	}
 }
 
+// writeObject writes the section of a named schema with its fields.
 func (d *openAPI) writeObject(b *strings.Builder, name string, s *schema) {
 	fmt.Fprintf(b, "\n### `%s`\n", name)
 	if s.Description != "" {
@@ -238,6 +241,7 @@ func (d *openAPI) sample(o *operation) string {
 	return line
 }
 
+// curlFlags returns the flags of curl that an operation needs beside its URL.
 func curlFlags(o *operation) string {
 	switch {
 	case o.method == "HEAD":
@@ -252,6 +256,8 @@ func curlFlags(o *operation) string {
 	return ""
 }
 
+// sampleBody returns the arguments of curl for a body: a form with a file, or the
+// example as JSON.
 func (d *openAPI) sampleBody(body *content) []string {
 	if _, multipart := body.Content["multipart/form-data"]; multipart {
 		return []string{"-F file=@cat.png"}

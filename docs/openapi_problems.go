@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// problem reports whether a response is an error.
 func (c *content) problem() bool {
 	_, is := c.Content["application/problem+json"]
 	return is
@@ -40,6 +41,7 @@ func (d *openAPI) findCommon() {
 // open reports whether an operation can be called without a key.
 func (o *operation) open() bool { return o.Security != nil }
 
+// problems returns the codes that an operation can return, by status.
 func (o *operation) problems() map[string][]string {
 	all := map[string][]string{}
 	for status, r := range o.Responses {

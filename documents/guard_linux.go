@@ -60,6 +60,8 @@ type ports struct {
 	tcp, udp int
 }
 
+// openPorts listens on loopback, so that the check of the sandbox has something that a
+// child could reach if it were not confined.
 func openPorts() (*ports, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -73,6 +75,7 @@ func openPorts() (*ports, error) {
 	return &ports{listener, socket, listener.Addr().(*net.TCPAddr).Port, socket.LocalAddr().(*net.UDPAddr).Port}, nil
 }
 
+// close closes both.
 func (p *ports) close() {
 	_ = p.listener.Close()
 	_ = p.socket.Close()

@@ -118,7 +118,8 @@ func TestRemoteAdministration(t *testing.T) {
 		same("model", "show", "acme/paint", "--node")
 		same("model", "show", "acme/paint", "--json")
 		r.refuses(2, "there is no category", "model", "list", "--category", "none")
-		r.refuses(1, "There is no provider", "provider", "models", "none")
+		r.refuses(1, `there is no provider "none"`, "provider", "models", "none")
+		r.refuses(1, "no model acme/none", "model", "show", "acme/none")
 		r.refuses(1, "was found on the machine", "provider", "models", "lmstudio")
 	})
 	t.Run("limits of a flow", func(t *testing.T) {

@@ -20,6 +20,9 @@ func TestCompletion(t *testing.T) {
 		{"flow apply --fail", "--fail-on-breaking"},
 		{"key rot", "rotate"},
 		{"run list greet --st", "--status"},
+		{"audit ver", "verify"},
+		{"workspace limits set default --by", "--bytes"},
+		{"credential limits openai --per", "--per-minute"},
 		{"flow apply ''", "FILE"},
 	}
 	// What FILE is for a shell: bash completes files after an empty answer, fish within it.

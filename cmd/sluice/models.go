@@ -112,9 +112,14 @@ func (c modelShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 	}
 	m, err := fetch[admin.HostedForm](ctx, api, "GET", path+"?"+url.Values{"version": {version}}.Encode(), nil)
 	if err != nil {
-		return err
+		return noSuchModel(err, c.Model)
 	}
 	return c.print(s.Out, m)
+}
+
+// noSuchModel rewords the error for a model or version that does not exist.
+func noSuchModel(err error, model string) error {
+	return notFound(err, fmt.Sprintf("the platform has no model %s, or not in this version; 'sluice model list' searches it", model))
 }
 
 // hostedPath returns the path of a hosted model in the API, and the version that its
@@ -208,7 +213,7 @@ func (c modelCompareCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 	}
 	changes, err := fetch[admin.HostedChanges](ctx, api, "GET", path+"/diff?"+url.Values{"from": {c.Old}, "to": {c.New}}.Encode(), nil)
 	if err != nil {
-		return err
+		return noSuchModel(err, c.Model)
 	}
 	return c.print(s.Out, changes)
 }

@@ -73,7 +73,7 @@ func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	query := url.Values{"query": {strings.Join(c.Query, " ")}}
 	list, err := fetch[admin.ModelList](ctx, api, "GET", "/v1/providers/"+url.PathEscape(c.Provider)+"/models?"+query.Encode(), nil)
 	if err != nil {
-		return err
+		return notFound(err, fmt.Sprintf("there is no provider %q and no credential of that name; 'sluice provider list' lists them", c.Provider))
 	}
 	return c.print(s.Out, list.Models)
 }

@@ -132,6 +132,7 @@ func (r Restored) setAside(path string) error {
 	return os.Rename(path, filepath.Join(r.Aside, filepath.Base(path)))
 }
 
+// exists reports whether there is anything at a path, a link without a target included.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
@@ -140,12 +141,16 @@ func exists(path string) bool {
 // entryTo opens the destination of an entry of an archive.
 type entryTo func(name string) (io.WriteCloser, error)
 
+// discardEntries reads a backup only to check it.
 func discardEntries(string) (io.WriteCloser, error) { return nopCloser{io.Discard}, nil }
 
+// nopCloser is a writer whose Close does nothing.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
+// unpackInto writes the entries to a directory. Names were checked before, so none
+// leads out of it.
 func unpackInto(dir string) entryTo {
 	return func(name string) (io.WriteCloser, error) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -160,6 +165,8 @@ func unpackInto(dir string) entryTo {
 // syncCloser syncs a file before it closes it.
 type syncCloser struct{ *os.File }
 
+// Close syncs the file first: a restored file must survive a power failure once the
+// restore has reported success.
 func (f syncCloser) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
 
 // entryNames matches the names of all entries that an archive may contain.
@@ -199,6 +206,8 @@ type entrySums struct {
 	files    int
 }
 
+// readEntries reads the archive to its end and returns the sum of each entry, with the
+// manifest, which comes last because it contains the sum of the database.
 func readEntries(in *tar.Reader, to entryTo) (sums entrySums, manifest []byte, err error) {
 	for {
 		h, err := in.Next()

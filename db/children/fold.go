@@ -192,6 +192,9 @@ func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.Take
 	return nil
 }
 
+// newChild returns a queued run for an item. It is recorded with the version of the
+// document that the step started with, so that all items run the same even if another
+// version goes live meanwhile.
 func newChild(tx *core.Tx, c *flow.Children, t *flow.ChildTemplate, item int, inputs map[string]any) flow.Run {
 	caller := c.Caller
 	caller.Item = item

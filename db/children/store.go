@@ -223,6 +223,8 @@ func (s Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.Li
 	return res, err
 }
 
+// resultOf returns the result of an item. A canceled run has no error of its own, but
+// the caller needs one for its report.
 func resultOf(item int, run *flow.Run) flow.ChildResult {
 	r := flow.ChildResult{Item: item, RunID: run.ID, State: run.State, Inputs: run.Inputs, Outputs: run.Outputs, Error: run.Error}
 	if run.State == flow.RunCanceled && r.Error == nil {
@@ -234,6 +236,7 @@ func resultOf(item int, run *flow.Run) flow.ChildResult {
 	return r
 }
 
+// childrenOf decodes the row that describes all children of a step.
 func childrenOf(r *gen.Child) (*flow.Children, error) {
 	t, err := dbconn.Decode[flow.ChildTemplate](r.Template)
 	return &flow.Children{

@@ -117,6 +117,8 @@ func (s Deliveries) ReadDelivery(ctx context.Context, ws flow.WorkspaceID, id st
 	return &list[0], nil
 }
 
+// deliveryOf decodes a row. Latencies are stored in microseconds, times in microseconds
+// since 1970.
 func deliveryOf(r *gen.Delivery) flow.Delivery {
 	return flow.Delivery{
 		ID: r.ID, Position: r.Position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
@@ -125,6 +127,7 @@ func deliveryOf(r *gen.Delivery) flow.Delivery {
 	}
 }
 
+// attemptOf decodes a row of an attempt.
 func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 	return flow.DeliveryAttempt{
 		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: dbconn.TimeOf(r.StartedAt), Latency: core.Since(r.Latency),

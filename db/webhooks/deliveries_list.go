@@ -54,6 +54,8 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 	return rows, err
 }
 
+// readDeliveryRow reads a row of the list with its newest attempt, which a delivery
+// that is still waiting does not have.
 func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 	var r gen.Delivery
 	var number, started, latency, status sql.NullInt64

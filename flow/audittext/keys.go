@@ -19,6 +19,8 @@ func KeyTerms(k *flow.Key) string {
 	return strings.Join(slices.Concat([]string{strings.Join(scopes, ", "), flowWords(k)}, KeyLimits(k), expiryWords(k)), " · ")
 }
 
+// flowWords says which flows a key may call. An empty list means all, so it must not
+// read as if there were no flows.
 func flowWords(k *flow.Key) string {
 	if len(k.Flows) == 0 {
 		return "all flows"
@@ -43,6 +45,7 @@ func KeyLimits(k *flow.Key) []string {
 	return list
 }
 
+// expiryWords says when a key expires, if it does.
 func expiryWords(k *flow.Key) []string {
 	if k.ExpiresAt.IsZero() {
 		return nil
@@ -50,6 +53,7 @@ func expiryWords(k *flow.Key) []string {
 	return []string{"expires " + dayWords(k.ExpiresAt)}
 }
 
+// dayWords writes a day in UTC.
 func dayWords(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
 
 // momentWords formats a time with its hour, for what ends within a day.
@@ -78,6 +82,7 @@ func KeyChanges(a, b *flow.Key) []string {
 	return list
 }
 
+// orAll lists flows; an empty list means all.
 func orAll(flows []string) string {
 	if len(flows) == 0 {
 		return "all"
@@ -85,6 +90,7 @@ func orAll(flows []string) string {
 	return strings.Join(flows, ", ")
 }
 
+// orNever writes a time; zero means never.
 func orNever(at time.Time) string {
 	if at.IsZero() {
 		return "never"

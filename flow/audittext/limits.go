@@ -27,6 +27,7 @@ func LimitChanges(l, to flow.Limits) string {
 	return strings.Join(list, ", ")
 }
 
+// orNone writes a limit; 0 means that there is no limit.
 func orNone(n int64) string {
 	if n == 0 {
 		return "no limit"
@@ -34,6 +35,7 @@ func orNone(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// allowedWord writes a permission.
 func allowedWord(is bool) string {
 	if is {
 		return "allowed"

@@ -11,6 +11,8 @@ import (
 // longest in common use, have about 3,000 bytes.
 const MaxSecretBytes = 16 << 10
 
+// credentialName matches names that need no escaping in URLs and in references to
+// models.
 var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // ValidCredentialName reports whether a credential may have a name: up to 64

@@ -96,6 +96,8 @@ func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 	return nil, err
 }
 
+// change reads a key, lets set change it, checks the result and stores it with an audit
+// entry.
 func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, set func(k *flow.Key)) (*flow.Key, error) {
 	k, err := r.Find(ctx, ws, id)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"sluice/views/components"
 )
 
+// inviteRoutes returns the routes of invitations. The page of an invitation is open,
+// because its link is what identifies the guest.
 func (s *Server) inviteRoutes() []route {
 	return []route{
 		{"GET", "/invite", web.Open, s.showInvite},

@@ -14,6 +14,7 @@ import (
 	"sluice/views/layout"
 )
 
+// memberRoutes returns the routes of members. Owners change others; everyone may leave.
 func (s *Server) memberRoutes() []route {
 	return []route{
 		{"GET", "/settings/members", web.Viewer, s.showMembers},

@@ -13,6 +13,8 @@ import (
 	"sluice/views/components"
 )
 
+// passwordRoutes returns the routes to change a password, and to set a new one by a
+// link that an owner made.
 func (s *Server) passwordRoutes() []route {
 	return []route{
 		{"GET", "/password", web.SignedIn, s.showPassword},

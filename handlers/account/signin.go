@@ -15,6 +15,7 @@ import (
 	"sluice/views/layout"
 )
 
+// signInRoutes returns the routes of signing in and out.
 func (s *Server) signInRoutes() []route {
 	return []route{
 		{"GET", "/", web.SignedIn, s.home},

@@ -46,6 +46,7 @@ type usage struct {
 	Total      int64 `json:"total_tokens"`
 }
 
+// newUsage returns the tokens of a run under the names of OpenAI's API.
 func newUsage(u flow.Usage) *usage {
 	return &usage{u.InputTokens, u.OutputTokens, u.InputTokens + u.OutputTokens}
 }

@@ -41,6 +41,7 @@ func current(is bool) templ.Attributes {
 	return nil
 }
 
+// docsFoundText sums up the results of a search. Without results it says what to try.
 func docsFoundText(d DocsPage) string {
 	switch len(d.Hits) {
 	case 0:
@@ -51,6 +52,7 @@ func docsFoundText(d DocsPage) string {
 	return fmt.Sprintf("%d results for “%s”, best match first.", len(d.Hits), d.Query)
 }
 
+// docDepth returns the class of a heading in the table of contents.
 func docDepth(b docs.Block) string { return fmt.Sprintf("depth-%d", b.Level) }
 
 // docTone is the color of a note by the word it begins with.
@@ -75,8 +77,10 @@ var docLanguages = map[string]string{
 	"java": "Java", "csharp": "C#", "json": "JSON", "sh": "Shell", "http": "HTTP", "text": "Text", "toml": "TOML", "yaml": "YAML",
 }
 
+// docLanguage returns the label of a tab.
 func docLanguage(id string) string { return cmp.Or(docLanguages[id], "Code") }
 
+// docPanels returns a group of samples as tabs.
 func docPanels(b docs.Block) []components.Panel {
 	var list []components.Panel
 	for _, sample := range b.Blocks {

@@ -23,6 +23,8 @@ func docSpans(spans []docs.Span) templ.Component {
 	})
 }
 
+// writeSpans writes text with its formatting. Everything is escaped here: the text
+// comes from files, but also from the OpenAPI document with names that users chose.
 func writeSpans(b *strings.Builder, spans []docs.Span) {
 	for _, s := range spans {
 		switch s.Type {
@@ -40,6 +42,7 @@ func writeSpans(b *strings.Builder, spans []docs.Span) {
 	}
 }
 
+// writeAround writes spans within an element.
 func writeAround(b *strings.Builder, element, attributes string, spans []docs.Span) {
 	b.WriteString("<" + element + attributes + ">")
 	writeSpans(b, spans)

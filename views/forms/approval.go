@@ -63,6 +63,7 @@ func (a ApprovalPage) left() string { return left(a.Expires, a.Now) }
 
 func (r ApprovalRow) left() string { return left(r.Expires, r.Now) }
 
+// left says how long a question stays open, in the largest unit.
 func left(expires, now time.Time) string {
 	switch d := expires.Sub(now); {
 	case d <= 0:
@@ -106,6 +107,7 @@ func (d ApprovalDone) words() string {
 	return "The run has ended, so nothing needs to be decided."
 }
 
+// icon returns the icon of an answer.
 func (d ApprovalDone) icon() string {
 	if d.State == "approved" {
 		return "check"

@@ -29,6 +29,8 @@ type PublicPage struct {
 	Chat bool
 }
 
+// script returns the script of the page. Public pages load only their own, to stay
+// small.
 func (p PublicPage) script() string {
 	if p.Chat {
 		return "chat.js"
@@ -142,6 +144,7 @@ type FormOutput struct {
 	View    components.ValueView
 }
 
+// live reports whether the page should wait for events of the run.
 func (r FormRun) live() bool { return !components.Ended(r.State) }
 
 // words say where the run stands.

@@ -77,6 +77,7 @@ func (p Person) Initials() string {
 	return strings.ToUpper(letters)
 }
 
+// first returns the first character of a word, for the picture of a workspace.
 func first(word string) string {
 	_, size := utf8.DecodeRuneInString(word)
 	return word[:size]
@@ -130,6 +131,7 @@ const (
 	SectionDocs        Section = "Docs"
 )
 
+// sections are the entries of the navigation in their order.
 var sections = []Section{
 	SectionFlows, SectionRuns, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
 }

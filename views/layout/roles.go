@@ -12,6 +12,7 @@ const (
 	RoleOwner  Role = "owner"
 )
 
+// roles are the roles of members, from the fewest rights to the most.
 var roles = []Role{RoleViewer, RoleEditor, RoleOwner}
 
 // AtLeast reports whether the role allows everything that other allows. An

@@ -187,6 +187,7 @@ func lastLine(data []byte) int {
 	}
 }
 
+// lineAt returns the number of the line, from 1, that an offset in bytes is in.
 func lineAt(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
 }

@@ -157,8 +157,10 @@ func ListUsers(ctx context.Context, api *client.Client, s *Streams, asJSON bool)
 	return columns.Flush()
 }
 
+// keyPath returns the path of a key in the API.
 func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
 
+// keyTime writes a time in the zone of this machine, since a person reads it here.
 func keyTime(at *time.Time) string {
 	if at == nil {
 		return "never"

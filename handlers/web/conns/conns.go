@@ -154,4 +154,5 @@ type connTicker struct {
 	interval time.Duration
 }
 
+// hurry makes the next check of a connection happen soon.
 func (t *connTicker) hurry() { t.Reset(min(t.interval, probe)) }
