@@ -80,7 +80,7 @@ func padKeys(members []member) {
 }
 
 // goOutputs declares the outputs of a flow as the fields of a Go struct, aligned as gofmt
-// would. It returns "" if a name fits in no struct tag, or if there are none or too many; the
+// would. It returns "" if a name fits in no struct tag, and for a flow with no outputs or too many; the
 // snippet then keeps the outputs as JSON.
 func goOutputs(outputs []document.Output) string {
 	const most = 30
