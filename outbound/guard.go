@@ -103,8 +103,8 @@ func (g *guard) permits(target netip.AddrPort, provider bool) bool {
 func (g *guard) isEndpoint(target netip.AddrPort) bool { return (*g.endpoints.Load())[target] }
 
 // isNever reports whether an address is blocked even if the operator allows its range:
-// unspecified and multicast addresses, link-local ones with the metadata services of
-// clouds, and IPv6 forms that embed an IPv4 address.
+// link-local addresses, the metadata services of clouds, and IPv6 forms that embed an
+// IPv4 address.
 func isNever(ip netip.Addr) bool {
 	if ip.Zone() != "" { // only link-local addresses have zones, and Prefix.Contains never matches one
 		return true
