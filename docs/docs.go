@@ -73,8 +73,7 @@ func (p *Page) Headings() []Block {
 	return list
 }
 
-// names returns pages of which only the name is set, for the navigation. Open reads
-// their content.
+// names returns pages that have only a name, for the navigation. Read parses them.
 func names(list ...string) []*Page {
 	pages := make([]*Page, len(list))
 	for i, name := range list {

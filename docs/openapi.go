@@ -163,7 +163,7 @@ func (d *openAPI) writeOperation(b *strings.Builder, o *operation) {
 }
 
 // writeParameters writes the table of parameters, with references to shared ones
-// resolved, or nothing if there are none.
+// resolved. Without parameters it writes nothing.
 func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
 	if len(o.Parameters) == 0 {
 		return

@@ -146,8 +146,8 @@ func oneLine(text string, limit int) string {
 	return strings.TrimSpace(text[:cut]) + "…"
 }
 
-// requestID returns the ID by which the platform's support finds a request, or "".
-// Cf-Ray is set by the network in front of it, when its own header is missing.
+// requestID returns the ID by which the platform's support finds a request, or "". If
+// the platform's own header is missing, it is that of the network in front of it.
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {

@@ -148,8 +148,8 @@ type wireModel struct {
 	DefaultExample           struct{ Output any } `json:"default_example"`
 }
 
-// wireVersion is a version of a model in the JSON of the platform's API, of which only
-// the ID and the schemas are read.
+// wireVersion is a version of a model in the JSON of the platform's API. Only its ID
+// and its schemas are read.
 type wireVersion struct {
 	ID            string
 	OpenAPISchema struct {
