@@ -61,6 +61,10 @@ func TestApproval(t *testing.T) {
 	waiting := func() bool { return c.do("GET", r.path(), nil).run(t).Status == "waiting" }
 	s.waitUntil("the run waits", waiting)
 	link, _ := url.Parse(w.Data.Link)
+	s.waitUntil("both announcements are logged as delivered", func() bool { // a kill before that would repeat them
+		log := c.deliveries(hooks.URL, ask)
+		return log["/ask"].Status == "delivered" && log["/run"].Status == "delivered"
+	})
 	for range 3 {
 		s.kill()
 		s.start()

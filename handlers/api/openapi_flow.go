@@ -42,7 +42,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	run["outputs"] = knownNames(outputs, run["outputs"].(openapi.Schema))
 	for i := range s.routes {
 		switch r := &s.routes[i]; {
-		case slices.Contains([]access{accessEdit, accessDraft, accessDocument}, r.access): // for authors, not callers
+		case slices.Contains(notForCallers, r.access):
 		case strings.Contains(r.path, ":flow_id"):
 			d.Add(r.described(strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1)))
 		case strings.HasPrefix(r.path, "/v1/files") && openapi.TakesFiles(out.Inputs):
@@ -52,6 +52,10 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 	d.Webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with its selected outputs.", openapi.Ref("SentOutputs"))
 	return d.JSON()
 }
+
+// notForCallers are the classes of routes that a document of one flow leaves out: those for
+// authors and operators.
+var notForCallers = []access{accessEdit, accessDraft, accessDocument, accessAdmin, accessManageOrAdmin, accessEditOrAdmin}
 
 // startSchema returns the schema of a start: the inputs and run_options.
 func startSchema(inputs openapi.Schema, list []contract.Input) openapi.Schema {

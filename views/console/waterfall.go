@@ -114,8 +114,8 @@ func (w Waterfall) ticks() (list []tick) {
 	return list
 }
 
-// tickLabel formats a time below the axis in the largest unit that fits. Minutes and
-// hours are rounded down.
+// tickLabel formats a time below the axis in the largest unit that fits. Steps of half a
+// minute or half an hour need a decimal.
 func tickLabel(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -125,9 +125,14 @@ func tickLabel(d time.Duration) string {
 	case d < time.Minute:
 		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
 	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
+		return shortDecimal(d.Minutes()) + " min"
 	}
-	return fmt.Sprintf("%d h", int(d.Hours()))
+	return shortDecimal(d.Hours()) + " h"
+}
+
+// shortDecimal formats a number with at most one decimal.
+func shortDecimal(n float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(n, 'f', 1, 64), ".0")
 }
 
 func (w Waterfall) progress() string { return fmt.Sprintf("%d of %d done", w.Done, w.Total) }
