@@ -152,7 +152,8 @@ func New(cfg Config) *Runner {
 	return r
 }
 
-// withDefaults fills the fields that callers usually leave out.
+// withDefaults returns cfg with values for the fields that only tests set, such as the clock
+// and the time limits, and for those that have defaults.
 func withDefaults(cfg Config) Config {
 	if cfg.HashKey == nil && cfg.Links != nil {
 		cfg.HashKey = cfg.Links.Key
