@@ -72,7 +72,7 @@ func (t sqliteJobs) fetch(ctx context.Context, client, queue string, limit int) 
 // completeJobsSQLite deletes any number of jobs with one statement.
 const completeJobsSQLite = `DELETE FROM river_job WHERE id IN (SELECT value FROM json_each(?1))`
 
-// complete deletes finished jobs, of which there is at least one.
+// complete deletes finished jobs. ids must not be empty.
 func (t sqliteJobs) complete(ctx context.Context, ids []int64) error {
 	list := make([]byte, 0, 12*len(ids))
 	for _, id := range ids {

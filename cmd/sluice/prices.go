@@ -36,7 +36,7 @@ type priceSetCmd struct {
 }
 
 // check returns the parts of the price that have flags, in US dollars. It returns a usage error
-// if there are none, or one is out of range.
+// if no part has a flag, or one is out of range.
 func (c priceSetCmd) check() (map[string]float64, error) {
 	if _, _, ok := providers.ParseModel(c.Model); !ok {
 		return nil, usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))

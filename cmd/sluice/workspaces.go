@@ -239,7 +239,7 @@ type workspaceLimitsSetCmd struct {
 	JSON      bool       `help:"Print as JSON."`
 }
 
-// given returns the quotas that have flags. It returns a usage error if there are none.
+// given returns the quotas that have flags. Without any, it returns a usage error.
 func (c workspaceLimitsSetCmd) given() (map[flow.QuotaUnit]int64, error) {
 	given := map[flow.QuotaUnit]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
 	maps.DeleteFunc(given, func(_ flow.QuotaUnit, n int64) bool { return n == quotaUnset })

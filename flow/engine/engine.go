@@ -51,7 +51,7 @@ type Engine struct {
 	Approvals  flow.Approvals
 	// Children returns what lets a step of a run start child runs; nil if none can.
 	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
-	// Drain reports whether child runs of a run still run; nil means that there are none.
+	// Drain reports whether child runs of a run still run; nil if no step can start any.
 	Drain func(ctx context.Context, run *flow.Run) (running bool, err error)
 	// Origin returns the origin of a step of a run, by its path; nil if nothing asks.
 	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)

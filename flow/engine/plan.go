@@ -76,7 +76,7 @@ type Plan struct {
 	drain   drainState
 }
 
-// drainState says whether a run whose steps started child runs may end. It ends after the
+// drainState is what the plan knows about child runs that still run. The run ends after the
 // last of them, so that its cost is final.
 type drainState int
 

@@ -104,8 +104,8 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// secret returns the secret for the platform that a run would use. It returns "" if there is
-// none, or none that may be sent there: featured models can be shown without a secret.
+// secret returns the secret for the platform that a run would use. It returns "" if no secret
+// exists that may be sent there: featured models can be shown without one.
 func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
 	if d.store == nil {
 		return d.upstreams.Resolver(nil).Environment["replicate"].Secret, nil // the resolver has bound it to the platform's host

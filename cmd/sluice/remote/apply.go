@@ -105,7 +105,7 @@ func refused(files []*source, err error) error {
 }
 
 // aliasKeys returns the end of a sentence that names the keys which used a former slug. It is ""
-// if there are none.
+// if no key did.
 func aliasKeys(a *client.Alias) string {
 	list := make([]string, len(a.Keys))
 	for i, k := range a.Keys {
