@@ -22,7 +22,7 @@ func Fetching(server string) string {
 	"edges": [{"from": "q.value", "to": "trim.q"}, {"from": "trim.text", "to": "ask.text"}, {"from": "ask.body", "to": "out.value"}]}`
 }
 
-// Asked starts a server that answers 503 to the first requests, fails in number.
+// Asked starts a server that fails the first requests with 503, and answers later ones with q.
 func Asked(t *testing.T, fails int32) (url string) {
 	var n atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
