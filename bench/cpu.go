@@ -20,8 +20,9 @@ type cpuTime struct {
 // tick is the unit of times in /proc, the same on every Linux that Go supports.
 const tick = 10 * time.Millisecond
 
-// cpuTime returns the processor time used so far by the machine, the server and this
-// program. Figures of a busy machine can be recognized by the difference.
+// cpuTime returns the processor time used so far by the whole machine, the server and
+// this program. If the machine used much more than both, other programs disturbed the
+// measurement.
 func (s *server) cpuTime() cpuTime {
 	return cpuTime{at: time.Now(), machine: machineTime(), server: processTime(s.cmd.Process.Pid), self: processTime(os.Getpid())}
 }

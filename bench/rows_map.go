@@ -46,8 +46,9 @@ func (b *benchmark) mapRow() {
 	}
 }
 
-// mapOn compares a map over many items with the same number of runs that a client
-// starts, in time, processor time and memory.
+// mapOn compares a map over many items with as many runs that a client starts:
+// throughput, processor time and peak memory. It then measures neighbors, ten times as
+// many items, and delays.
 func (b *benchmark) mapOn(s *server, on platform) {
 	must(s.command([]byte("bench pass phrase\n"), "user", "add", "--email", "owner@example.com", "--password-stdin"))
 	child := must(s.publish(greeting()))
@@ -155,7 +156,7 @@ func (s *server) forgetPeak() {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0)
 }
 
-// keyText finds the secret in the output of a command.
+// keyText finds the secret of a new key on the page that shows it once.
 var keyText = regexp.MustCompile(`slu_[A-Za-z0-9_-]{20,}`)
 
 // guest signs up, which makes a workspace, and publishes the greeting flow there.
@@ -184,7 +185,8 @@ func (s *server) guest() (flowID, key string, err error) {
 	return "greet", key, nil
 }
 
-// text reads the body of a response.
+// text reads the body of a response. It takes the results of a call of net/http, and
+// returns an error of that call as it is.
 func text(resp *http.Response, err error) (string, error) {
 	if err != nil {
 		return "", err

@@ -107,7 +107,8 @@ func (s *server) rss() float64 { return s.memory("VmRSS:") }
 // peak returns the maximum of rss so far.
 func (s *server) peak() float64 { return s.memory("VmHWM:") }
 
-// memory returns a field of /proc/PID/status of the server, such as VmHWM, in MiB.
+// memory returns a field of the server's /proc/PID/status in MiB. field includes the
+// colon, as in "VmHWM:".
 func (s *server) memory(field string) float64 { return memoryOf(s.cmd.Process.Pid, field) }
 
 // memoryOf returns a field of /proc/PID/status in MiB.

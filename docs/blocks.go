@@ -79,7 +79,8 @@ type Span struct {
 // Token is a highlighted piece of code; Class is empty for plain text.
 type Token struct{ Class, Text string }
 
-// plain returns the text of spans without their formatting.
+// plain returns the text of spans and of the spans nested in them, without formatting
+// and without the targets of links.
 func plain(spans []Span) string {
 	s := ""
 	for _, span := range spans {

@@ -53,7 +53,8 @@ type Page struct {
 // Path returns the URL path of the page.
 func (p *Page) Path() string { return path(p.Name) }
 
-// path returns the URL of a page. The home page has the URL of the directory.
+// path returns the URL path of a page by its name. The home page is /docs, which has no
+// name below it.
 func path(name string) string {
 	if name == Home {
 		return "/docs"
@@ -72,7 +73,7 @@ func (p *Page) Headings() []Block {
 	return list
 }
 
-// names makes pages that are still to be read.
+// names returns pages that have only a name, for the navigation. Read parses them.
 func names(list ...string) []*Page {
 	pages := make([]*Page, len(list))
 	for i, name := range list {
@@ -167,15 +168,15 @@ func (b *Book) order() []*Page {
 	return list
 }
 
-// exists reports whether there is a page with a name. Links are checked with it, so a
-// broken one fails a test instead of a reader.
+// exists reports whether there is a page with a name, as a file or in Instead. The
+// navigation leaves out pages that do not exist.
 func (o Options) exists(name string) bool {
 	_, err := fs.Stat(files, name+".md")
 	return err == nil || o.Instead[name] != ""
 }
 
-// read parses a page. Examples get the URL of this server, except on pages about
-// servers behind a proxy, where the address in the text is the one that is meant.
+// read parses a page. The sample URL is replaced by this server's, so that examples can
+// be copied, except on the pages in behind, where it is another server's.
 func (o Options) read(name string) (*Page, error) {
 	text, err := o.source(name)
 	if err != nil {
@@ -192,7 +193,8 @@ func (o Options) read(name string) (*Page, error) {
 	return p, nil
 }
 
-// source returns the Markdown of a page: what was generated instead, or else the file.
+// source returns the Markdown of a page: the text in Instead, which was generated, or
+// else the embedded file.
 func (o Options) source(name string) (string, error) {
 	if text := o.Instead[name]; text != "" {
 		return text, nil

@@ -21,7 +21,8 @@ type openAPI struct {
 	common map[string][]string // codes that any request with a key may return, by status
 }
 
-// operation is one method of a path, as far as the reference shows it.
+// operation is an operation of an OpenAPI document, with the fields that the reference
+// shows. method and path come from its place in the document.
 type operation struct {
 	OperationID, Summary, Description string
 	Tags                              []string
@@ -33,7 +34,8 @@ type operation struct {
 	method, path string
 }
 
-// parameter is a parameter of an operation, or a reference to a shared one.
+// parameter is a parameter of an operation. If Ref is set, it refers to a parameter in
+// Components and all other fields are empty.
 type parameter struct {
 	Ref         string `json:"$ref"`
 	Name, In    string
@@ -42,13 +44,15 @@ type parameter struct {
 	Schema      *schema
 }
 
-// content is a body by media type.
+// content is the body of a request or a response, with a schema by media type. The
+// description of an error lists its codes.
 type content struct {
 	Description string
 	Content     map[string]struct{ Schema *schema }
 }
 
-// apiHead is the fixed beginning of the API reference.
+// apiHead is the introduction of the API reference. The sections that are generated
+// follow it.
 const apiHead = `# API reference
 
 Every operation of the HTTP API with its parameters, responses and errors.
@@ -94,7 +98,8 @@ func APIPage(document []byte) (string, error) {
 // tagOrder is the order of tags; other tags follow by name.
 var tagOrder = []string{"Runs", "Flows", "Files", "Webhooks", "Usage", "Credentials"}
 
-// tags returns the groups of operations in the order of the document.
+// tags returns the groups of operations: those in tagOrder first, in that order, and
+// then all others by name.
 func (d *openAPI) tags() []string {
 	seen := map[string]bool{}
 	for _, item := range d.Paths {
@@ -107,7 +112,7 @@ func (d *openAPI) tags() []string {
 	})
 }
 
-// tag returns the group of an operation.
+// tag returns the group of an operation: its first tag, or "Other".
 func (o *operation) tag() string {
 	if len(o.Tags) == 0 {
 		return "Other"
@@ -123,10 +128,12 @@ func rank(list []string, s string) int {
 	return len(list)
 }
 
-// methodOrder sorts operations with the same path: what starts things first.
+// methodOrder is the order of operations that have the same path: creating comes first,
+// deleting last.
 var methodOrder = []string{"POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"}
 
-// operations returns the operations of a group, by path and method.
+// operations returns the operations of a group, sorted by path and then by methodOrder.
+// It sets their method and path.
 func (d *openAPI) operations(tag string) []*operation {
 	var list []*operation
 	for path, item := range d.Paths {
@@ -142,7 +149,8 @@ func (d *openAPI) operations(tag string) []*operation {
 	return list
 }
 
-// writeOperation writes a section: title, path, description, parameters, body, answers.
+// writeOperation writes the section of an operation: title, method and path,
+// description, parameters, body, responses, and a sample with cURL.
 func (d *openAPI) writeOperation(b *strings.Builder, o *operation) {
 	fmt.Fprintf(b, "\n### %s\n\n`%s %s`\n", o.Summary, o.method, o.path)
 	if o.Description != "" {
@@ -154,7 +162,8 @@ func (d *openAPI) writeOperation(b *strings.Builder, o *operation) {
 	fmt.Fprintf(b, "\n```sh\n%s\n```\n", d.sample(o))
 }
 
-// writeParameters writes the table of parameters.
+// writeParameters writes the table of parameters, with references to shared ones
+// resolved. Without parameters it writes nothing.
 func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
 	if len(o.Parameters) == 0 {
 		return
@@ -168,7 +177,8 @@ func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
 	}
 }
 
-// writeBody writes the type of the body for each media type.
+// writeBody writes a sentence about the request body for each media type that is
+// accepted.
 func (d *openAPI) writeBody(b *strings.Builder, o *operation) {
 	if o.RequestBody == nil {
 		return
@@ -178,8 +188,8 @@ func (d *openAPI) writeBody(b *strings.Builder, o *operation) {
 	}
 }
 
-// writeAnswers writes the table of answers by status, without the codes that every
-// operation can return.
+// writeAnswers writes the table of responses by status. Codes that every operation can
+// return are left out; see writeCommon.
 func (d *openAPI) writeAnswers(b *strings.Builder, o *operation) {
 	b.WriteString("\n| Status | Answer |\n|---|---|\n")
 	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
@@ -196,7 +206,8 @@ func (d *openAPI) writeAnswers(b *strings.Builder, o *operation) {
 	}
 }
 
-// writeObject writes the section of a named schema with its fields.
+// writeObject writes the section of a named schema: description, fields, and the first
+// example. Types in the tables link to it.
 func (d *openAPI) writeObject(b *strings.Builder, name string, s *schema) {
 	fmt.Fprintf(b, "\n### `%s`\n", name)
 	if s.Description != "" {
@@ -241,7 +252,8 @@ func (d *openAPI) sample(o *operation) string {
 	return line
 }
 
-// curlFlags returns the flags of curl that an operation needs beside its URL.
+// curlFlags returns the flags of curl that the method or the kind of response needs,
+// such as -N for a stream of events, with a space at the end.
 func curlFlags(o *operation) string {
 	switch {
 	case o.method == "HEAD":
@@ -256,8 +268,8 @@ func curlFlags(o *operation) string {
 	return ""
 }
 
-// sampleBody returns the arguments of curl for a body: a form with a file, or the
-// example as JSON.
+// sampleBody returns the arguments of curl for a body: a form with a file, or else the
+// first example of its schema as JSON, with single quotes escaped for the shell.
 func (d *openAPI) sampleBody(body *content) []string {
 	if _, multipart := body.Content["multipart/form-data"]; multipart {
 		return []string{"-F file=@cat.png"}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// problem reports whether a response is an error.
+// problem reports whether a response is an error, by its media type (RFC 9457).
 func (c *content) problem() bool {
 	_, is := c.Content["application/problem+json"]
 	return is
@@ -41,7 +41,7 @@ func (d *openAPI) findCommon() {
 // open reports whether an operation can be called without a key.
 func (o *operation) open() bool { return o.Security != nil }
 
-// problems returns the codes that an operation can return, by status.
+// problems returns the error codes that an operation can return, by status.
 func (o *operation) problems() map[string][]string {
 	all := map[string][]string{}
 	for status, r := range o.Responses {
@@ -52,7 +52,8 @@ func (o *operation) problems() map[string][]string {
 	return all
 }
 
-// shared returns the codes that both operations can return with the same status.
+// shared returns the codes that are in both a and b under the same status, to find the
+// codes that all operations have in common.
 func shared(a, b map[string][]string) map[string][]string {
 	both := map[string][]string{}
 	for status, codes := range a {
@@ -65,8 +66,9 @@ func shared(a, b map[string][]string) map[string][]string {
 	return both
 }
 
-// writeCommon writes the codes that every operation can return once, so that the tables
-// of operations list only their own.
+// writeCommon writes the codes that any request with a key can return, so that the
+// tables of the operations list only their own. It sets d.common, which writeAnswers
+// needs.
 func (d *openAPI) writeCommon(b *strings.Builder) {
 	d.findCommon()
 	b.WriteString("\n## Every request\n\nA failed request returns a [problem](errors.md). Any request with a key can return these codes; the tables below list the additional codes of each operation.\n")

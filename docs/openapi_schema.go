@@ -49,7 +49,8 @@ func (s *schema) kind() string {
 // typeWords maps JSON Schema types to the terms of this documentation.
 var typeWords = map[string]string{"string": "text", "integer": "whole number", "array": "list"}
 
-// typeNames says in words what a schema accepts.
+// typeNames returns the types of a schema in words, such as "text or null". A schema
+// without types accepts anything.
 func (s *schema) typeNames() string {
 	var kinds []string
 	for _, t := range s.types() {
@@ -68,8 +69,7 @@ func (s *schema) typeNames() string {
 	return strings.Join(kinds, " or ")
 }
 
-// types returns the types of a schema, which JSON Schema writes as one text or as a
-// list.
+// types returns the types of a schema. JSON Schema allows a single string or a list.
 func (s *schema) types() []string {
 	switch t := s.Type.(type) {
 	case string:
@@ -121,7 +121,8 @@ func cellOf(text string) string {
 	return strings.TrimSpace(strings.NewReplacer("|", `\|`, "\n", " ").Replace(text))
 }
 
-// indented formats an example. Text that is not JSON stays as it is.
+// indented formats an example over several lines. Text that is not valid JSON stays as
+// it is.
 func indented(text json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, text, "", "  ") != nil {
@@ -130,7 +131,7 @@ func indented(text json.RawMessage) string {
 	return b.String()
 }
 
-// compact removes the white space of an example.
+// compact removes insignificant white space from an example, for a command in one line.
 func compact(text json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// markdown parses CommonMark with tables, and nothing else: no raw HTML reaches a page.
+// markdown parses CommonMark with tables. Raw HTML is parsed too, but reader records it
+// as a fault, except for comments.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table)).Parser()
 
 // reader converts the syntax tree of one file to blocks.
@@ -25,7 +26,8 @@ type reader struct {
 	wrong     []error
 }
 
-// readPage parses a page into blocks. All faults of a page are reported together.
+// readPage parses a page, which must begin with a title and a paragraph. The error
+// joins all faults, so that they can be fixed at once.
 func readPage(name, source string, highlight func(string, string) []Token) (*Page, error) {
 	r := &reader{page: name, source: []byte(source), highlight: highlight, ids: map[string]int{}}
 	root := markdown.Parse(text.NewReader(r.source))
@@ -38,14 +40,14 @@ func readPage(name, source string, highlight func(string, string) []Token) (*Pag
 	return p, errors.Join(r.wrong...)
 }
 
-// fault records what is wrong with a page. The tests read all pages, so a page with a
-// fault cannot ship.
+// fault records a mistake in a page. Every page is read by a test, so none can ship
+// with one.
 func (r *reader) fault(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Errorf(format, args...))
 }
 
-// blocks converts the blocks within a node and joins code in several languages that
-// belongs together.
+// blocks converts the blocks within a node. Adjacent code blocks in different languages
+// become one group of tabs.
 func (r *reader) blocks(parent ast.Node) []Block {
 	var list []Block
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -90,7 +92,8 @@ func (r *reader) block(n ast.Node) (Block, bool) {
 	return Block{}, false
 }
 
-// heading converts a heading and gives it an anchor that is unique on its page.
+// heading converts a heading and gives it an anchor that is unique on its page. Links
+// to it use the anchor, so a new title breaks them.
 func (r *reader) heading(n *ast.Heading) Block {
 	b := Block{Type: Heading, Level: n.Level, Spans: r.spans(n)}
 	b.ID = r.anchor(b.Text())
@@ -117,7 +120,7 @@ func (r *reader) anchor(title string) string {
 	return name
 }
 
-// code converts a block of code and highlights it.
+// code converts a code block. It is highlighted only if its language is stated.
 func (r *reader) code(language string, n ast.Node) Block {
 	b := Block{Type: Code, Language: language, Code: strings.TrimRight(r.lines(n), "\n")}
 	if r.highlight != nil && language != "" {
@@ -126,7 +129,8 @@ func (r *reader) code(language string, n ast.Node) Block {
 	return b
 }
 
-// lines returns the source of a block without its indentation.
+// lines returns the source lines of a block, without the indentation and markers of the
+// blocks around it.
 func (r *reader) lines(n ast.Node) string {
 	var s strings.Builder
 	for i := range n.Lines().Len() {
@@ -136,7 +140,8 @@ func (r *reader) lines(n ast.Node) string {
 	return s.String()
 }
 
-// list converts a list with everything in its items.
+// list converts a list. An item consists of blocks, so lists and code can be nested in
+// it.
 func (r *reader) list(n *ast.List) Block {
 	b := Block{Type: List, Ordered: n.IsOrdered()}
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
@@ -145,7 +150,8 @@ func (r *reader) list(n *ast.List) Block {
 	return b
 }
 
-// table converts a table. The first row is its head.
+// table converts a table. Its header row becomes Head; the alignment of columns is
+// ignored.
 func (r *reader) table(n *tables.Table) Block {
 	b := Block{Type: Table}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -162,7 +168,8 @@ func (r *reader) table(n *tables.Table) Block {
 	return b
 }
 
-// noteMark matches the first line of a note, in the syntax that GitHub renders too.
+// noteMark matches the marker at the start of a note. GitHub renders the same syntax as
+// an alert.
 var noteMark = regexp.MustCompile(`^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*`)
 
 // note converts a quote; its first word, such as [!WARNING], is the tone.
@@ -194,8 +201,8 @@ func joined(spans []Span) []Span {
 	return list
 }
 
-// endpointForm matches a method and a path, which a paragraph alone shows as an
-// endpoint.
+// endpointForm matches inline code with a method and a path. A paragraph of nothing
+// else is shown as an endpoint.
 var endpointForm = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE|HEAD) (/\S*)$`)
 
 // endpoint converts a paragraph that contains only a method and a path to an
@@ -213,8 +220,8 @@ func endpoint(b Block) Block {
 // tabbed lists the languages whose adjacent samples are shown as tabs.
 var tabbed = []string{"sh", "python", "javascript", "typescript", "go", "php", "ruby", "java", "csharp"}
 
-// joins reports whether two blocks of code belong to one group of tabs: they follow
-// each other in different languages.
+// joins reports whether the code block b belongs to one group of tabs with the block
+// before it: a group, or a single block in another language.
 func joins(a, b Block) bool {
 	if b.Type != Code || !isTabbed(b.Language) {
 		return false
@@ -222,7 +229,8 @@ func joins(a, b Block) bool {
 	return a.Type == Codes || a.Type == Code && isTabbed(a.Language) && a.Language != b.Language
 }
 
-// isTabbed reports whether a language may be a tab.
+// isTabbed reports whether samples in a language can be tabs. Output and configuration,
+// such as json, always stand alone.
 func isTabbed(language string) bool {
 	for _, l := range tabbed {
 		if l == language {
@@ -232,7 +240,7 @@ func isTabbed(language string) bool {
 	return false
 }
 
-// together makes or extends a group of tabs.
+// together appends b to the group a, or makes a group of the two blocks.
 func together(a, b Block) Block {
 	if a.Type == Codes {
 		a.Blocks = append(a.Blocks, b)

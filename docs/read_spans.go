@@ -8,7 +8,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// spans converts the text within a node and joins neighbors of the same form.
+// spans converts the inline nodes within a node and merges adjacent plain text, which
+// the parser splits at characters that could start markup.
 func (r *reader) spans(parent ast.Node) []Span {
 	var list []Span
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -17,7 +18,8 @@ func (r *reader) spans(parent ast.Node) []Span {
 	return joined(list)
 }
 
-// span converts one inline node.
+// span converts an inline node. A link to a file that the server does not serve becomes
+// its text; unsupported nodes are faults.
 func (r *reader) span(n ast.Node) []Span {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -55,7 +57,7 @@ func (r *reader) text(n *ast.Text) string {
 	return s
 }
 
-// mono returns the text of inline code.
+// mono returns the text of inline code, which may be broken over lines in the source.
 func (r *reader) mono(n *ast.CodeSpan) string {
 	var s strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -47,8 +47,8 @@ const (
 	weightText  = 1
 )
 
-// newIndex indexes the words of all sections. The documentation has a few hundred, so
-// the index takes milliseconds and is built at the first search.
+// newIndex indexes the words of all sections. Words are also kept in sorted order, in
+// which those with a common prefix are neighbors.
 func newIndex(b *Book) *index {
 	x := &index{words: map[string][]*place{}}
 	for p := range b.Pages() {
@@ -82,8 +82,9 @@ func places(page *Page) []*place {
 	return list
 }
 
-// newPlace starts the index entry of a section. The title of a page weighs more for its
-// first section, so that the page itself is found before its parts.
+// newPlace starts the index entry of a section. In the section at the beginning of a
+// page, words of the page's title and name weigh more, so that the page itself is found
+// before its other sections.
 func newPlace(page *Page, title, path string) *place {
 	p := &place{page: page, title: title, path: path, weights: map[string]float64{}}
 	pageWeight := float64(weightPage)
@@ -96,7 +97,8 @@ func newPlace(page *Page, title, path string) *place {
 	return p
 }
 
-// add adds text to a section and to the excerpt that results show.
+// add indexes a text of the section and appends it to the text that excerpts are cut
+// from. White space is collapsed.
 func (p *place) add(text string) {
 	if text = strings.Join(strings.Fields(text), " "); text == "" {
 		return
@@ -119,7 +121,8 @@ func (p *place) weigh(text string, weight float64) {
 	}
 }
 
-// blockText returns all text of a block, for the index.
+// blockText returns all text of a block, including nested blocks, list items and table
+// cells, for the index.
 func blockText(b Block) string {
 	parts := []string{plain(b.Spans), b.Code, b.Alt}
 	for _, sub := range b.Blocks {
@@ -138,8 +141,8 @@ func blockText(b Block) string {
 	return strings.Join(parts, " ")
 }
 
-// wordsOf splits a text into lowercase words. The underscore belongs to a word, so that
-// codes such as key_missing are found.
+// wordsOf splits a text into lowercase words. The underscore is part of a word, so that
+// identifiers such as key_missing are found as a whole.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

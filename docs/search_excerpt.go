@@ -64,7 +64,8 @@ func findWord(lower, word string) int {
 	}
 }
 
-// wordByte reports whether a byte belongs to a word. Bytes of non-ASCII characters do.
+// wordByte reports whether a byte belongs to a word. Bytes of non-ASCII characters do;
+// the underscore does not, so that parts of identifiers are highlighted.
 func wordByte(c byte) bool { return c >= 0x80 || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c)) }
 
 // mark splits a text into marks at the matches.

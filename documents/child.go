@@ -116,8 +116,9 @@ func readRest(content io.Reader, in io.Reader) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// exitCode is the exit code of the child for an error. The error itself is in its
-// answer.
+// exitCode returns the exit code of the child once its answer was written: 1 if that
+// failed, since the parent cannot read the reason then. A refused document is an answer
+// too, with the exit code 0.
 func exitCode(err error) int {
 	if err != nil {
 		return 1

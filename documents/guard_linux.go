@@ -45,7 +45,8 @@ func reach(kind, port int, how func(int, unix.Sockaddr) error) error {
 	return cmp.Or(err, unix.Close(socket))
 }
 
-// textOf returns the message of an error, or "".
+// textOf returns the message of an error, or "" for nil, which means that an attempt
+// succeeded.
 func textOf(err error) string {
 	if err != nil {
 		return err.Error()
@@ -60,8 +61,8 @@ type ports struct {
 	tcp, udp int
 }
 
-// openPorts listens on loopback, so that the check of the sandbox has something that a
-// child could reach if it were not confined.
+// openPorts listens on loopback, so that the check of the sandbox has ports that a
+// child could reach if it were not confined. Close them after the check.
 func openPorts() (*ports, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -75,7 +76,7 @@ func openPorts() (*ports, error) {
 	return &ports{listener, socket, listener.Addr().(*net.TCPAddr).Port, socket.LocalAddr().(*net.UDPAddr).Port}, nil
 }
 
-// close closes both.
+// close closes both ports. Nothing was sent to them, so errors do not matter.
 func (p *ports) close() {
 	_ = p.listener.Close()
 	_ = p.socket.Close()

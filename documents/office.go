@@ -33,8 +33,8 @@ type officeFile struct {
 }
 
 var (
-	// errTooLarge bounds what a small file can unpack to: a ZIP of a few kilobytes may
-	// contain gigabytes.
+	// errTooLarge refuses a document that unpacks to more than maxOfficeBytes: a ZIP of a
+	// few kilobytes may contain gigabytes.
 	errTooLarge   = refuse("The document is too large: unpacked it has more than 128 MiB. Split it.")
 	damagedOffice = refuse("The document is damaged and could not be read. Save it again with another program.")
 )
@@ -107,7 +107,8 @@ type officePart struct {
 	file *officeFile
 }
 
-// Read counts the unpacked bytes of all parts together and fails beyond the limit.
+// Read counts the unpacked bytes towards the limit that all parts of the file share,
+// and fails beyond it.
 func (p officePart) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	if p.file.left -= int64(n); p.file.left < 0 {

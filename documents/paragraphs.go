@@ -79,12 +79,14 @@ func (f *officeFile) write(part string, w *paragraphWriter) error {
 	return f.walk(part, xmlVisitor{begin: w.begin, end: w.end, text: w.text, enough: w.full})
 }
 
-// newBlock starts a paragraph, a cell or another unit of text.
+// newBlock starts the text of a part, or of an aside in it: a text box, a note or a
+// comment. kind is the kind of the aside, and "" for a part.
 func newBlock(kind string) block {
 	return block{kind: kind, out: &strings.Builder{}, line: &strings.Builder{}}
 }
 
-// full reports whether enough text has been read. The rest is not parsed.
+// full reports whether there is more text than a document may have. Parsing stops then,
+// and the text is truncated.
 func (w *paragraphWriter) full() bool { return w.size > MaxText }
 
 // finish returns the text with the notes and comments at its end.
@@ -120,7 +122,7 @@ func mark(kind string, number int) string {
 }
 
 // begin handles the start of an element. Formats differ only in the names of elements,
-// which are data.
+// which are in paragraphNames, so one function reads all of them.
 func (w *paragraphWriter) begin(name string, attributes map[string]string) {
 	w.open = append(w.open, name)
 	switch kind, isAside := w.names.aside[name]; {

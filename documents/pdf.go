@@ -53,8 +53,8 @@ func (r *reading) readPDF() (*Document, error) {
 	return p.out, nil
 }
 
-// damagedPDF is shown for every failure of the PDF engine, whose own messages name its
-// functions.
+// damagedPDF refuses a PDF for any failure of the PDF engine. The engine's own messages
+// name its functions, so users are not shown them.
 var damagedPDF = refuse("The PDF is damaged and could not be read. Save it again with another program.")
 
 // readPages reads the chosen pages. One that is damaged is left out. When the

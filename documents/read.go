@@ -54,8 +54,8 @@ func (r *reading) read() (doc *Document, err error) {
 	return doc, nil
 }
 
-// readDocument reads a file by the format that its content shows. The name and the
-// declared type may be wrong.
+// readDocument reads a file in the format that its content shows, because names and
+// media types are often wrong; see format.
 func (r *reading) readDocument() (*Document, error) {
 	switch format := r.format(); format {
 	case "pdf":
@@ -102,7 +102,8 @@ func (r *reading) format() string {
 	return "text"
 }
 
-// isOffice reports whether a format is a ZIP archive with XML parts.
+// isOffice reports whether a format is a ZIP archive of XML parts. A name alone does
+// not make a text one of these.
 func isOffice(format string) bool {
 	return format == "docx" || format == "xlsx" || format == "pptx" || format == "odt"
 }
@@ -176,7 +177,7 @@ type pageTexts struct {
 	b strings.Builder
 }
 
-// add adds the text of a page, separated from the one before by a blank line.
+// add appends the text of a page after a blank line. Text beyond MaxText is dropped.
 func (p *pageTexts) add(text string) {
 	if text == "" {
 		return

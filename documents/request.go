@@ -51,7 +51,8 @@ type Image struct {
 // document rather than the machine, so callers need not retry.
 type Error struct{ Message string }
 
-// Error returns the message, which is written for users.
+// Error returns the message. It is written for users: it says what is wrong with the
+// document and what to do.
 func (e *Error) Error() string { return e.Message }
 
 // refuse returns an Error with a formatted message: what is wrong with the

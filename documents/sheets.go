@@ -89,7 +89,9 @@ func (w *sheetReader) readSheet(name string) {
 	}
 }
 
-// readRows reads the rows of a sheet as text and as a table, until either is full.
+// readRows adds the rows of a sheet to its text and to its table, without empty rows
+// and without empty cells at the end of a row. It stops when the text is full, or when
+// too many rows and cells of the workbook were visited.
 func (w *sheetReader) readRows(rows *excelize.Rows, text *strings.Builder, table *tableWriter) error {
 	defer rows.Close() //nolint:errcheck // it is in memory
 	for rows.Next() && w.left >= 0 && text.Len() <= MaxText {
@@ -170,7 +172,8 @@ func columnNames(cells []string) (names []string) {
 	return names
 }
 
-// unusedName adds a number to a name that is taken. Members of an object must differ.
+// unusedName returns the name, with a number appended if it is taken. Column names
+// become the members of an object, so they must differ.
 func unusedName(name string, used []string) string {
 	free := name
 	for n := 2; slices.Contains(used, free); n++ {

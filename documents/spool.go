@@ -35,8 +35,8 @@ func spool(ctx context.Context, head []byte, content io.Reader) (*spooled, error
 	return s, nil
 }
 
-// fill copies content to the file, at most MaxSize bytes. head was already read to
-// recognize the format.
+// fill writes head and then at most MaxSize bytes of content, and rewinds the file.
+// head is the beginning that was read to recognize the format.
 func (s *spooled) fill(ctx context.Context, head []byte, content io.Reader) error {
 	_, err := s.Write(head)
 	if err == nil {
@@ -54,7 +54,8 @@ func (s *spooled) fill(ctx context.Context, head []byte, content io.Reader) erro
 	return err // of the content
 }
 
-// close closes the file and removes it where it still has a name.
+// close closes the file. On systems that keep the name of an open file, it also removes
+// it.
 func (s *spooled) close() {
 	_ = s.Close() // it was only read
 	if s.remains {

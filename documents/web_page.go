@@ -106,7 +106,8 @@ func metaOf(a readability.Article) map[string]any {
 	return meta
 }
 
-// titleOf returns the title of a page, without line breaks.
+// titleOf returns the text of the first title element with white space collapsed, or
+// "".
 func titleOf(doc *html.Node) string {
 	for n := range doc.Descendants() {
 		if n.Type == html.ElementNode && n.Data == "title" && n.FirstChild != nil {
@@ -133,7 +134,8 @@ func baseOf(doc *html.Node, address string) *url.URL {
 	return at
 }
 
-// attribute returns an attribute of an element, or "".
+// attribute returns the value of an element's attribute without surrounding white
+// space, or "" if it is missing.
 func attribute(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {

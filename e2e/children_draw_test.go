@@ -9,7 +9,9 @@ import (
 	"sluice/e2e/chrome"
 )
 
-// TestDrawMap draws a map in the builder: choosing a flow makes the ports of the node.
+// TestDrawMap draws a map in the builder, where choosing a flow makes the ports of the
+// node. It then follows a run from the canvas to its items: filters, a rerun of one
+// item, and a retry of the failed ones.
 func TestDrawMap(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t, 2)

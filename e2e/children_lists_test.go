@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMapZip gives a map two lists, whose items go together, and lists of unequal length.
+// TestMapZip maps over two lists: the items at the same index go to one child run, and
+// lists of different lengths are refused.
 func TestMapZip(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -31,8 +32,8 @@ func TestMapZip(t *testing.T) {
 	}
 }
 
-// TestMapLargeLists maps to lists that are too large for the row of the step, and to some
-// that are too large for lists.
+// TestMapLargeLists checks a map whose output list is too large for the row of its step
+// and is stored elsewhere, and one that is larger than a value may be (16 MiB).
 func TestMapLargeLists(t *testing.T) {
 	t.Parallel()
 	for _, on := range []string{"SQLite", "PostgreSQL"} {

@@ -205,8 +205,9 @@ func TestMapFails(t *testing.T) {
 	}
 }
 
-// TestMapCancel cancels the children with their caller, which ends after the last of them.
-// With one worker, a caller that held it meanwhile would wait forever.
+// TestMapCancel cancels a run and checks that its child runs are canceled too, before
+// it ends. With a single worker, a caller that kept its worker meanwhile would wait
+// forever.
 func TestMapCancel(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{8, 1} {
@@ -311,8 +312,8 @@ func TestSubflow(t *testing.T) {
 	}
 }
 
-// TestMapFleet maps 500 items on three instances, and kills one. 7 items fail, and a rerun
-// asks only for those 7.
+// TestMapFleet maps over 500 items on three instances and kills one of them. 7 items
+// fail, and a rerun of the run requests only those 7 again.
 func TestMapFleet(t *testing.T) {
 	t.Parallel()
 	broken := []int{0, 13, 99, 250, 251, 400, 499}
@@ -338,7 +339,8 @@ func TestMapFleet(t *testing.T) {
 	}
 }
 
-// checkFailures compares the list of errors with the items that fail.
+// checkFailures compares the list of errors with the indexes of the items that fail, in
+// their order.
 func checkFailures(t *testing.T, got any, broken []int) {
 	t.Helper()
 	list, _ := got.([]any)

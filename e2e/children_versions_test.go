@@ -72,8 +72,9 @@ func TestChildrenVersions(t *testing.T) {
 	checkTags(t, c.await(c.start("map", object{"list": numbers(3)})), "two", 3)
 }
 
-// TestChildrenDraft runs a draft with the drafts of the flows that it runs, and of those below
-// them, but only if that is asked for.
+// TestChildrenDraft checks that a run of a draft uses the drafts of the flows that it
+// runs, at any depth, but only if it is asked to; and that a rerun uses what the first
+// run recorded.
 func TestChildrenDraft(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)

@@ -12,16 +12,17 @@ import (
 	"sluice/e2e/need"
 )
 
-// TestCredentialLimitsOfTwoServers shares a credential with a limit of calls a minute between
-// two servers. No run fails: those beyond the limit wait for the next minute. The times
-// bound what the provider sees from below only, so a slow machine fails nothing.
+// TestCredentialLimitsOfTwoServers shares a credential with a limit of calls per minute
+// between two servers. Runs beyond the limit wait for the next minute and do not fail.
+// The test checks only that calls are not too early, so a slow machine does not fail
+// it.
 func TestCredentialLimitsOfTwoServers(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	const perMinute, starts = 4, 6
 	var mu sync.Mutex
 	var calls []time.Time
-	// The first calls end together. A server has two workers, so that takes both servers.
+	// The first calls end only when all of them are under way. A server has two workers, so that takes both servers.
 	full := make(chan struct{})
 	models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()

@@ -109,8 +109,9 @@ func TestCredentialAddRefuses(t *testing.T) {
 	}
 }
 
-// TestCredentialRefusedOverHTTP checks that the rules for providers name the member of the
-// request, as the problems of every other route do.
+// TestCredentialRefusedOverHTTP checks that a credential that breaks the rules of its
+// provider is refused with a pointer to the field of the request, as in problems of
+// other routes.
 func TestCredentialRefusedOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

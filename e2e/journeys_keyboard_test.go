@@ -10,14 +10,16 @@ import (
 	"sluice/e2e/chrome"
 )
 
-// byKeyboard draws with keys only: it never moves the focus with a script. A focus that the
-// page loses therefore fails the test.
+// byKeyboard draws only with keys. It never sets the focus by a script, so a page that
+// loses the focus fails the test.
 type byKeyboard struct{ *drawing }
 
-// maxPresses bounds how often a key is pressed to get somewhere.
+// maxPresses bounds how often press repeats a key, so that a condition which never
+// holds fails the test.
 const maxPresses = 60
 
-// press presses a key until a JavaScript condition holds.
+// press presses a key until a JavaScript condition is true; if it is true already, it
+// presses none.
 func (k byKeyboard) press(key, condition string) {
 	k.d.t.Helper()
 	for range maxPresses {
@@ -31,10 +33,12 @@ func (k byKeyboard) press(key, condition string) {
 	k.d.t.Fatalf("%q does not lead to %s; the focus is on %s", key, condition, focus)
 }
 
-// onCanvas is true while the canvas, one of its nodes or a port has the focus.
+// onCanvas is a JavaScript condition: the canvas, one of its nodes or a port has the
+// focus.
 const onCanvas = `document.activeElement.closest("flow-canvas")`
 
-// choose chooses an entry of the open list by its title, a JavaScript expression.
+// choose types words into the open list, moves to the entry with a title and chooses
+// it. title is a JavaScript expression.
 func (k byKeyboard) choose(words, title string) {
 	k.There("[role=combobox]:focus")
 	k.Keys(words)
@@ -42,7 +46,8 @@ func (k byKeyboard) choose(words, title string) {
 	k.enter()
 }
 
-// enter presses Enter as a keyboard does: a page that handles the press gets no character.
+// enter presses Enter with a key event that carries a character, as keyboards do: if
+// the page handles it, nothing must be typed as well.
 func (k byKeyboard) enter() {
 	k.d.t.Helper()
 	e := cdpinput.DispatchKeyEventParams{Type: cdpinput.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: "\r", UnmodifiedText: "\r", WindowsVirtualKeyCode: 13}
@@ -85,7 +90,8 @@ func (k byKeyboard) set(f drawnField) {
 	k.saved()
 }
 
-// connect goes to a port of a node, chooses it, and then the port that it connects to.
+// connect makes an edge: it opens the node, moves to its port, chooses it, and then
+// chooses the port at the other end.
 func (k byKeyboard) connect(from, to string) {
 	node, _, _ := strings.Cut(from, ".")
 	k.open(node)

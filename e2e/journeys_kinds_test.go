@@ -42,11 +42,12 @@ func drawnKinds(child string) []drawnKind {
 	}
 }
 
-// drawnBy is a way to draw: a mouse, a keyboard, or fingers in the outline of a phone.
+// drawnBy is a way to draw a flow: by mouse, by keyboard, or by touch in the outline on
+// a phone.
 type drawnBy interface {
 	add(kind string)
 	open(node string) // its settings
-	set(f drawnField) // of the node that is open
+	set(f drawnField) // a setting of the open node
 	connect(from, to string)
 }
 

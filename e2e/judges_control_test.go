@@ -10,9 +10,9 @@ import (
 	"sluice/e2e/need"
 )
 
-// TestAccessibleControl checks the pages of flow control with axe, in both themes, wide and on
-// a phone: the run of a map while items run and after its end, its canvas, a question to a
-// person before and after the answer, and what waits for people.
+// TestAccessibleControl checks the pages of flow control with axe, in both themes, on a
+// wide screen and on a phone: the run of a map during and after it, its canvas, an open
+// and an answered question to a person, and the list of open questions.
 func TestAccessibleControl(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// authoring makes, changes and publishes flows.
+// authoring requests the routes that create, change, compare, publish, import and
+// archive flows, with valid and with refused bodies.
 func (k *contract) authoring() {
 	text := "Content-Type: text/plain"
 	draft := func(slug, out string) []byte {
@@ -44,7 +45,7 @@ func (k *contract) authoring() {
 	k.ask("all", "POST", path+"/publish", object{}, text)
 	k.ask("all", "POST", path+"/publish", object{"version": "x"})
 	k.ask("all", "PUT", path, draft("author", "b"), tag())
-	k.ask("all", "POST", path+"/publish", object{}) // callers would miss the output
+	k.ask("all", "POST", path+"/publish", object{}) // refused: callers would miss the output
 	k.ask("all", "GET", path+"/diff", nil)
 
 	k.ask("all", "POST", "/v1/apply", object{"documents": []any{json.RawMessage(draft("applied", "a"))}, "publish": true})
@@ -59,7 +60,8 @@ func (k *contract) authoring() {
 	k.ask("all", "POST", path+"/restore", object{})
 }
 
-// credentials sets, tests and removes a credential.
+// credentials requests the routes of a credential, from setting it to its removal, with
+// valid and with refused bodies.
 func (k *contract) credentials() {
 	path, hook := "/v1/credentials/hook", object{"secret": "a secret of the test", "hosts": []string{"api.example.com"}}
 	k.ask("all", "PUT", path, hook)
@@ -94,15 +96,16 @@ func (k *contract) manageKeys() {
 	k.ask("all", "GET", "/v1/users", nil)
 }
 
-// refusedBodies sends bodies that every route with a JSON body refuses, and one that
-// this route does.
+// refusedBodies sends two bodies that every route for JSON refuses, a wrong type of
+// content and a list, and one that is invalid only for this route.
 func (k *contract) refusedBodies(method, path string, invalid object) {
 	k.ask("all", method, path, object{}, "Content-Type: text/plain")
 	k.ask("all", method, path, []any{})
 	k.ask("all", method, path, invalid)
 }
 
-// operators uses the routes for prices, limits, quotas, models and the audit log.
+// operators requests the routes for limits, webhook secrets, prices, quotas, the audit
+// log and models.
 func (k *contract) operators() {
 	flow, workspace, prices := "/v1/flow/"+k.ids["flow_id"], "/v1/workspaces/default", "/v1/prices"
 	k.ask("all", "PATCH", flow+"/limits", object{"max_queued": 500, "usd_per_day": 1000})
@@ -130,7 +133,8 @@ func (k *contract) operators() {
 	k.models()
 }
 
-// models asks for models of providers and of the hosting platform.
+// models requests the routes for providers and their models, and for hosted models and
+// their versions.
 func (k *contract) models() {
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -142,7 +146,7 @@ func (k *contract) models() {
 	}
 	k.ask("all", "GET", "/v1/providers", nil)
 	k.ask("all", "GET", "/v1/providers/gpu/models?query=m", nil)
-	k.ask("all", "GET", "/v1/providers/replicate/models", nil) // has hosted models
+	k.ask("all", "GET", "/v1/providers/replicate/models", nil) // refused: it has hosted models
 	const hosted, version = "/v1/hosted-models", "/v1/hosted-models/acme/paint"
 	k.ask("all", "GET", hosted+"?query=paint", nil)
 	k.ask("all", "GET", hosted+"?category=none", nil)

@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// upload sends a form through Prism.
+// upload uploads a file through the proxy that checks the contract, and returns the
+// file's ID.
 func (k *contract) upload(content string) (id string) {
 	k.t.Helper()
 	body := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n" + content + "\r\n--x--\r\n"
@@ -14,7 +15,9 @@ func (k *contract) upload(content string) (id string) {
 	return id
 }
 
-// starts starts runs in every way.
+// starts requests starts and reruns in every mode: at once, waiting, and as a stream of
+// events. It also requests those that are refused, and routes of a run that is not
+// finished.
 func (k *contract) starts() {
 	path := "/v1/flow/" + k.ids["flow_id"] + "/run"
 	body, wait := object{"name": "Ada"}, "Prefer: wait=30"
@@ -45,7 +48,8 @@ func (k *contract) starts() {
 	close(gate)
 }
 
-// reads sends every kind of read request.
+// reads requests routes that only read, with valid and with invalid parameters, and a
+// few that act on a run that has ended.
 func (k *contract) reads() {
 	run := runPath(k.ids["flow_id"], k.ids["run_id"])
 	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/runs", "/v1/runs?limit=0", "/v1/kinds", "/v1/usage", "/v1/usage?by=flow", "/v1/usage?by=x", "/v1/schema/flow.json", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
@@ -77,7 +81,8 @@ func (k *contract) files() {
 	k.ask("all", "DELETE", "/v1/files/"+k.upload("gone"), nil)
 }
 
-// protocol calls the methods of the Model Context Protocol.
+// protocol sends messages of the Model Context Protocol, of its newest and of an older
+// version, and some that are refused.
 func (k *contract) protocol() {
 	message := func(method string, params object) object {
 		return object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -95,14 +100,15 @@ func (k *contract) protocol() {
 	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Origin: https://elsewhere.test")
 }
 
-// approvals asks people and answers.
+// approvals requests the questions of a run and answers them: with keys that may not,
+// with invalid answers, twice, and after the run was deleted.
 func (k *contract) approvals() {
 	c := k.s.client(k.keys["all"])
 	asking := k.s.publish(approving("", nil))
 	run := c.start(asking, object{"draft": "a"})
 	k.s.waitUntil("the run asks", func() bool { return c.do("GET", run.path(), nil).run(k.t).Status == "waiting" })
 	path, yes := run.path()+"/approvals/ask", object{"decision": "approved"}
-	k.ask("all", "POST", path, yes) // of its own run
+	k.ask("all", "POST", path, yes) // refused: this key started the run
 	k.ask("approve", "GET", run.path()+"/approvals", nil)
 	k.ask("approve", "POST", path, object{"decision": "perhaps"})
 	k.ask("approve", "POST", path, yes, "Content-Type: text/plain")
@@ -116,7 +122,8 @@ func (k *contract) approvals() {
 	k.ask("approve", "POST", path, yes)
 }
 
-// children maps a list through another flow.
+// children requests the child runs of a map, in pages and by status, and after the run
+// was deleted.
 func (k *contract) children() {
 	c := k.s.client(k.keys["all"])
 	double := k.s.publish(documentOf("Echo", []object{input("n"), output("double")}, "n.value > out_double.value"))
@@ -140,7 +147,8 @@ func (k *contract) children() {
 	k.ask("all", "GET", path, nil)
 }
 
-// erasures deletes objects and requests them again.
+// erasures requests runs and deliveries after they were deleted, and repeats their
+// starts with the same idempotency keys.
 func (k *contract) erasures() {
 	run := runPath(k.ids["flow_id"], k.ids["run_id"])
 	c := k.s.client(k.keys["all"])

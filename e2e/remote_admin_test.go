@@ -11,7 +11,8 @@ import (
 	"sluice/providers/hosted/hostedtest"
 )
 
-// with runs a command with standard input, which must succeed.
+// with runs a command that must succeed, with a text as its standard input. It returns
+// standard output and standard error.
 func (r *remoteShell) with(stdin string, args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command(sluice, args...)
@@ -23,7 +24,8 @@ func (r *remoteShell) with(stdin string, args ...string) string {
 	return got.out + got.errs
 }
 
-// refuses runs a command that must fail with an exit code and a message.
+// refuses runs a command that must fail with an exit code and a message: 1 for a
+// refusal by the server, 2 for a mistake in the command.
 func (r *remoteShell) refuses(code int, want string, args ...string) {
 	r.t.Helper()
 	if got := r.run(args...); got.code != code || !strings.Contains(got.errs, want) {
@@ -31,8 +33,9 @@ func (r *remoteShell) refuses(code int, want string, args ...string) {
 	}
 }
 
-// TestRemoteCredentials manages credentials of a server with nothing but a key. What it
-// prints never has the secret, and a base URL that was set over HTTP may not be private.
+// TestRemoteCredentials manages the credentials of a server over HTTP, with nothing but
+// a key. The secret must not be printed, logged or stored in plain text, and a base URL
+// that was set this way may not lead to a private address.
 func TestRemoteCredentials(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
@@ -78,8 +81,8 @@ func TestRemoteCredentials(t *testing.T) {
 	wantNotOnDisk(t, "credential over HTTP", secret, s.dir)
 }
 
-// TestRemoteAdministration uses the commands for operators with nothing but a key. Each
-// must do the same as on the machine of the server.
+// TestRemoteAdministration runs the commands for operators over HTTP, with nothing but
+// a key. Their output must be the same as on the machine of the server.
 func TestRemoteAdministration(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)

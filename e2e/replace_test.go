@@ -86,9 +86,9 @@ func TestLargeReplacement(t *testing.T) {
 	}
 }
 
-// TestUndoReplacement replaces a draft over HTTP while a person has it open: the builder says
-// so and undoes it on request, and keeps what was edited since. The page of versions does the
-// same for replacements that were made while nobody looked.
+// TestUndoReplacement replaces a draft over HTTP while a person has it open. The
+// builder shows a note and can undo the replacement, which keeps edits made since. The
+// page of versions can do so later, too.
 func TestUndoReplacement(t *testing.T) {
 	t.Parallel()
 	site := newDashboard(t)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestRunSlug checks that every object of a run has the slug of its flow beside the ID,
-// and that it is the current slug after the flow was renamed: in the response to a start,
-// the run, lists, events, the webhook of the run, reruns, and over MCP.
+// TestRunSlug checks that objects of a run have the flow's slug beside its ID, and that
+// it is the current slug after the flow was renamed. The objects are those of starts,
+// lists, events, webhooks, reruns and MCP tools.
 func TestRunSlug(t *testing.T) {
 	t.Parallel()
 	receiver := newReceiver(t, nil)
@@ -68,8 +68,9 @@ func TestRunSlug(t *testing.T) {
 	check("sort-ticket")
 }
 
-// TestMCPFormerName renames a flow and its slug: the official client of MCP still calls it by
-// the tool that it listed before, and the use of the former slug is counted for its key.
+// TestMCPFormerName renames a flow and changes its slug. An MCP client can still call
+// the flow by the tool names that it listed before, and the use of the former slug is
+// counted for its key.
 func TestMCPFormerName(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

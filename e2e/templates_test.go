@@ -74,7 +74,8 @@ func TestTemplateOfPicture(t *testing.T) {
 	}
 }
 
-// overlapping lists the nodes that cover each other on the canvas.
+// overlapping is a JavaScript expression: the pairs of nodes on the canvas whose boxes
+// intersect, or "".
 const overlapping = `(() => {
 	const boxes = [...document.querySelectorAll("flow-canvas article")].map((e) => ({ id: e.dataset.id, r: e.getBoundingClientRect() })).filter((b) => b.r.width), bad = [];
 	boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
@@ -83,7 +84,8 @@ const overlapping = `(() => {
 	return bad.join(", ");
 })()`
 
-// examplesOf returns a value for each input of a flow: its example, a file, or a text.
+// examplesOf returns a value for each input of a flow that needs one: an uploaded file,
+// the input's example, a conversation, or a text.
 func examplesOf(c *client, id string) object {
 	var about struct {
 		Inputs struct {
@@ -116,8 +118,9 @@ func examplesOf(c *client, id string) object {
 	return given
 }
 
-// TestTemplateDrawings opens every template before and after a run: what a run shows on the
-// nodes, their results, errors and counts of items, makes none cover another.
+// TestTemplateDrawings opens every template on the canvas, before and after a run.
+// Nodes grow when they show results, errors and counts of items; none may cover
+// another.
 func TestTemplateDrawings(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../cmd/sluice/starters/*.json")

@@ -26,8 +26,9 @@ func ParseAllowPrivate(value string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// parseRange reads a CIDR or a single address, which is a range of one. A prefix with
-// host bits set is refused: it may be a typing mistake in what must be exact.
+// parseRange parses a CIDR range or a single address, which is a range of one. A range
+// whose address has bits beyond the mask is refused: it does not show whether the range
+// or the single address was meant.
 func parseRange(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if addr, addrErr := netip.ParseAddr(s); addrErr == nil && addr.Zone() == "" {

@@ -43,20 +43,22 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the wait for data as well, so that the caller is not counted as waiting
-// for a body that it has given up.
+// Close closes the body and releases the context of the request, which lives until the
+// body has been read.
 func (b *body) Close() error {
 	err := b.ReadCloser.Close()
 	b.wait.end()
 	return err
 }
 
-// tooLarge is the error for a body beyond the limit of the request.
+// tooLarge returns the error for a body larger than limit, in bytes. Reading stops
+// there, so the message cannot state the actual size.
 func tooLarge(host string, limit int64) *Error {
 	return &Error{Class: ClassTooLarge, Message: fmt.Sprintf("The answer of %s is larger than %s.", host, byteSize(limit))}
 }
 
-// byteSize writes a limit in MiB if it is a whole number of them.
+// byteSize formats a limit for messages: in MiB if it is a whole number of them, else
+// in bytes.
 func byteSize(n int64) string {
 	if n >= 1<<20 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)

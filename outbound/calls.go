@@ -8,7 +8,8 @@ type calls struct {
 	working func(bool)
 }
 
-// callsKey is the key of the context for WithCalls.
+// callsKey is the context key of the callbacks that WithCalls sets. Its own type keeps
+// it from colliding with keys of other packages.
 type callsKey struct{}
 
 // WithCalls returns a context that reports its requests. Each hop of a request
@@ -23,8 +24,8 @@ func WithCalls(ctx context.Context, before func(context.Context) error, working 
 // another process does the work.
 func Report(ctx context.Context, working bool) { callsOf(ctx).report(working) }
 
-// callsOf returns the callbacks of the context, or nil, on which all methods do
-// nothing.
+// callsOf returns the callbacks of the context, or nil if it has none. All methods
+// accept a nil receiver and do nothing then.
 func callsOf(ctx context.Context) *calls {
 	c, _ := ctx.Value(callsKey{}).(*calls)
 	return c
@@ -41,7 +42,7 @@ func (c *calls) ask(ctx context.Context) error {
 	return nil
 }
 
-// report tells the caller whether it works or waits.
+// report passes on whether the caller is working on data, or waiting for the network.
 func (c *calls) report(working bool) {
 	if c != nil {
 		c.working(working)

@@ -67,8 +67,8 @@ func isHeaderLimit(err error) bool {
 		strings.Contains(text, "response header list larger")
 }
 
-// dnsError classifies a failed lookup. Only a timeout is worth a repetition; a name
-// that does not exist will not appear within seconds.
+// dnsError classifies a failed DNS lookup. A name that does not exist is final, since
+// it will not appear within seconds; all other failures are retryable.
 func dnsError(err *net.DNSError, host string) *Error {
 	if err.IsTimeout {
 		return &Error{Class: ClassTimeout, Message: "The name " + host + " could not be looked up in time.", retryable: true, cause: err}
@@ -97,7 +97,8 @@ func certificateMessage(err error, host string) string {
 	return ""
 }
 
-// connectionMessage explains why there was no connection.
+// connectionMessage explains why a connection could not be made or broke off. It never
+// contains the address that the name resolved to.
 func connectionMessage(err error, host string) string {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):

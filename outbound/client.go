@@ -107,9 +107,9 @@ func (c *Client) Close() {
 	c.provider.CloseIdleConnections()
 }
 
-// newTransport returns a transport whose dialer checks each address after DNS, in
-// control: a check before would be void if the name resolved to another address when it
-// is dialed.
+// newTransport returns a transport whose dialer passes each resolved address to
+// control. Checking the name before would be void: it may resolve to another address
+// when it is dialed (DNS rebinding).
 func newTransport(cfg Config, control controlFunc) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:  cmp.Or(cfg.dialTimeout, dialTimeout),

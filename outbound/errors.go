@@ -67,13 +67,15 @@ func (e *Error) Temporary() bool { return e.retryable }
 // Timeout reports KindTimeout under the name net.Error gives it.
 func (e *Error) Timeout() bool { return e.Class == ClassTimeout }
 
-// blocked is the error for an address that requests must not reach. It does not say
-// which address that was, so that flows cannot explore the network.
+// blocked returns the error for an address that requests must not reach. The message
+// never names the address, so that flows cannot explore the network.
 func blocked() *Error              { return &Error{Class: ClassBlocked, Message: blockedMessage} }
 func badURL(message string) *Error { return &Error{Class: ClassBadURL, Message: message} }
 
-// badRequest is the error for a request that cannot be made.
+// badRequest returns the error for a request that is refused before it is sent, for
+// instance because of its method or a header.
 func badRequest(message string) *Error { return &Error{Class: ClassBadRequest, Message: message} }
 
-// redirectRefused is the error for a redirect that is not followed.
+// redirectRefused returns the error for a redirect that is not followed. It ends the
+// request: the redirect's own response is not returned.
 func redirectRefused(message string) *Error { return &Error{Class: ClassRedirect, Message: message} }

@@ -10,7 +10,7 @@ import (
 // firstByteError is the cause of a context ended by a server that stayed silent.
 type firstByteError time.Duration
 
-// Error says how long the request waited for the first byte.
+// Error states the limit that passed without the first byte of an answer.
 func (e firstByteError) Error() string { return "no answer within " + time.Duration(e).String() }
 
 // firstByte ends a request's context if no answer begins in time. The transport

@@ -33,8 +33,8 @@ var translated = prefixes(
 	"2002::/16",       // 6to4 (RFC 3056)
 )
 
-// controlFunc is the hook of net.Dialer that sees the resolved address before the
-// connection is made.
+// controlFunc is the type of net.Dialer.Control. It gets the resolved address after the
+// socket was created and before it is connected.
 type controlFunc = func(network, address string, conn syscall.RawConn) error
 
 // guard judges addresses. Its control functions sit in the dialers, between
@@ -44,8 +44,8 @@ type guard struct {
 	endpoints atomic.Pointer[map[netip.AddrPort]bool]
 }
 
-// newGuard sorts the permitted ranges by family, because an IPv4 address can also
-// arrive in its IPv6 form.
+// newGuard returns a guard that permits the public Internet and the given ranges. The
+// library takes the ranges separately for IPv4 and IPv6.
 func newGuard(allow []netip.Prefix) *guard {
 	var v4, v6 []netip.Prefix
 	for _, p := range allow {
@@ -58,8 +58,8 @@ func newGuard(allow []netip.Prefix) *guard {
 	return &guard{ssrf: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
 }
 
-// setEndpoints replaces the private endpoints that providers may reach, such as local
-// model servers. It is safe while requests are made.
+// setEndpoints replaces the private endpoints that requests to providers may reach,
+// such as local model servers. It is safe for concurrent use with requests.
 func (g *guard) setEndpoints(list []netip.AddrPort) {
 	set := make(map[netip.AddrPort]bool, len(list))
 	for _, e := range list {
@@ -98,13 +98,13 @@ func (g *guard) permits(target netip.AddrPort, provider bool) bool {
 	return g.ssrf.SafeAddrPort(target) == nil
 }
 
-// isEndpoint reports whether an address with its port was permitted to providers. Other
-// ports of the same machine stay out of reach.
+// isEndpoint reports whether an address and port were permitted by setEndpoints. Other
+// ports of the same machine stay blocked.
 func (g *guard) isEndpoint(target netip.AddrPort) bool { return (*g.endpoints.Load())[target] }
 
-// isNever reports whether an address is out of reach whatever the operator allows:
-// unspecified, multicast, link-local with the metadata services of clouds, and forms
-// that hide another address.
+// isNever reports whether an address is blocked even if the operator allows its range:
+// link-local addresses, the metadata services of clouds, and IPv6 forms that embed an
+// IPv4 address.
 func isNever(ip netip.Addr) bool {
 	if ip.Zone() != "" { // only link-local addresses have zones, and Prefix.Contains never matches one
 		return true
@@ -127,7 +127,8 @@ func nat64(ip netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), true
 }
 
-// containsAddr reports whether an address is in one of the ranges.
+// containsAddr reports whether any range contains the address. IPv4 ranges do not match
+// the IPv6 form of an IPv4 address.
 func containsAddr(list []netip.Prefix, ip netip.Addr) bool {
 	for _, p := range list {
 		if p.Contains(ip) {
@@ -137,7 +138,7 @@ func containsAddr(list []netip.Prefix, ip netip.Addr) bool {
 	return false
 }
 
-// prefixes parses ranges that are constants.
+// prefixes parses constant ranges. It panics on a mistake in one of them.
 func prefixes(list ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(list))
 	for i, s := range list {

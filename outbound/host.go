@@ -7,8 +7,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// checkIPv6 checks the host in brackets. Addresses that embed an IPv4 address are
-// refused, because they would be a second spelling for it that checks may miss.
+// checkIPv6 checks the host between brackets and returns it. Addresses that embed an
+// IPv4 address are blocked: they are a second spelling of it, which checks of IPv4
+// ranges would miss.
 func checkIPv6(host string) (string, error) {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
@@ -79,7 +80,8 @@ func endsInNumber(host string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// isNotASCII reports whether a name needs the conversion of international names.
+// isNotASCII reports whether a character must be encoded (xn--) before the name can be
+// looked up in DNS.
 func isNotASCII(r rune) bool { return r >= 0x80 }
 
 // isNotNameChar allows the underscore, which container networks use in names.

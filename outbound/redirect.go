@@ -75,8 +75,8 @@ func sameHost(from, to *url.URL) bool {
 	return a == b || (a == "80" && b == "443" && to.Scheme == "https")
 }
 
-// dropSecrets removes headers that must not follow a redirect to another host: by their
-// names, and those that the caller marked.
+// dropSecrets removes headers that must not follow a redirect to another host: those
+// whose names suggest a secret, and those that the caller marked in SecretHeaders.
 func dropSecrets(header http.Header, marked []string) {
 	for name := range header {
 		if isSecret(name) || slices.ContainsFunc(marked, func(m string) bool { return strings.EqualFold(m, name) }) {
@@ -85,8 +85,9 @@ func dropSecrets(header http.Header, marked []string) {
 	}
 }
 
-// isSecret reports whether the name of a header suggests a secret. It errs on the side
-// of dropping too much.
+// isSecret reports whether the name of a header contains a word such as those for
+// tokens and keys. A harmless header that is dropped costs less than a secret that is
+// sent.
 func isSecret(name string) bool {
 	name = strings.ToLower(textproto.TrimString(name))
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })

@@ -101,7 +101,8 @@ func bound(ctx context.Context, timeout time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, timeout)
 }
 
-// newHop prepares the state of one request with its redirects.
+// newHop returns the state of a request that its redirects share. Redirects are never
+// followed for providers, and limits that are not set get their defaults.
 func (c *Client) newHop(req Request) *hop {
 	h := &hop{
 		client:    c,
@@ -118,7 +119,8 @@ func (c *Client) newHop(req Request) *hop {
 	return h
 }
 
-// newRequest checks the URL and makes the first request.
+// newRequest checks the URL, the method and the headers, and returns the first request.
+// Redirected ones are made by http.Client.
 func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, error) {
 	u, err := ParseURL(req.URL)
 	if err != nil {
@@ -137,8 +139,8 @@ func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, er
 	return hreq.WithContext(ctx), nil
 }
 
-// setBody sets the body, and how it is read again for a redirect that repeats the
-// method.
+// setBody sets the body. Only a body in memory gets GetBody, with which net/http sends
+// it again after a redirect that keeps the method.
 func setBody(hreq *http.Request, req Request) {
 	switch {
 	case req.BodyReader != nil:
@@ -156,8 +158,8 @@ func setBody(hreq *http.Request, req Request) {
 	}
 }
 
-// readResponse reads the body up to the limit. A response that announces more than the
-// limit is refused before it is read, unless it may be truncated.
+// readResponse reads the body up to the limit. A larger body is an error, even before
+// it is read if Content-Length says so; with truncate it is cut at the limit.
 func readResponse(resp *http.Response, limit int64, truncate bool) (*Response, error) {
 	if tells(resp, limit) && !truncate {
 		return nil, tooLarge(resp.Request.URL.Hostname(), limit) // it says so itself; nothing to read

@@ -49,8 +49,8 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// transport returns the transport with the rights of the request: those of providers
-// may reach the endpoints of local servers.
+// transport returns the transport for the request: that of providers may also reach the
+// private endpoints of local model servers.
 func (h *hop) transport() *http.Transport {
 	if h.provider {
 		return h.client.provider
@@ -58,8 +58,8 @@ func (h *hop) transport() *http.Transport {
 	return h.client.public
 }
 
-// httpClient returns a client without a timeout of its own, because the context bounds
-// the whole request.
+// httpClient returns a client whose transport and redirect policy are h. It has no
+// timeout, because the context bounds the request with all its redirects.
 func (h *hop) httpClient() *http.Client {
 	return &http.Client{Transport: h, CheckRedirect: h.checkRedirect}
 }

@@ -42,7 +42,8 @@ type streamBody struct {
 	cancel context.CancelFunc
 }
 
-// Close also ends the context of the request, which must live as long as the body.
+// Close closes the body and cancels the context of the request, which had to live for
+// as long as the body was read.
 func (b *streamBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.cancel()

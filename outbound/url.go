@@ -88,7 +88,8 @@ func checkParsed(u *url.URL) (string, error) {
 	return checkName(u.Hostname())
 }
 
-// checkPort refuses ports that are no numbers from 1 to 65535.
+// checkPort refuses a port that is not a number from 1 to 65535. It also refuses
+// leading zeros and an empty port after a colon, which parsers read differently.
 func checkPort(u *url.URL) error {
 	port := u.Port()
 	if port == "" && !strings.HasSuffix(u.Host, ":") {
@@ -110,8 +111,8 @@ func authority(raw string) string {
 	return rest
 }
 
-// effectivePort returns the port of a URL, with the default of its scheme. Hosts are
-// compared with it.
+// effectivePort returns the port of a URL, or the default of its scheme, for comparing
+// the targets of redirects.
 func effectivePort(u *url.URL) string {
 	if port := u.Port(); port != "" {
 		return port
@@ -122,6 +123,6 @@ func effectivePort(u *url.URL) string {
 	return "80"
 }
 
-// isUnprintable reports whether a character may not be in a URL. Some parsers drop
-// them, so a URL with one could be read in two ways.
+// isUnprintable reports whether a character is white space or a control character. Some
+// parsers drop these, so a URL with one could be read in two ways.
 func isUnprintable(r rune) bool { return r <= ' ' || r == 0x7f || (r >= 0x80 && r <= 0xa0) }

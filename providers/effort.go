@@ -29,9 +29,9 @@ const (
 )
 
 var (
-	// errEffort and errHugeNumber bound what the validation of an answer may cost. A
-	// schema comes from a user and an answer from a model, so either may be built to be
-	// slow.
+	// errEffort and errHugeNumber end the validation of an answer that would cost too
+	// much. A schema comes from a user and an answer from a model, so either may be built
+	// to be slow.
 	errEffort     = errors.New("checking takes too long")
 	errHugeNumber = errors.New("it has a number with more than 1,000 digits before or behind its point")
 )

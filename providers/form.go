@@ -25,9 +25,8 @@ func (f *form) prompt() string {
 }
 
 var (
-	// fence finds JSON in a Markdown block, and thinking the part that reasoning models
-	// put before their answer. Models that cannot be told to answer in JSON alone wrap
-	// it like this.
+	// fence matches JSON in a Markdown code block, and thinking the reasoning that some
+	// models write before the answer. Many models add them even if the prompt forbids it.
 	fence    = regexp.MustCompile("(?s)```[a-zA-Z]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```")
 	thinking = regexp.MustCompile(`(?s)^\s*<think>.*?</think>`)
 )

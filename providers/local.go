@@ -112,8 +112,8 @@ func (f *Finder) Candidates() []netip.AddrPort {
 	return addrs
 }
 
-// allow passes the addresses of the servers that were found on, so that requests to
-// these private addresses are permitted.
+// allow passes on the addresses of the servers that were found. Requests to private
+// addresses are blocked unless they are permitted this way.
 func (f *Finder) allow(addrs []netip.AddrPort) {
 	if f.cfg.Allow != nil {
 		f.cfg.Allow(addrs)

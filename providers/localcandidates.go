@@ -34,9 +34,9 @@ func candidates(cfg FinderConfig) []candidate {
 	return list
 }
 
-// defaultCandidate returns the server that a preset's own address names, on another
-// port if the configuration has one. Presets without an IP address in their URL are not
-// local servers.
+// defaultCandidate returns the server at a preset's own address, on another port if the
+// configuration has one. It returns false for presets without an IP address in their
+// URL: they are not local servers.
 func defaultCandidate(p Preset, ports map[string]uint16) (candidate, bool) {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
@@ -86,8 +86,8 @@ func ollamaCandidate(value string) (candidate, bool) {
 	return hostCandidate(scheme, host, uint16(number))
 }
 
-// splitHost splits host and port. Unlike net.SplitHostPort it accepts an IPv6 address
-// without brackets and a missing port, as people write them.
+// splitHost splits an address into host and port. Unlike net.SplitHostPort it accepts a
+// missing port, which is "" then, and IPv6 addresses without brackets.
 func splitHost(s string) (host, port string) {
 	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
 		return addr.String(), ""
@@ -100,8 +100,8 @@ func splitHost(s string) (host, port string) {
 }
 
 // hostCandidate returns the server at a host that a user named, as in OLLAMA_HOST. An
-// unspecified address such as 0.0.0.0 is where a server listens, not where it is
-// reached, so it becomes loopback.
+// unspecified address such as 0.0.0.0 is one to listen on, so loopback is used instead.
+// A name is not resolved here.
 func hostCandidate(scheme, host string, port uint16) (candidate, bool) {
 	c := candidate{preset: nameOllama}
 	if host == "" || strings.EqualFold(host, "localhost") {

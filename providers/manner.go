@@ -42,8 +42,8 @@ func (m *manner) adapt(err error, talk *conversation) bool {
 	return true
 }
 
-// otherName returns the other name of the limit of tokens. Providers disagree on it;
-// after a refusal the request is repeated once with the other.
+// otherName returns the other of the two names that providers have for the limit on
+// tokens. It is tried once when a request is refused because of the name.
 func otherName(name string) string {
 	if name == maxTokens {
 		return maxCompletionTokens

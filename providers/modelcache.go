@@ -35,7 +35,7 @@ type ModelCache struct {
 	lists *lru.Cache[string, keptModels]
 }
 
-// keptModels is a list of models with the time at which it expires.
+// keptModels is a list of models and the time from which it is fetched again.
 type keptModels struct {
 	models []Model
 	until  time.Time
@@ -89,7 +89,8 @@ func (c *ModelCache) shared(err error) error {
 	return err
 }
 
-// find returns a list that has not expired.
+// find returns a copy of a list, so that callers may change it, and true, or false if
+// the list is missing or has expired.
 func (c *ModelCache) find(key string) ([]Model, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +101,8 @@ func (c *ModelCache) find(key string) ([]Model, bool) {
 	return slices.Clone(kept.models), true
 }
 
-// put keeps a list for modelsKept.
+// put stores a list for modelsKept. If the cache is full, it evicts the least recently
+// used list.
 func (c *ModelCache) put(key string, models []Model) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

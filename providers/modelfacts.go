@@ -40,8 +40,9 @@ type modelFacts struct {
 // lenient is a JSON value whose type may differ from what is expected.
 type lenient[T any] struct{ V T }
 
-// UnmarshalJSON ignores a value of another type instead of failing. Servers differ in
-// facts that are only shown, and a wrong type in one must not hide the whole list.
+// UnmarshalJSON leaves V at its zero value if the JSON has another type. Servers
+// disagree about these facts, which are only shown, so a wrong type must not fail the
+// whole list of models.
 func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 	if v := new(T); json.Unmarshal(data, v) == nil {
 		l.V = *v

@@ -55,7 +55,7 @@ func (s *session) pagedModels(ctx context.Context) ([]Model, error) {
 	return all[:min(len(all), maxModels)], nil
 }
 
-// getJSON requests a URL and decodes the answer.
+// getJSON requests a URL with the credential of the session and decodes the response.
 func (s *session) getJSON(ctx context.Context, target string, into any) error {
 	resp, err := s.sendTo(ctx, http.MethodGet, target, "", nil, 0, "")
 	if err != nil {
@@ -82,8 +82,8 @@ type modelEntry struct {
 	modelFacts
 }
 
-// UnmarshalJSON accepts both forms of a list: an array, and an object that contains one
-// as data or models.
+// UnmarshalJSON accepts a bare array, and an object with the entries in data or else in
+// models, with the cursor of Anthropic's pages.
 func (l *modelList) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '[' {
 		return json.Unmarshal(data, &l.entries)
@@ -104,7 +104,8 @@ func (l *modelList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// models converts at most maxModels entries. Those without an ID are left out.
+// models returns at most maxModels models. Entries without an ID or a name are left
+// out, and a title that repeats the ID is empty.
 func (l *modelList) models() []Model {
 	out := make([]Model, 0, min(len(l.entries), maxModels))
 	for _, e := range l.entries[:min(len(l.entries), maxModels)] {
@@ -140,8 +141,9 @@ func Search(models []Model, query string) []Model {
 	return found
 }
 
-// rank orders models for a query, smallest first: equal names, names that begin with
-// it, then others that contain it.
+// rank returns the place of a model in the results for a lowercase query, smallest
+// first: equal IDs, those that begin with it, those that contain it, and then others.
+// The part before the first slash may be missing in the query.
 func rank(m Model, query string) int {
 	id := strings.ToLower(m.ID)
 	_, name, _ := strings.Cut(id, "/") // as in meta-llama/llama-…

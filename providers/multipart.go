@@ -21,8 +21,8 @@ type upload struct {
 	err    error
 }
 
-// newUpload returns an empty multipart form. Files are read when the request is sent,
-// so that memory use does not depend on their size.
+// newUpload returns an empty multipart form. Files are opened and read while the
+// request is sent, so memory use does not depend on their size.
 func newUpload() *upload {
 	u := &upload{}
 	u.writer = multipart.NewWriter(&u.frame)
@@ -36,8 +36,8 @@ func (u *upload) field(name, value string) {
 	}
 }
 
-// file adds a file. Its content must be readable again, because a refused request may
-// be repeated.
+// file adds a file under a field name. If its size is unknown, so is that of the form,
+// and the request is sent in chunks. Errors are kept for body.
 func (u *upload) file(name string, m Media) {
 	if u.err != nil {
 		return
@@ -73,7 +73,8 @@ func fileName(name string) string {
 	return cmp.Or(name, "file")
 }
 
-// flush ends the part of the frame that precedes a file.
+// flush moves the bytes that the multipart writer has written so far, such as the
+// header of a file, to the parts of the body.
 func (u *upload) flush() {
 	data := bytes.Clone(u.frame.Bytes())
 	u.frame.Reset()
@@ -92,13 +93,15 @@ func (u *upload) body() (io.ReadCloser, error) {
 	return uploadBody{io.MultiReader(u.parts...), u}, u.err
 }
 
-// uploadBody is the body of a request with an upload. Closing it closes the files.
+// uploadBody is the body of a request with an upload. net/http closes it, and it closes
+// the files.
 type uploadBody struct {
 	io.Reader
 	upload *upload
 }
 
-// Close closes files that were opened, also when the request ended early.
+// Close closes all files that were opened, also if the request ended before they were
+// read. It never fails.
 func (b uploadBody) Close() error {
 	for _, f := range b.upload.files {
 		f.close()
@@ -113,8 +116,8 @@ type lazyFile struct {
 	err   error
 }
 
-// Read opens the file at the first read, so that none is opened for a request that is
-// not sent.
+// Read opens the file at the first call, so that a file is not opened for a request
+// that is never sent.
 func (f *lazyFile) Read(p []byte) (int, error) {
 	if f.open == nil && f.err == nil {
 		if f.open, f.err = f.media.Open(); f.err != nil {
@@ -131,8 +134,8 @@ func (f *lazyFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// close closes the file. Reads after it fail, because the transport may still be
-// reading when a request is canceled.
+// close closes the file if it was opened, and makes further reads fail. The transport
+// may still read when a request is canceled.
 func (f *lazyFile) close() {
 	if f.open != nil {
 		_ = f.open.Close() // only read

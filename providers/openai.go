@@ -18,8 +18,8 @@ const (
 // answerName is what the form of an answer is called towards providers.
 const answerName = "answer"
 
-// askOpenAI makes a chat call over the wire of OpenAI's chat completions, which most
-// providers and local servers speak.
+// askOpenAI makes a call of OpenAI's chat completions, which most providers and local
+// servers implement. It returns the partial reply together with an error.
 func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
 	stream, err := s.stream(ctx, s.base.JoinPath("chat/completions").String(), s.openAIBody(talk), talk.key())
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *outlet
 	return s.readOpenAI(stream, out)
 }
 
-// openAIBody returns the body of a chat call. Settings that were not made are left out,
-// so that the provider's defaults apply.
+// openAIBody returns the body of a chat call. Settings that are not set are left out,
+// so the provider's defaults apply. Extra is merged last and can replace anything.
 func (s *session) openAIBody(talk *conversation) map[string]any {
 	body := map[string]any{"model": talk.Model, "messages": talk.openAIMessages(), "stream": true}
 	if talk.Temperature != nil {
@@ -92,12 +92,13 @@ func mergePatch(target, patch map[string]any) map[string]any {
 	return target
 }
 
-// turn is one message of a conversation in OpenAI's format.
+// turn returns a message in OpenAI's format. content is a text, or a list of parts.
 func turn(role string, content any) map[string]any {
 	return map[string]any{"role": role, "content": content}
 }
 
-// openAIMessages returns the conversation with the system prompt first.
+// openAIMessages returns the messages, with the system prompt first and, in a second
+// attempt, the invalid answer and the request to correct it last.
 func (c *conversation) openAIMessages() []any {
 	var list []any
 	if system := c.instructions(); system != "" {
@@ -124,8 +125,8 @@ func (c *conversation) systemContent(system string) any {
 	return system
 }
 
-// openAIParts returns text and pictures in their order. A picture is a data URL,
-// because a provider cannot reach the files of this server.
+// openAIParts returns the texts and pictures of a message in their order. Pictures are
+// sent as data URLs, because providers cannot reach files of this server.
 func (m message) openAIParts() []any {
 	parts := make([]any, len(m.parts))
 	for i, p := range m.parts {
@@ -136,8 +137,9 @@ func (m message) openAIParts() []any {
 	return parts
 }
 
-// responseFormat asks for JSON in the strictest form that the provider accepts, or
-// returns nil; then the prompt asks for it.
+// responseFormat returns the setting that asks for JSON in the strictest form that the
+// provider supports. It is nil if no schema is set or nothing is supported; then only
+// the prompt asks.
 func (c *conversation) responseFormat() map[string]any {
 	switch {
 	case c.form == nil || c.manner.schema == SchemaNone:
@@ -173,8 +175,8 @@ type openAIChunk struct {
 	Usage *openAIUsage `json:"usage"`
 }
 
-// openAIUsage are the token counts of an answer. The names of cached tokens differ
-// between providers.
+// openAIUsage has the token counts of a response. Providers use different names for
+// cached tokens, so several fields are read.
 type openAIUsage struct {
 	PromptTokens     count           `json:"prompt_tokens"`
 	CompletionTokens count           `json:"completion_tokens"`
@@ -240,8 +242,8 @@ type openAIStream struct {
 	ended   bool // the model finished; what follows are figures
 }
 
-// readOpenAI reads the stream of an answer. A stream that ends without "[DONE]" or a
-// finish reason was cut off.
+// readOpenAI reads the stream of a response. If it ends without "[DONE]" or a finish
+// reason, it was cut off, and the reply so far is returned with an error.
 func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
 	var got openAIStream
 	for stream.next() {
@@ -260,8 +262,8 @@ func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
 	return s.ended(&got.reply, got.ended, got.refusal)
 }
 
-// takeOpenAI adds one chunk to the answer. An error can arrive in the middle of a
-// stream, after the status said that all is well.
+// takeOpenAI adds a chunk to the reply and emits its text. Providers can send an error
+// in the middle of a stream, after the status 200.
 func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error {
 	var chunk openAIChunk
 	if json.Unmarshal(data, &chunk) != nil {

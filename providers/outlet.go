@@ -30,8 +30,8 @@ func (o *outlet) end() string {
 	return strings.ToValidUTF8(o.text.String(), "\uFFFD")
 }
 
-// pass emits the next bytes of the text. Invalid UTF-8 is replaced, because everything
-// that is emitted is sent to browsers as JSON.
+// pass emits the next bytes of the text. Invalid UTF-8 is replaced, since the text is
+// sent on as JSON.
 func (o *outlet) pass(bytes int) {
 	piece := o.text.String()[o.passed : o.passed+bytes]
 	o.passed += bytes
@@ -40,12 +40,13 @@ func (o *outlet) pass(bytes int) {
 	}
 }
 
-// began reports whether any text has arrived. A call is not repeated after that,
-// because its text was already shown.
+// began reports whether any text has arrived. The call is not repeated after that,
+// because its text was already emitted.
 func (o *outlet) began() bool { return o.text.Len() > 0 }
 
-// begun returns the partial answer of a call that broke off, or nil if neither text
-// nor token counts arrived. A provider charges for partial answers.
+// begun returns the partial reply of a call that broke off, or nil if neither text nor
+// token counts arrived. Providers charge for partial replies, so their usage must be
+// recorded.
 func (o *outlet) begun(r *reply) *reply {
 	if r != nil && !o.began() && r.usage == (Usage{}) {
 		return nil
@@ -53,11 +54,12 @@ func (o *outlet) begun(r *reply) *reply {
 	return r
 }
 
-// runAgain is the advice in errors of calls that are not retried automatically.
+// runAgain is the advice in errors of calls that broke off and are not retried
+// automatically.
 const runAgain = " The call may have cost money, so it is not retried automatically. Run it again if that is acceptable."
 
-// broken marks an error as permanent if the answer had begun. A retry would be
-// charged a second time, so a person decides about it.
+// broken makes a transient error permanent if the answer had begun: a retry would be
+// charged again, so a person decides about it. Other errors are returned as they are.
 func (o *outlet) broken(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !o.began() || e.Class != ClassUnavailable && !e.Retryable {

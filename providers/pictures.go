@@ -52,15 +52,16 @@ func (s *session) splitImages(body io.Reader) (*imageAnswer, pictureFiles, error
 	return nil, nil, s.notUnderstood()
 }
 
-// notKept is the error for a full disk for temporary files. It is transient: other
-// steps free it.
+// notKept returns the error for a temporary file that could not be written, mostly
+// because the disk is full. It is retryable: space is freed when other steps end.
 func (s *session) notKept() *Error {
 	return &Error{Class: ClassUnavailable, Retryable: true, RequestID: s.requestID,
 		Message: "The picture could not be kept: the disk for temporary files does not take it."}
 }
 
-// errNotJSON ends the splitting of an answer that is not JSON. It then counts as an
-// answer that was not understood.
+// errNotJSON ends the parsing of a response that cannot be an image answer, also
+// because it has too many pictures or too much other data. Callers see notUnderstood
+// instead.
 var errNotJSON = errors.New("providers: not the JSON of an image answer")
 
 // splitter walks over JSON and tells strings from what is around them; checking
@@ -74,8 +75,8 @@ type splitter struct {
 	readErr error
 }
 
-// run copies an answer to the frame and the pictures in it to files, in one pass.
-// Pictures of several megabytes in base64 would otherwise be in memory twice.
+// run copies the response to frame and the pictures in it to files, in one pass. A
+// picture of many megabytes would otherwise be in memory twice, in base64 and decoded.
 func (sp *splitter) run() error {
 	for {
 		c, err := sp.in.ReadByte()
@@ -95,8 +96,8 @@ func (sp *splitter) run() error {
 	}
 }
 
-// step processes one byte outside a picture. It follows strings and names only as far
-// as needed to recognize the value of "b64_json".
+// step processes a byte outside of strings. It tracks names only to recognize the
+// string value of "b64_json"; invalid JSON is noticed when frame is decoded.
 func (sp *splitter) step(c byte) error {
 	if c == '"' && sp.key == "b64_json" {
 		sp.key = ""
@@ -165,8 +166,8 @@ func (sp *splitter) picture() error {
 // line breaks can be escaped.
 type base64String struct{ sp *splitter }
 
-// Read returns the base64 text up to the closing quote, without the escapes that some
-// servers write: slashes and line breaks.
+// Read returns the base64 text up to the closing quote. Escapes that some servers write
+// are resolved: \/ is a slash, and line breaks are dropped.
 func (b base64String) Read(p []byte) (int, error) {
 	in := b.sp.in
 	for {
@@ -192,7 +193,7 @@ func (b base64String) Read(p []byte) (int, error) {
 	}
 }
 
-// noEOF turns the end of input into an error, where more must follow.
+// noEOF turns io.EOF into io.ErrUnexpectedEOF, where a closing quote must still follow.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -204,11 +205,12 @@ func noEOF(err error) error {
 // allows that, so that it ends with the process at the latest.
 type pictureFile struct{ *os.File }
 
-// pictureFiles are the pictures of one answer.
+// pictureFiles are the pictures of one response, in its order. The caller that receives
+// them must close them.
 type pictureFiles []*pictureFile
 
-// newPictureFile creates a temporary file and removes its name at once where the system
-// permits it, so that nothing is left after a crash.
+// newPictureFile creates a temporary file and removes its name immediately where the
+// system permits it, so that a crash leaves no file behind.
 func newPictureFile() (*pictureFile, error) {
 	f, err := os.CreateTemp("", "sluice-picture-*")
 	if err != nil {
@@ -225,7 +227,7 @@ func (f *pictureFile) Close() error {
 	return err
 }
 
-// close discards pictures of an answer that is not used.
+// close discards the pictures of a response that failed or is not used.
 func (fs pictureFiles) close() {
 	for _, f := range fs {
 		_ = f.Close() // given up; there is nothing to save

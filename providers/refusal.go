@@ -84,8 +84,8 @@ func join(ours, theirs string) string {
 	return ours + ": " + sentenceEnd(theirs)
 }
 
-// sentenceEnd ends a provider's message with a period, because another sentence follows
-// it.
+// sentenceEnd appends a period unless the text ends a sentence, because another
+// sentence follows it. The text must not be empty.
 func sentenceEnd(text string) string {
 	if strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text

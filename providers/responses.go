@@ -19,8 +19,9 @@ func (s *session) askResponses(ctx context.Context, talk *conversation, out *out
 	return s.readResponses(stream, out)
 }
 
-// responsesBody returns the body of a call over OpenAI's responses API, which is used
-// for searches of the web. store is false, so that the provider keeps nothing.
+// responsesBody returns the body of a call of OpenAI's responses API, which is used
+// only for web search. store is false, so that the provider does not keep the
+// conversation.
 func (s *session) responsesBody(talk *conversation) map[string]any {
 	body := map[string]any{"model": talk.Model, "input": talk.responsesInput(), "stream": true, "store": false,
 		"tools": []any{map[string]any{"type": "web_search"}}}
@@ -49,8 +50,9 @@ func (s *session) responsesBody(talk *conversation) map[string]any {
 	return mergePatch(body, talk.Extra)
 }
 
-// responsesInput returns the conversation in the format of that API, whose names for
-// parts depend on the role.
+// responsesInput returns the messages in the format of the responses API, which names
+// parts by the role: output_text for the assistant, input_text for others. The system
+// prompt is sent as instructions.
 func (c *conversation) responsesInput() []any {
 	var list []any
 	for _, m := range c.turns {
@@ -100,7 +102,8 @@ type responsesEvent struct {
 	} `json:"response"`
 }
 
-// readResponses reads the stream of an answer up to its final event.
+// readResponses reads the stream of a response up to its final event. A stream that
+// ends without one was cut off.
 func (s *session) readResponses(stream *events, out *outlet) (*reply, error) {
 	var got openAIStream
 	for !got.ended && stream.next() {
@@ -118,7 +121,8 @@ func (s *session) readResponses(stream *events, out *outlet) (*reply, error) {
 	return s.ended(&got.reply, got.ended, got.refusal)
 }
 
-// takeResponses adds one event to the answer.
+// takeResponses adds an event to the reply and emits its text. Unknown types of events,
+// such as those about searches, are ignored.
 func (s *session) takeResponses(got *openAIStream, data []byte, out *outlet) error {
 	var event responsesEvent
 	if json.Unmarshal(data, &event) != nil {

@@ -26,8 +26,9 @@ const (
 const schemaName = "schema:answer"
 
 var (
-	// errOtherDocument and errManyParts refuse schemas that would read other documents
-	// or grow without bound when references are followed.
+	// errOtherDocument and errManyParts refuse schemas that refer to other documents, or
+	// that grow too large when references are followed. The messages continue a sentence
+	// about the schema.
 	errOtherDocument = errors.New("it refers to another document, and none is read")
 	errManyParts     = errors.New("it has more than 5,000 parts, each counted as often as it is referred to; leave some out, or refer to fewer")
 )
@@ -35,7 +36,7 @@ var (
 // noLoader keeps a schema from naming files and addresses to be read.
 type noLoader struct{}
 
-// Load refuses: a schema must not make the server read a URL or a file.
+// Load always fails: a schema must not make the server read a URL or a file.
 func (noLoader) Load(string) (any, error) { return nil, errOtherDocument }
 
 // CheckSchema reports whether answers can be asked for by a schema. The error continues
@@ -97,8 +98,8 @@ type survey struct {
 	path  map[*jsonschema.Schema]bool // from the top to here: what refers to itself is met once
 }
 
-// walk counts the parts of a compiled schema and refuses one that is too large.
-// References are followed, because that is what a validation does too.
+// walk counts the parts of a compiled schema and refuses one with too many. It follows
+// references, as validation does, but not around a cycle.
 func (v *survey) walk(s *jsonschema.Schema) error {
 	switch v.parts++; {
 	case v.parts > maxParts:
@@ -217,8 +218,8 @@ func problems(e *jsonschema.ValidationError) string {
 	return strings.Join(out, "; ")
 }
 
-// quoted joins names in quotes for an error message. They are cleaned, because they
-// come from a model's answer.
+// quoted returns names in quotes for an error message. They are part of a model's
+// answer, so they are cleaned.
 func quoted(names []string) string {
 	list := make([]string, len(names))
 	for i, name := range names {

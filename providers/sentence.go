@@ -24,8 +24,8 @@ type refusal struct {
 // codePolicy is the code of a request that goes against a policy.
 const codePolicy = "content_policy_violation"
 
-// noMoney reports whether the account has no credit. Retrying cannot help then,
-// whatever the status is.
+// noMoney reports whether the account is out of credit. Retrying does not help then,
+// even if the status (429) suggests it.
 func (r refusal) noMoney() bool {
 	switch r.code {
 	// OpenAI sends the first with 429, which would otherwise mean "later".
@@ -38,13 +38,14 @@ func (r refusal) noMoney() bool {
 // badKeyText is how Gemini and xAI refuse a secret, with status 400.
 var badKeyText = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|incorrect|invalid)`)
 
-// badKey reports whether the secret was refused. Some servers do that with the status
-// 400.
+// badKey reports whether the secret is invalid, for servers that refuse it with the
+// status 400 instead of 401.
 func (r refusal) badKey() bool {
 	return r.code == "invalid_api_key" || badKeyText.MatchString(r.sentence)
 }
 
-// noModel reports whether the model does not exist, or not for this account.
+// noModel reports whether the model does not exist or is not available to the account,
+// for servers that do not respond with 404.
 func (r refusal) noModel() bool {
 	return r.code == "model_not_found" || r.code == "invalid_model" || r.code == "model_not_available"
 }
@@ -68,8 +69,8 @@ func parseRefusal(data []byte) refusal {
 // maxPlain is in bytes: a longer text without form is no sentence but a page.
 const maxPlain = 500
 
-// readRefusal finds code and sentence in the body of an error. Providers nest them in
-// different ways, and some send a list or a bare text.
+// readRefusal finds the code and the sentence in the decoded body of an error.
+// Providers nest them differently; see parseRefusal.
 func readRefusal(body any) refusal {
 	if list, ok := body.([]any); ok && len(list) > 0 {
 		body = list[0]
@@ -135,7 +136,7 @@ func withUpstream(sentence string, fields map[string]any) string {
 	return strings.TrimSuffix(sentence, ".") + ": " + inner.sentence
 }
 
-// firstText returns the first field that contains text.
+// firstText returns the first of the named fields that has a text or a number, or "".
 func firstText(fields map[string]any, names ...string) string {
 	for _, name := range names {
 		if text := textOf(fields[name]); text != "" {
@@ -186,8 +187,8 @@ func wait(seconds float64) time.Duration {
 // "try again in 20 seconds".
 var waitText = regexp.MustCompile(`(?i)(?:try again|retry|wait|resets?) (?:in|after|for)? ?((?:\d+(?:\.\d+)?(?:ms|s|m|h))+|(\d+(?:\.\d+)?) (second|minute|millisecond))`)
 
-// waitInText finds a time to wait in a sentence such as "try again in 1m2.5s", for
-// providers that do not send Retry-After.
+// waitInText returns the time to wait in a sentence such as "try again in 1m2.5s", or
+// 0. Some providers send it only there and not in Retry-After.
 func waitInText(text string) time.Duration {
 	m := waitText.FindStringSubmatch(text)
 	if m == nil {
@@ -212,5 +213,5 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// itoa writes a number.
+// itoa is strconv.Itoa, abbreviated because many messages contain numbers.
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -61,8 +61,9 @@ func nameOf(p Preset, base *url.URL) string {
 	return p.Title
 }
 
-// baseURL returns the address of the API: the preset's, or that of the credential for
-// providers that have no fixed one.
+// baseURL returns the base URL of the API: that of the credential, or else the
+// preset's. The path /v1 is added for local servers, whose address people mostly write
+// without it.
 func baseURL(p Preset, raw string) (*url.URL, error) {
 	raw = cmp.Or(raw, p.BaseURL)
 	if raw == "" {
@@ -107,8 +108,8 @@ func (s *session) Do(req *http.Request) (*http.Response, error) {
 // kept are the headers of a request that say something about it.
 var kept = []string{"Accept", "Content-Type", "Idempotency-Key", "Anthropic-Version"}
 
-// dress replaces the headers of a request by those that the provider needs. Of what was
-// set before, only the names in kept survive.
+// dress replaces the headers of a request by those that the provider needs. Of the
+// headers that were set before, only those in kept are sent.
 func (s *session) dress(req *http.Request) {
 	header := http.Header{"User-Agent": {"Sluice"}}
 	for _, name := range kept {
@@ -123,8 +124,8 @@ func (s *session) dress(req *http.Request) {
 	}
 }
 
-// authorize adds the secret in the header that the wire uses. Local servers often need
-// none.
+// authorize adds the secret in the header that the provider expects. Without a secret
+// nothing is added: local servers often need none.
 func (s *session) authorize(header http.Header) {
 	switch {
 	case s.preset.Wire == WireAnthropic:
@@ -145,8 +146,8 @@ func (s *session) send(ctx context.Context, method, path, mime string, body io.R
 	return s.sendTo(ctx, method, s.base.JoinPath(path).String(), mime, body, length, key)
 }
 
-// sendTo sends a request once. key is the idempotency key of the step, for providers
-// that accept one.
+// sendTo sends a request once. length is that of body, -1 if unknown. key identifies
+// the step, so that a provider with idempotency keys does not do the work twice.
 func (s *session) sendTo(ctx context.Context, method, target, mime string, body io.Reader, length int64, key string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {

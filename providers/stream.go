@@ -25,8 +25,8 @@ func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
 	return r, nil
 }
 
-// rejected is the error for a refusal in the middle of a stream. The secret is removed
-// from the provider's sentence, since some repeat it.
+// rejected returns the error for an answer that the model refused to give, or that a
+// content filter stopped. The secret is redacted, since some providers repeat it.
 func (s *session) rejected(sentence string) *Error {
 	return &Error{Class: ClassRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
 }
@@ -65,5 +65,6 @@ func (s *session) refusedInStream(data []byte) *Error {
 	return s.judge(status, said)
 }
 
-// trimmed removes the white space around the data of an event.
+// trimmed returns the data of an event without the white space around it, which some
+// servers add.
 func trimmed(data []byte) []byte { return bytes.TrimSpace(data) }

@@ -51,7 +51,8 @@ func strictValue(name string, value any) (any, bool) {
 	return value, true
 }
 
-// strictOne converts a keyword whose value is one schema.
+// strictOne converts a schema for strict mode. It returns false if that is not
+// possible, as strictSchema does, or if the value is not an object.
 func strictOne(value any) (any, bool) {
 	schema, ok := value.(map[string]any)
 	if !ok {
@@ -60,7 +61,8 @@ func strictOne(value any) (any, bool) {
 	return strictSchema(schema)
 }
 
-// strictMap converts a keyword whose value is schemas by name.
+// strictMap converts all schemas of an object, such as properties. It returns false if
+// one cannot be converted.
 func strictMap(value any) (any, bool) {
 	schemas, ok := value.(map[string]any)
 	if !ok {
@@ -75,7 +77,8 @@ func strictMap(value any) (any, bool) {
 	return out, true
 }
 
-// strictList converts a keyword whose value is a list of schemas.
+// strictList converts all schemas of a list, such as anyOf. It returns false if one
+// cannot be converted.
 func strictList(value any) (any, bool) {
 	schemas, ok := value.([]any)
 	if !ok {
@@ -90,9 +93,9 @@ func strictList(value any) (any, bool) {
 	return out, true
 }
 
-// closeObject makes an object strict: it has no other members, and all are required. It
-// reports false where that would change what is valid: if other members are allowed, or
-// if a member is optional and cannot be null instead.
+// closeObject forbids other members of an object and requires all properties, as strict
+// mode demands. It returns false if the schema explicitly allows other members, has no
+// properties, or has an optional property that may not be null.
 func closeObject(schema map[string]any) (map[string]any, bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	if extra, there := schema["additionalProperties"]; there && extra != false || len(properties) == 0 {

@@ -36,7 +36,9 @@ func (c *Client) Transcribe(ctx context.Context, ep Endpoint, req TranscribeRequ
 	return s.transcript(resp)
 }
 
-// transcript reads the answer to a recording. Its text may be empty, but not missing.
+// transcript decodes the response to a recording. The text is empty for silence; a
+// response without one is an error. Seconds is 0 if the provider does not say the
+// length.
 func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
 	var answer struct {
 		Text     *string     `json:"text"`
@@ -54,7 +56,8 @@ func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
 		Seconds: max(answer.Duration, answer.Usage.Seconds, answer.Usage.AudioSeconds), Usage: answer.Usage.usage()}, nil
 }
 
-// sendUpload sends a multipart form and closes its files.
+// sendUpload sends a multipart form to a path below the base URL. Its files are closed
+// in any case.
 func (s *session) sendUpload(ctx context.Context, path string, u *upload, key string) (*http.Response, error) {
 	body, err := u.body()
 	if err != nil {

@@ -72,9 +72,8 @@ func worksByKeyboard(t *testing.T, b context.Context) {
 	}
 }
 
-// keepsPortFocus checks that a node whose content the server renders again while one of
-// its ports has the focus keeps it there: also on an output whose name an input has too,
-// and while an edge is being made.
+// keepsPortFocus checks that a port keeps the focus when the server renders its node
+// again: also an output whose name an input has too, and while an edge is being made.
 func keepsPortFocus(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
 	render := func(node string, extra, ports int) {

@@ -85,8 +85,8 @@ func (b *Browser) Open(t testing.TB, url string) *Tab {
 	return p
 }
 
-// hear collects exceptions and errors of the page, from the goroutine of the
-// connection.
+// hear records exceptions, console errors and failed requests of the page as faults.
+// chromedp calls it on the goroutine of the connection.
 func (p *Tab) hear(ev any) {
 	switch e := ev.(type) {
 	case *runtime.EventExceptionThrown:
@@ -117,8 +117,8 @@ func said(args []*runtime.RemoteObject) string {
 	return b.String()
 }
 
-// fault records what must not happen. Tests report it at their end, because a page can
-// fail between two of their steps.
+// fault records something that must not happen. judge reports it at the end of the
+// test, because a page can fail between two steps.
 func (p *Tab) fault(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *Tab) Allow(text string) {
 	p.allowed = append(p.allowed, text)
 }
 
-// judge fails the test for faults that it did not expect.
+// judge fails the test for each fault that contains none of the texts in allowed.
 func (p *Tab) judge() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

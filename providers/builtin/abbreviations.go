@@ -16,7 +16,7 @@ var (
 		"jan feb mar apr jun jul aug sep sept oct nov dec")
 )
 
-// wordSet makes a set of the words in a text.
+// wordSet returns the set of the words in a text, which are separated by white space.
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(words) {

@@ -77,8 +77,9 @@ func (m *Model) scorePassages(ctx context.Context, text, question string) ([]Pas
 	return found, nil
 }
 
-// splitPassages returns the sentences of a text. One that is too short to say anything
-// is joined with the next.
+// splitPassages returns the sentences of a text. A sentence of fewer than passageWords
+// words, such as a heading, is joined with the next one, unless both are longer than
+// maxSentence together.
 func splitPassages(text string) []section {
 	var out []section
 	for _, s := range splitSentences(text) {

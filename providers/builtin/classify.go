@@ -63,8 +63,8 @@ func (m *Model) Classify(ctx context.Context, text string, labels []Label) ([]Sc
 	return rank(vectors[0], vectors[1:], labels), nil
 }
 
-// rank turns similarities into scores that add up to 1 by a softmax with
-// classifyTemperature, best first.
+// rank returns a score for each label, best first. A softmax with classifyTemperature
+// turns the similarities into scores that add up to 1.
 func rank(text []float32, vectors [][]float32, labels []Label) []Score {
 	scores := make([]Score, len(labels))
 	sum := 0.0

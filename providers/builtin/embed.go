@@ -75,7 +75,8 @@ func splitTokens(v *vocabulary, text string) [][]int32 {
 	return append(runs, nonEmpty(run)...)
 }
 
-// nonEmpty returns one sequence, or none for an empty text, whose vector is zero.
+// nonEmpty returns a list of the one sequence, or an empty list for an empty sequence:
+// the vector of an empty text stays zero without a pass.
 func nonEmpty(tokens []int32) [][]int32 {
 	if len(tokens) == 0 {
 		return nil
@@ -126,7 +127,7 @@ func group(parts []part) [][]part {
 	return passes
 }
 
-// encodeParts computes the vectors of the parts in one pass.
+// encodeParts sets the vectors of the parts, which are computed together in one pass.
 func (m *Model) encodeParts(ctx context.Context, parts []part) error {
 	sequences := make([][]int32, len(parts))
 	for i, p := range parts {

@@ -33,8 +33,8 @@ type layer struct {
 	feedIn, feedOut      linear
 }
 
-// newEncoder reads the model and checks that all tensors have the expected shape, so
-// that the arithmetic needs no checks.
+// newEncoder parses the model file. It checks the shape of every tensor, so that the
+// arithmetic needs no bounds checks of its own.
 func newEncoder(file []byte) (*encoder, error) {
 	vocab, t, err := parseModel(file)
 	if err != nil {
@@ -54,7 +54,8 @@ func newEncoder(file []byte) (*encoder, error) {
 	return e, nil
 }
 
-// newLayer takes the tensors of a layer of the transformer by their names.
+// newLayer returns a layer of the transformer from the tensors below a name. width is
+// that of its input; its output has Dimensions.
 func newLayer(t *tensors, name string, width int) layer {
 	return layer{
 		attendNorm: newLayerNorm(t, name+".attend.norm", width),

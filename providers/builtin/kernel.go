@@ -10,8 +10,9 @@ const (
 // rows two by two, and within such a pair input row by input row. tileAt gives the place.
 type tile [tileRows * tileCols]float32
 
-// tileAt returns where an element is in a tile of weights. Two columns are stored side
-// by side, as the vector instructions read them.
+// tileAt returns the index in a tile of the product of an input row and a weight row
+// (col). The products of two weight rows alternate, as the vector instructions write
+// them.
 func tileAt(row, col int) int { return col/2*(2*tileRows) + row*2 + col%2 }
 
 // multiplyFour returns the inner products of w with four consecutive rows of x. With one sum per row, none waits for
@@ -64,8 +65,8 @@ func dotPlain(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// addScaledPlain adds f times x to y: the same as the assembly, for machines without
-// its instructions and as the reference of its test.
+// addScaledPlain does in Go what addScaledFast does in assembly, for machines without
+// its instructions and as the reference in its test.
 func addScaledPlain(y, x []float32, f float32) {
 	for i := range y {
 		y[i] += f * x[i]

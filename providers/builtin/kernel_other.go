@@ -5,8 +5,8 @@ package builtin
 // Elsewhere the plain Go kernels do the work; the compiler drops the calls below.
 const accelerated = false
 
-// multiplyTileFast and the functions below have assembly only on amd64. accelerated is
-// false elsewhere, so they are never called.
+// multiplyTileFast and the functions below exist in assembly only on amd64. Elsewhere
+// accelerated is false, so they are never called.
 func multiplyTileFast(out, x *float32, w *byte, n, pairs int) { panic("not on this platform") }
 
 func dotFast(a, b *float32, n int) float32 { panic("not on this platform") }

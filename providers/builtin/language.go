@@ -60,7 +60,7 @@ const blank = "[\\t\\n\\v\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{
 
 var (
 	// noLetters and the patterns below normalize a text as the network was trained:
-	// letters only, single blanks, none at the ends.
+	// letters and marks only, single blanks, and none at the ends.
 	noLetters = regexp.MustCompile("[^\\p{L}\\p{M}" + strings.Trim(blank, "[]") + "]+")
 	blanks    = regexp.MustCompile(blank + "{2,}")
 	margins   = regexp.MustCompile("^" + blank + "+|" + blank + "+$")
@@ -76,12 +76,12 @@ func languageText(text string) string {
 	return " " + margins.ReplaceAllString(text, "") + " "
 }
 
-// utf16Units returns a text in UTF-16, whose units the n-grams of the network consist
-// of.
+// utf16Units returns a text in UTF-16, because the network was trained in JavaScript,
+// where n-grams consist of UTF-16 units.
 func utf16Units(s string) []uint16 { return utf16.Encode([]rune(s)) }
 
-// ngramOf makes a key of up to four units. Unused units are zero, which no text
-// contains.
+// ngramOf returns the map key of up to four UTF-16 units. Unused units are zero;
+// languageText leaves no NUL in a text, so keys of different lengths differ.
 func ngramOf(units []uint16) (g ngram) {
 	copy(g[:], units)
 	return g

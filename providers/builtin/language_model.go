@@ -64,7 +64,7 @@ func parseLanguages(file []byte) (*languageNet, error) {
 	return n, nil
 }
 
-// readTexts reads a counted list of texts.
+// readTexts reads a list of texts: their number, then each with its length.
 func readTexts(r *reader) []string {
 	var list []string
 	for n := r.uint32(); n > 0 && r.err == nil; n-- {
@@ -73,8 +73,8 @@ func readTexts(r *reader) []string {
 	return list
 }
 
-// readDense reads a fully connected layer, whose weights are stored as bytes with a
-// scale for each row.
+// readDense reads a fully connected layer. Weights are stored as bytes, with one scale
+// for each row and one for all biases.
 func readDense(r *reader) dense {
 	rows, columns := r.uint32(), r.uint32()
 	d := dense{columns: columns, biases: readScaled(r, rows)}

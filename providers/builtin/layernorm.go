@@ -7,12 +7,13 @@ type layerNorm struct {
 	scale, bias []float32
 }
 
-// newLayerNorm takes the tensors of a normalization by their names.
+// newLayerNorm returns a layer normalization from the tensors below a name.
 func newLayerNorm(t *tensors, name string, width int) layerNorm {
 	return layerNorm{scale: t.vector(name+".scale", width), bias: t.vector(name+".bias", width)}
 }
 
-// apply normalizes rows independently.
+// apply normalizes each row of src on its own and writes it to dst. The rows follow
+// each other without gaps.
 func (n *layerNorm) apply(dst, src []float32, rows int) {
 	width := len(n.scale)
 	for r := range rows {
@@ -20,8 +21,9 @@ func (n *layerNorm) apply(dst, src []float32, rows int) {
 	}
 }
 
-// row shifts a row to mean 0 and variance 1, then applies the trained scale and bias.
-// epsilon keeps a constant row from dividing by zero; it is the one of the training.
+// row shifts a row to mean 0 and scales it to variance 1, then applies the trained
+// scale and bias. epsilon is that of the training; it prevents a division by zero for
+// constant rows.
 func (n *layerNorm) row(dst, src []float32) {
 	const epsilon = 1e-6
 	var sum float32

@@ -6,7 +6,8 @@ type linear struct {
 	bias   []float32
 }
 
-// newLinear takes the tensors of a linear layer by their names.
+// newLinear returns a linear layer from the tensors below a name. in and out are the
+// numbers of its inputs and outputs.
 func newLinear(t *tensors, name string, in, out int) linear {
 	return linear{weight: t.matrix(name+".weight", out, in), bias: t.vector(name+".bias", out)}
 }
@@ -16,8 +17,8 @@ func newLinear(t *tensors, name string, in, out int) linear {
 func (l *linear) set(dst, src []float32, rows int) { l.apply(dst, src, rows, false) }
 func (l *linear) add(dst, src []float32, rows int) { l.apply(dst, src, rows, true) }
 
-// apply multiplies each row with the weights and adds the bias, and with add also what
-// is in dst, for residual connections.
+// apply writes weight * row + bias to dst for each row of src, or adds it to dst, for
+// residual connections. It uses assembly where the processor has the instructions.
 func (l *linear) apply(dst, src []float32, rows int, add bool) {
 	if accelerated {
 		l.applyFast(dst, src, rows, add)

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// errTruncated is the error of a reader that was asked for more than there is.
+// errTruncated reports that a reader was asked for more bytes than there are left.
 var errTruncated = errors.New("file ends too early")
 
 // reader takes little-endian values off the front of a file. After the first error every read returns zero, so that a
@@ -27,8 +27,8 @@ func (r *reader) bytes(n int) []byte {
 	return b
 }
 
-// uint8 and the methods below read little-endian numbers. After an error they return
-// zero, so that only the end must check it.
+// uint8 and the methods below read little-endian values. After an error they return
+// zero values, so that a parser needs to check err only once, at its end.
 func (r *reader) uint8() int {
 	if b := r.bytes(1); b != nil {
 		return int(b[0])

@@ -15,7 +15,8 @@ type section struct {
 	start, end int
 }
 
-// in returns the section of a text.
+// in returns the part of a text that the section covers. The text must be the one that
+// was split.
 func (s section) in(text string) string { return text[s.start:s.end] }
 
 // splitSentences returns the sentences of a text in order, without the space and the list markers between them. What a
@@ -48,8 +49,8 @@ func sentenceEnd(s string) int {
 	return len(s)
 }
 
-// isStop reports whether a character ends a sentence, in the scripts that have such a
-// sign.
+// isStop reports whether a character can end a sentence. Scripts without such
+// characters, such as Thai, are not split by it.
 func isStop(r rune) bool { return strings.ContainsRune(".!?…。！？｡", r) }
 
 // isWideStop tells the stops of scripts that put no space between sentences.

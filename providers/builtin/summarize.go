@@ -90,8 +90,9 @@ func choose(ctx context.Context, vectors [][]float32, count int) ([]int, error) 
 	return chosen, nil
 }
 
-// worth scores a sentence for a summary: central to the text, early in it, and unlike
-// those already chosen. One that repeats another is worth less than any that does not.
+// worth scores the i-th sentence for a summary: it should be central to the text, come
+// early, and differ from those chosen. A near copy of a chosen one scores below all
+// others.
 func worth(central, nearest []float64, i int) float64 {
 	w := central[i]*(1+openingBonus/float64(1+i)) - repetitionCost*nearest[i]
 	if nearest[i] > sameSentence {

@@ -63,8 +63,8 @@ const (
 // distanceScale weakens booster words by their distance from the scored word.
 var distanceScale = [3]float64{1, 0.95, 0.9}
 
-// negations are the words that turn the sentiment of those after them, from the
-// reference implementation.
+// negations are words that invert the sentiment of the words after them. The list is
+// that of the reference implementation.
 var negations = setOf(`aint arent cannot cant couldnt darent didnt doesnt ain't aren't can't couldn't daren't didn't doesn't
 	dont hadnt hasnt havent isnt mightnt mustnt neither don't hadn't hasn't haven't isn't mightn't mustn't
 	neednt needn't never none nope nor not nothing nowhere oughtnt shant shouldnt uhuh wasnt werent
@@ -87,7 +87,7 @@ var idioms = map[string]float64{
 	"the shit": 3, "the bomb": 3, "bad ass": 1.5, "badass": 1.5, "yeah right": -2, "kiss of death": -1.5, "to die for": 3,
 }
 
-// setOf makes a set of words.
+// setOf returns the set of the words in a text, which are separated by white space.
 func setOf(words string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(words) {
@@ -113,8 +113,8 @@ type tokens struct {
 	mixedCase    bool // some words are in capitals, and some are not
 }
 
-// newTokens splits a text as VADER does. Whether words in capitals stand out depends on
-// whether the others are not.
+// newTokens splits a text at single spaces, as the reference implementation does.
+// Capitals are emphasis only if other words of the text are without them (mixedCase).
 func newTokens(text string) tokens {
 	var t tokens
 	inCapitals := 0
@@ -144,7 +144,8 @@ var (
 	upperLetter = regexp.MustCompile("[A-Z]")
 )
 
-// isUpper reports whether a word is written in capitals.
+// isUpper reports whether a word has capital letters and no small ones; digits and
+// signs do not matter.
 func isUpper(word string) bool {
 	return !lowerLetter.MatchString(word) && upperLetter.MatchString(word)
 }

@@ -25,13 +25,14 @@ type pieceNode struct {
 	score float64
 }
 
-// newVocabulary returns an empty trie of word pieces, with room for those of the
-// shipped model.
+// newVocabulary returns an empty trie. Node 0 is its root; the capacity avoids growing
+// it while the shipped model is read.
 func newVocabulary() *vocabulary {
 	return &vocabulary{edges: make(map[uint64]int32, 1<<15), nodes: make([]pieceNode, 1, 1<<15)}
 }
 
-// edge is the key of the edge from a node by a character.
+// edge returns the map key of an edge: the node that it leaves in the upper 32 bits,
+// and the character in the lower.
 func edge(node int32, r rune) uint64 { return uint64(node)<<32 | uint64(uint32(r)) }
 
 // add enters a piece. One piece is listed twice with different ids; the later one counts, as in the published tokenizer.

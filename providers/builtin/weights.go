@@ -37,7 +37,8 @@ type matrix struct {
 	data       []byte
 }
 
-// row returns the weights of a row as bytes.
+// row returns the int8 weights of row r. They are a part of the file, so they must not
+// be changed.
 func (m *matrix) row(r int) []byte { return m.data[r*m.cols : (r+1)*m.cols] }
 
 // tensors is what the file holds, by name. Taking one that is absent or of another shape is remembered as the error.
@@ -47,8 +48,8 @@ type tensors struct {
 	err      error
 }
 
-// matrix returns a matrix that must have a shape. A mismatch is recorded in err, which
-// is checked once all are taken.
+// matrix returns a matrix by name. One that is missing or of another shape is recorded
+// in err, which is checked once all are taken.
 func (t *tensors) matrix(name string, rows, cols int) matrix {
 	m := t.matrices[name]
 	if m.rows != rows || m.cols != cols {
@@ -57,7 +58,8 @@ func (t *tensors) matrix(name string, rows, cols int) matrix {
 	return m
 }
 
-// vector returns a vector that must have a length.
+// vector returns a vector by name. One that is missing or of another length is recorded
+// in err.
 func (t *tensors) vector(name string, n int) []float32 {
 	v := t.vectors[name]
 	if len(v) != n {
@@ -80,7 +82,8 @@ func parseModel(file []byte) (*vocabulary, *tensors, error) {
 	return vocab, weights, nil
 }
 
-// readVocabulary reads the word pieces with their scores. Their order is their ID.
+// readVocabulary reads the word pieces with their log probabilities. The ID of a piece
+// is its index in the file.
 func readVocabulary(r *reader) *vocabulary {
 	v := newVocabulary()
 	for id, n := 0, r.uint32(); id < n && r.err == nil; id++ {
@@ -89,8 +92,8 @@ func readVocabulary(r *reader) *vocabulary {
 	return v
 }
 
-// readTensors reads the weights by name: vectors as floats, matrices as bytes with
-// scales.
+// readTensors reads all tensors by name: vectors as 32-bit floats, matrices as int8
+// with one scale for each row.
 func readTensors(r *reader) *tensors {
 	t := &tensors{matrices: map[string]matrix{}, vectors: map[string][]float32{}}
 	for n := r.uint32(); n > 0 && r.err == nil; n-- {

@@ -23,7 +23,8 @@ func keywords(s string) map[string]bool {
 	return found
 }
 
-// isNotWord reports whether a character separates words.
+// isNotWord reports whether a character separates words: anything but letters and
+// digits.
 func isNotWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // stem drops an English ending where enough of the word remains.

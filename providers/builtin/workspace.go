@@ -20,8 +20,8 @@ type span struct {
 	tokens []int32
 }
 
-// newWorkspace allocates the buffers of one pass. They are reused, because a pass would
-// otherwise allocate megabytes.
+// newWorkspace allocates the buffers of a pass of up to MaxTokens tokens. Workspaces
+// are pooled, because they take megabytes.
 func newWorkspace() *workspace {
 	return &workspace{
 		input:   make([]float32, MaxTokens*embeddingSize),

@@ -58,9 +58,9 @@ var Catalogue = sync.OnceValue(func() *Featured {
 	return c
 })
 
-// prepare parses the reference of an entry and its form once, at the start. The
-// catalogue ships with the program, so a mistake in it is a bug: a test reads it, and
-// the program panics.
+// prepare parses the reference of an entry and lowercases the texts that Search
+// compares, once when the catalogue is loaded. It panics on an invalid reference: the
+// catalogue is part of the program, and a test loads it.
 func (c *Featured) prepare(m *entry) {
 	ref, err := ParseRef(m.ID)
 	if err != nil {
@@ -173,8 +173,8 @@ func mentions(text, word string) bool {
 	return plural && len(one) >= 4 && beginsAWord(text, one)
 }
 
-// beginsAWord reports whether a word of the text begins with the searched one, so that
-// "art" finds "art style" and not "smart".
+// beginsAWord reports whether the searched text occurs at the beginning of a word, so
+// that "art" is found in "art style" and not in "smart".
 func beginsAWord(text, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
@@ -189,11 +189,12 @@ func beginsAWord(text, word string) bool {
 	}
 }
 
-// isWordByte reports whether a byte belongs to a word. Every byte of a non-ASCII letter
-// does; the text is lowercase.
+// isWordByte reports whether a byte of a lowercase text belongs to a word. All bytes of
+// non-ASCII characters do.
 func isWordByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b >= 0x80 }
 
-// listing returns the entry as lists show it, without its form.
+// listing returns the entry as lists show it. It has no schemas, which only the form
+// needs.
 func (m *entry) listing() Listing {
 	return Listing{
 		Owner: m.ref.Owner, Name: m.ref.Name, Title: m.Title, Description: m.Description,
@@ -201,8 +202,8 @@ func (m *entry) listing() Listing {
 	}
 }
 
-// model returns the entry as the platform's description of a model. Entries that ship
-// with schemas work without a request.
+// model returns the entry in the form that the platform's API would give. If it ships
+// with schemas, its form needs no request and no credential.
 func (m *entry) model() *Model {
 	out := &Model{Ref: m.ref, Title: m.Title, Description: m.Description, Official: m.Official, Runs: m.Runs}
 	if m.Schemas != nil {

@@ -55,7 +55,7 @@ func Compare(older, newer *Model) Changes {
 	return c
 }
 
-// byName indexes the fields of a form.
+// byName returns the fields of a form by name, which is unique in it.
 func byName(f *Form) map[string]Field {
 	out := make(map[string]Field, len(f.Fields))
 	for _, field := range f.Fields {
@@ -64,13 +64,14 @@ func byName(f *Form) map[string]Field {
 	return out
 }
 
-// note records a change. One breaking change makes the upgrade breaking.
+// note appends a change. A single breaking change makes the whole upgrade breaking.
 func (c *Changes) note(change Change) {
 	c.List = append(c.List, change)
 	c.Breaking = c.Breaking || change.Breaking
 }
 
-// add records a new field, which breaks callers only if it is required.
+// add records an input that only the new version has. It breaks existing nodes if it is
+// required.
 func (c *Changes) add(f Field) {
 	c.Added = append(c.Added, f.Name)
 	if f.Required {
@@ -80,8 +81,9 @@ func (c *Changes) add(f Field) {
 	c.note(Change{Field: f.Name, Sentence: "Input " + f.Name + " is new."})
 }
 
-// compareField records how a field that both versions have differs. A change breaks if
-// a value that the old version accepted may be refused by the new one.
+// compareField records the differences of an input that both versions have. A
+// difference is breaking if the new version may refuse a value that the old one
+// accepted. A new default is not, though results may differ.
 func (c *Changes) compareField(a, b Field) {
 	n := len(c.List)
 	change := func(breaking bool, format string, args ...any) {
@@ -143,8 +145,8 @@ func rest(f Field) string {
 	return fmt.Sprint(s)
 }
 
-// compareOptions reports options that are gone, which breaks, and new ones, which does
-// not.
+// compareOptions reports options that were removed, which is breaking, and those that
+// were added, which is not.
 func compareOptions(a, b Field, change func(bool, string, ...any)) {
 	missing := func(in, from []any) []any {
 		return slices.DeleteFunc(slices.Clone(from), func(v any) bool {
@@ -159,7 +161,8 @@ func compareOptions(a, b Field, change func(bool, string, ...any)) {
 	}
 }
 
-// compareBounds reports changed limits. A narrower range breaks; a wider one does not.
+// compareBounds reports a changed minimum or maximum. Only a narrower range is
+// breaking.
 func compareBounds(a, b Field, change func(bool, string, ...any)) {
 	if !samePointer(a.Min, b.Min) {
 		narrower := b.Min != nil && (a.Min == nil || *b.Min > *a.Min)
@@ -171,12 +174,13 @@ func compareBounds(a, b Field, change func(bool, string, ...any)) {
 	}
 }
 
-// samePointer reports whether two limits are equal or both missing.
+// samePointer reports whether two optional limits are equal, or both missing.
 func samePointer(a, b *float64) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// limit writes a limit in a sentence.
+// limit formats an optional limit for "may be as small as …"; without a limit that is
+// "you like".
 func limit(v *float64) string {
 	if v == nil {
 		return "you like"
@@ -184,7 +188,8 @@ func limit(v *float64) string {
 	return strings.TrimSpace(fmt.Sprintf("%g", *v))
 }
 
-// shown writes a default in a sentence, cut to 60 characters.
+// shown formats a default for a sentence, in one line of at most 60 characters; nil is
+// "none".
 func shown(v any) string {
 	if v == nil {
 		return "none"
@@ -192,8 +197,8 @@ func shown(v any) string {
 	return oneLine(fmt.Sprint(v), 60)
 }
 
-// compareOutput records how the output differs. Every change of its type breaks,
-// because nodes are connected by type.
+// compareOutput records how the output differs. A changed type or a property that is
+// gone is breaking, because other nodes are connected to it; a new property is not.
 func (c *Changes) compareOutput(a, b Output) {
 	if a.Type != b.Type {
 		c.note(Change{Output: true, Breaking: true, Sentence: fmt.Sprintf("The output was %s and is now %s.", outputWord[a.Type], outputWord[b.Type])})
@@ -218,7 +223,8 @@ func (c *Changes) compareOutput(a, b Output) {
 	}
 }
 
-// propertyTypes indexes the properties of an object output.
+// propertyTypes returns the types of an object output's properties by name. It is empty
+// for other outputs.
 func propertyTypes(o Output) map[string]OutputType {
 	out := make(map[string]OutputType, len(o.Properties))
 	for _, p := range o.Properties {
@@ -227,7 +233,7 @@ func propertyTypes(o Output) map[string]OutputType {
 	return out
 }
 
-// outputWord says in words what an output is.
+// outputWord has the words for types of outputs in sentences about changes.
 var outputWord = map[OutputType]string{
 	OutputText: "a text", OutputFile: "a file", OutputFiles: "a list of files", OutputList: "a list",
 	OutputNumber: "a number", OutputSwitch: "true or false", OutputObject: "an object", OutputJSON: "any JSON",

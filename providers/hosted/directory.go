@@ -45,9 +45,9 @@ func (d *Directory) Categories(ctx context.Context, secret string) ([]Collection
 	return out, err
 }
 
-// collections returns the platform's collections from the shelf, or an empty list
-// without a credential. They are shared by all who use the same secret, since the
-// platform may show more to some accounts.
+// collections returns the platform's collections, or none without a secret. They are
+// cached for collectionsAge per secret, because the platform may show more to some
+// accounts.
 func (d *Directory) collections(ctx context.Context, secret string) ([]Collection, error) {
 	if secret == "" {
 		return nil, nil

@@ -52,8 +52,8 @@ func inputProperties(m *Model) (map[string]any, bool) {
 	return props, ok || m.Input["type"] == "object"
 }
 
-// fields makes the fields of a form from the properties of an input schema, in the
-// order that the platform shows them in.
+// fields returns the fields of a form in the order that the platform shows them
+// (x-order). Optional fields after the first shownFirst are folded under More.
 func fields(m *Model, r *resolver, props map[string]any) []Field {
 	required := map[string]bool{}
 	list, _ := names(m.Input["required"])
@@ -85,7 +85,8 @@ func orderOf(s map[string]any) float64 {
 	return n
 }
 
-// newField makes a field from the schema of a property.
+// newField returns the field for a property of the input schema. A default that the
+// schema itself refuses is dropped; see defaultOf.
 func newField(name string, s map[string]any, required bool) Field {
 	f := Field{
 		Name: name, Title: fieldTitle(name, s), Description: fieldDescription(s),
@@ -101,8 +102,8 @@ func newField(name string, s map[string]any, required bool) Field {
 	return f
 }
 
-// wholeField reports whether a number must be whole. A slider and a select show numbers
-// of both types.
+// wholeField reports whether the field accepts only whole numbers. The widget does not
+// tell: sliders and selects are used for both types of numbers.
 func wholeField(w Widget, s map[string]any) bool {
 	number := w == WidgetInteger || w == WidgetSlider || w == WidgetSelect
 	return number && s["type"] == "integer"
@@ -129,8 +130,8 @@ func IsAddress(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "data:")
 }
 
-// widgetOf chooses the control for a property. The most specific keyword decides:
-// options, then the type, then the format.
+// widgetOf returns the control for a property: a select for plain options, else one by
+// its type. What no control fits is edited as JSON.
 func widgetOf(name string, s map[string]any) Widget {
 	if enum, ok := s["enum"].([]any); ok && s["type"] != "boolean" && scalars(enum) {
 		return WidgetSelect
@@ -148,7 +149,7 @@ func widgetOf(name string, s map[string]any) Widget {
 	return WidgetJSON
 }
 
-// numberWidget chooses between a slider, which needs both limits, and a text field.
+// numberWidget returns a slider if there is a range to slide in, else a number field.
 func numberWidget(s map[string]any) Widget {
 	low, high := bound(s["minimum"]), bound(s["maximum"])
 	switch {
@@ -167,8 +168,9 @@ var secretName = regexp.MustCompile(`(?i)(^|_)(api_?key|(access|auth|api|hf|hugg
 // longName knows texts of more than a line by their name.
 var longName = regexp.MustCompile(`(?i)(^|_)(prompt|text|lyrics|script|story|message|messages|question|instruction|instructions|context|content|document|caption|description|sentence|paragraph|article|code|template)(_|s?$|[0-9])`)
 
-// textWidget chooses the control of a string: hidden for secrets, by format for files,
-// large if the name or the default suggests a long text.
+// textWidget returns the control for a string: a credential if it is marked or named as
+// a secret, a file for the format uri, and a large field if its name or default
+// suggests long text.
 func textWidget(name string, s map[string]any) Widget {
 	text, _ := s["default"].(string)
 	secret, _ := s["x-cog-secret"].(bool)
@@ -184,7 +186,8 @@ func textWidget(name string, s map[string]any) Widget {
 	return WidgetText
 }
 
-// listWidget chooses the control of a list by the type of its items.
+// listWidget returns the control for a list by the type of its items. Lists of lists
+// and of objects are edited as JSON.
 func listWidget(s map[string]any) Widget {
 	items, _ := s["items"].(map[string]any)
 	switch items["type"] {
@@ -216,8 +219,8 @@ func options(s map[string]any) []any {
 	return out
 }
 
-// scalars reports whether all options are plain values, as a select needs; null is
-// ignored.
+// scalars reports whether a select can show the options: there is at least one plain
+// value, and nothing but plain values and null, which is ignored.
 func scalars(list []any) bool {
 	some := false
 	for _, v := range list {
@@ -276,7 +279,7 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// bound reads a limit, or returns nil if it is missing or not a number.
+// bound returns a numeric limit of a schema, or nil if it is missing or not a number.
 func bound(v any) *float64 {
 	n, ok := number(v)
 	if !ok {
@@ -285,7 +288,8 @@ func bound(v any) *float64 {
 	return &n
 }
 
-// count reads a number of items, or returns nil for what cannot be one.
+// count returns a limit on the number of items, or nil if it is missing, negative or
+// implausibly large (more than a million).
 func count(v any) *int {
 	n, ok := number(v)
 	if !ok || n < 0 || n > 1e6 {

@@ -57,8 +57,8 @@ func (f *Form) Missing(input map[string]any) []Problem {
 	return out
 }
 
-// unknown returns the problem of an input that the model does not have, with the
-// nearest name if it looks like a typing mistake.
+// unknown returns the sentence about an input that the model does not have. It suggests
+// the nearest name if that is at most two edits away.
 func (f *Form) unknown(name string) string {
 	best, distance := "", 3 // more than two letters apart is another word
 	for _, field := range f.Fields {
@@ -96,9 +96,9 @@ func distanceOf(a, b string) int {
 	return row[len(b)]
 }
 
-// check returns what is wrong with a value, in sentences. Files are checked here,
-// because their values are references of Sluice and not what the schema describes;
-// everything else is validated by the schema.
+// check returns sentences about what is wrong with a value, or nil. Files and secrets
+// are references of Sluice, which the schema does not describe, so they are checked
+// here; all other values are validated by the schema.
 func (f *Field) check(value any) []string {
 	switch f.Widget {
 	case WidgetFile:
@@ -132,7 +132,8 @@ func fileProblem(value any) []string {
 	return []string{"This must be a file or its URL."}
 }
 
-// checkFiles checks a list of files and their number.
+// checkFiles checks that a value is a list of files or URLs, and that it has at most
+// MaxItems.
 func (f *Field) checkFiles(value any) []string {
 	list, ok := value.([]any)
 	if !ok {
@@ -155,8 +156,8 @@ func valid(schema map[string]any, value any) bool { return problems(schema, valu
 // noLoader keeps schemas from reaching for others: those here are resolved.
 type noLoader struct{}
 
-// Load refuses. A schema comes from a model's author, so a reference to a URL or a file
-// must not be followed.
+// Load always fails. Schemas come from the authors of models, so a reference to a URL
+// or a file must not be followed.
 func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas load nothing") }
 
 // problems validates a value. A schema that does not compile takes anything:
@@ -204,7 +205,8 @@ func nestedSchema(schema map[string]any) map[string]any {
 	return out
 }
 
-// mapSchemas applies strictSchema to each property.
+// mapSchemas applies strictSchema to every property. Values that are not schemas stay
+// as they are.
 func mapSchemas(props map[string]any) map[string]any {
 	out := make(map[string]any, len(props))
 	for name, s := range props {
@@ -242,9 +244,9 @@ func strictSchema(schema map[string]any) map[string]any {
 	return out
 }
 
-// describe collects sentences for the leaves of a validation error, each once and at
-// most maxProblems. The causes of anyOf and oneOf are not listed: they would complain
-// about alternatives that nobody meant.
+// describe appends sentences for the leaves of a validation error, without duplicates
+// and at most maxProblems. Below anyOf and oneOf it does not descend: the causes are
+// about alternatives, and it is unknown which one was meant.
 func describe(e *jsonschema.ValidationError, out []string) []string {
 	_, anyOf := e.ErrorKind.(*kind.AnyOf)
 	_, oneOf := e.ErrorKind.(*kind.OneOf)
@@ -333,7 +335,7 @@ func sentence(k jsonschema.ErrorKind) string {
 	return "The model does not take this value. See the model's page for what it takes."
 }
 
-// typeWord says in words what a type of JSON Schema is.
+// typeWord has the words for the types of JSON Schema in sentences about values.
 var typeWord = map[string]string{
 	"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false",
 	"array": "a list", "object": "an object", "null": "nothing",
@@ -348,7 +350,8 @@ func namesOf(list []string) string {
 	return listed(values)
 }
 
-// typeWords joins the permitted types in words.
+// typeWords joins the types that a value may have, as in "a text or a number". null is
+// left out, unless it is the only one.
 func typeWords(want []string) string {
 	out := make([]string, 0, len(want))
 	for _, w := range want {
@@ -371,7 +374,7 @@ func listed(values []any) string {
 	return strings.Join(out, ", ")
 }
 
-// plain writes a limit without an exponent, as people do.
+// plain formats a limit without an exponent, since 1e+06 is hard to read in a sentence.
 func plain(r *big.Rat) string {
 	f, _ := r.Float64()
 	return strconv.FormatFloat(f, 'f', -1, 64)

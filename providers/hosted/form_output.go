@@ -20,7 +20,8 @@ func outputOf(m *Model, r *resolver) Output {
 	return o
 }
 
-// outputType reads the type of an output from its schema.
+// outputType returns the type of an output from its schema. Schemas that say nothing
+// useful are any JSON.
 func outputType(s map[string]any) OutputType {
 	switch s["type"] {
 	case "string":
@@ -41,8 +42,8 @@ func outputType(s map[string]any) OutputType {
 	return OutputJSON
 }
 
-// listType distinguishes lists of files, texts that arrive in pieces and belong
-// together, and other lists. x-cog-array-display is the platform's mark for the second.
+// listType returns the type of a list: files, a text that arrives in pieces, or a list
+// of other values. The platform marks such texts with x-cog-array-display.
 func listType(s map[string]any) OutputType {
 	items, _ := s["items"].(map[string]any)
 	switch {
@@ -54,8 +55,8 @@ func listType(s map[string]any) OutputType {
 	return OutputList
 }
 
-// properties returns the properties of an object output in the order of the schema's
-// x-order.
+// properties returns the properties of an object output, ordered by x-order and then by
+// name.
 func properties(s map[string]any) []Property {
 	props, _ := s["properties"].(map[string]any)
 	order := func(name string) float64 {

@@ -12,8 +12,8 @@ import (
 const maxRef = 400
 
 var (
-	// ownerPattern also matches the name of a model. Neither can contain a slash or
-	// begin with a dot, so a reference is safe as a part of a URL.
+	// ownerPattern also matches names of models. Neither contains a slash or begins with
+	// a dot, so both can be put into the path of a URL without escaping.
 	ownerPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	versionPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
@@ -67,7 +67,8 @@ func refPath(text string) (string, error) {
 	return parts[0] + "/" + parts[1], nil // tabs such as /api and /examples follow
 }
 
-// badRef returns the error for a text that is not a reference, with the accepted forms.
+// badRef returns the error for a text that is not a reference. The message appends the
+// accepted forms to what is wrong.
 func badRef(what string) error {
 	return &providers.Error{Class: providers.ClassBadRequest, Message: what +
 		" Write owner/name, such as black-forest-labs/flux-schnell, or owner/name:version, or paste the address of the model's page."}

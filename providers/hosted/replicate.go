@@ -70,8 +70,8 @@ func NewReplicate(cfg ReplicateConfig) *Replicate {
 	}
 }
 
-// pause waits between polls. It reports to package outbound that the step does not work
-// meanwhile, as a request does that waits for the network.
+// pause waits between polls, or until the context ends. It reports that the step is
+// waiting, so that its time is not counted as work.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -105,7 +105,7 @@ func (p *Replicate) own(u *url.URL) bool {
 	return u.User == nil && u.Scheme == p.base.Scheme && strings.EqualFold(u.Hostname(), p.base.Hostname()) && port(u) == port(p.base)
 }
 
-// port returns the port of a URL, with the default of its scheme.
+// port returns the port of a URL, or the default of its scheme, for comparing hosts.
 func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
 }

@@ -50,8 +50,8 @@ func (p *Replicate) ask(ctx context.Context, secret string, c call, out any) err
 	return p.askWithin(ctx, secret, c, out)
 }
 
-// askWithin makes one request whose time is bounded by the context, and decodes the
-// answer into out.
+// askWithin makes a request and decodes the response into out, which may be nil. Only
+// the context limits its time. Numbers are kept as json.Number.
 func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out any) error {
 	resp, err := p.send(ctx, p.api, secret, c)
 	if err != nil {
@@ -70,8 +70,8 @@ func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out an
 	return nil
 }
 
-// decodeError explains why an answer could not be read. The context comes first: a
-// canceled request also fails to decode.
+// decodeError explains why a response could not be decoded. A canceled request and a
+// body that was too large or broke off also fail to decode, so these causes come first.
 func decodeError(ctx context.Context, err error, body *capped) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -125,7 +125,8 @@ func backoff(try int, after time.Duration) time.Duration {
 	return d - rand.N(d/4)
 }
 
-// sendOnce makes one attempt. Its error is marked retryable if another one makes sense.
+// sendOnce makes a single attempt. Any status other than 2xx is an error; Retryable is
+// set in it if another attempt makes sense.
 func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret string, c call) (*http.Response, *providers.Error) {
 	req, failure := p.newRequest(ctx, secret, c)
 	if failure != nil {
@@ -143,8 +144,8 @@ func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret st
 	return nil, p.refusal(resp, text, secret, c.subject)
 }
 
-// newRequest returns a request with the headers of the platform. The secret is sent
-// only to the host of the API, even if a URL in an answer names another one.
+// newRequest returns a request with the headers that the platform needs. The secret is
+// added only for hosts that trusts accepts, since URLs come from responses too.
 func (p *Replicate) newRequest(ctx context.Context, secret string, c call) (*http.Request, *providers.Error) {
 	u, err := url.Parse(c.url)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -185,8 +186,8 @@ type capped struct {
 	err  error
 }
 
-// Read implements io.Reader. Beyond the limit it fails instead of ending, so that a
-// truncated answer is never taken for a complete one.
+// Read reads up to the limit and fails beyond it, instead of ending: a truncated
+// response must never look like a complete one.
 func (c *capped) Read(b []byte) (int, error) {
 	if c.left <= 0 {
 		c.over = true

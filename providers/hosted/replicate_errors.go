@@ -22,7 +22,8 @@ const maxSentence = 500
 // howToAdd ends the sentences that ask for a secret.
 const howToAdd = "Add one with sluice credential add --name replicate --provider replicate, or set REPLICATE_API_TOKEN."
 
-// needsCredential returns the error for a call without a secret.
+// needsCredential returns the error for a call without a secret. No request is made
+// then.
 func needsCredential() *providers.Error {
 	return &providers.Error{Class: providers.ClassAuth, Message: "Replicate needs a credential. " + howToAdd}
 }
@@ -34,13 +35,14 @@ func passing(err error) bool {
 	return !ok || e.Retryable
 }
 
-// unavailable returns a transient error.
+// unavailable returns an error that is worth a retry: the platform is unreachable,
+// overloaded or broke off.
 func unavailable(message string) *providers.Error {
 	return &providers.Error{Class: providers.ClassUnavailable, Message: message, Retryable: true}
 }
 
-// badAnswer returns the error for an answer that violates the platform's format.
-// Repeating the call would not change it.
+// badAnswer returns the error for a response that is not what the platform documents.
+// It is not retryable.
 func badAnswer(message string) *providers.Error {
 	return &providers.Error{Class: providers.ClassBadAnswer, Message: message}
 }
@@ -144,8 +146,8 @@ func oneLine(text string, limit int) string {
 	return strings.TrimSpace(text[:cut]) + "…"
 }
 
-// requestID returns the ID that the platform's support asks for, from the header of the
-// platform or of the network in front of it.
+// requestID returns the ID by which the platform's support finds a request, or "". If
+// the platform's own header is missing, it is that of the network in front of it.
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {

@@ -57,7 +57,8 @@ func (p *Replicate) PutFile(ctx context.Context, secret string, f Upload) (strin
 	return file.URLs.Get, nil
 }
 
-// uploadError explains an upload that was refused for its size.
+// uploadError replaces the error of an upload that was refused as too large (413) by
+// one that says what to do instead. Other errors stay.
 func uploadError(err error) error {
 	if e, ok := errors.AsType[*providers.Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
 		return &providers.Error{Class: providers.ClassRejected, Status: e.Status, RequestID: e.RequestID,
@@ -149,7 +150,7 @@ func fetchError(err error) error {
 		Message: "The file that the model put out is gone. Replicate removes what models put out after an hour."}
 }
 
-// fileName returns the name of a downloaded file: of its Content-Disposition, or else
+// fileName returns a name for a downloaded file: that in Content-Disposition, or else
 // the last part of its URL.
 func fileName(disposition, address string) string {
 	if _, params, err := mime.ParseMediaType(disposition); err == nil && params["filename"] != "" {
@@ -170,7 +171,7 @@ func cleanName(name string) string {
 	return cmp.Or(name, "file")
 }
 
-// dataDownload decodes a data: URL. Small outputs come in this form.
+// dataDownload decodes a data: URL, in which the platform sends small outputs.
 func dataDownload(address string) (*Download, error) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(address, "data:"), ",")
 	media, isBase64 := strings.CutSuffix(head, ";base64")
@@ -194,8 +195,8 @@ type fetched struct {
 	ctx context.Context
 }
 
-// Read turns errors of the transport into errors of providers, because steps classify
-// only those.
+// Read converts errors of the transport to errors of package providers, by which steps
+// decide whether to retry.
 func (f *fetched) Read(b []byte) (int, error) {
 	n, err := f.ReadCloser.Read(b)
 	if err != nil && err != io.EOF {

@@ -113,18 +113,21 @@ func (p *Replicate) Search(ctx context.Context, secret, query string) ([]Listing
 	return out, nil
 }
 
-// get requests a resource. subject names it in error messages.
+// get requests a resource and decodes it into out. subject names the resource in error
+// messages, as in "the model acme/paint".
 func (p *Replicate) get(ctx context.Context, secret, address, subject string, out any) error {
 	return p.ask(ctx, secret, call{method: http.MethodGet, url: address, subject: subject}, out)
 }
 
-// wireCollection is a collection in the platform's format.
+// wireCollection is a collection in the JSON of the platform's API. Lists of
+// collections leave Models empty.
 type wireCollection struct {
 	Slug, Name, Description string
 	Models                  []wireModel
 }
 
-// collection converts it. Models that Sluice cannot run are left out.
+// collection converts it, with markup removed from texts. Models whose owner or name is
+// not valid are left out.
 func (w *wireCollection) collection() Collection {
 	c := Collection{Slug: w.Slug, Title: oneLine(w.Name, 100), Description: sentences(w.Description)}
 	for _, m := range w.Models {
@@ -145,8 +148,8 @@ type wireModel struct {
 	DefaultExample           struct{ Output any } `json:"default_example"`
 }
 
-// wireVersion is a version in the platform's format. Only its schemas are
-// read.
+// wireVersion is a version of a model in the JSON of the platform's API. Only its ID
+// and its schemas are read.
 type wireVersion struct {
 	ID            string
 	OpenAPISchema struct {
@@ -154,13 +157,15 @@ type wireVersion struct {
 	} `json:"openapi_schema"`
 }
 
-// runs reads the number of runs, which the platform sends in several types.
+// runs returns how often the model was run. A value that is not a number is 0: the
+// platform leaves it out for some models.
 func (w *wireModel) runs() int64 {
 	n, _ := number(w.RunCount)
 	return int64(min(max(n, 0), 1e15))
 }
 
-// model converts a model with one of its versions.
+// model returns the model with the schemas of one of its versions. Version stays empty
+// if the platform hides it.
 func (w *wireModel) model(ref Ref, version *wireVersion) *Model {
 	id := version.ID
 	if !versionPattern.MatchString(id) {
@@ -205,7 +210,8 @@ func (w *wireModel) listing() (Listing, bool) {
 	return l, true
 }
 
-// coverURL accepts only https addresses, because pages load the picture.
+// coverURL returns the address of a cover picture if it is an https URL, else "". The
+// browser loads it directly.
 func coverURL(address string) string {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
 		return ""

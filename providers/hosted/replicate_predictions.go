@@ -48,9 +48,9 @@ func (p *Replicate) Start(ctx context.Context, secret string, r StartRequest) (*
 	return p.prediction(ctx, secret, c)
 }
 
-// startHeader returns the headers of a new prediction: how long the platform holds the
-// request open for a quick result, and after which time it cancels the prediction if
-// nobody does, for instance because Sluice is down.
+// startHeader returns the headers of a new prediction. The platform holds the request
+// open for wait, so that quick results need no poll, and cancels the prediction after
+// cancelAfter in case Sluice cannot, for instance because it is down.
 func startHeader(wait, cancelAfter time.Duration) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}}
 	if wait > 0 {
@@ -62,8 +62,8 @@ func startHeader(wait, cancelAfter time.Duration) http.Header {
 	return h
 }
 
-// wholeSeconds rounds up, since the platform takes only whole seconds and 0 would mean
-// something else.
+// wholeSeconds returns a duration in seconds, rounded up: the platform accepts only
+// whole ones, and half a second must not become 0.
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // Poll returns a prediction as it is now.
@@ -93,12 +93,14 @@ func (p *Replicate) Cancel(ctx context.Context, secret, id string) error {
 	return err
 }
 
-// errNoPrediction is the error for an empty ID, whose URL would be that of the list.
+// errNoPrediction returns the error for an empty ID. Without this check, the URL would
+// be that of the list of predictions.
 func errNoPrediction() error {
 	return &providers.Error{Class: providers.ClassBadRequest, Message: "The prediction has no ID."}
 }
 
-// prediction makes a request whose answer is a prediction.
+// prediction makes a request and decodes the prediction in the response, which must
+// have an ID: without it, it could neither be polled nor canceled.
 func (p *Replicate) prediction(ctx context.Context, secret string, c call) (*Prediction, error) {
 	var w wirePrediction
 	if err := p.ask(ctx, secret, c, &w); err != nil {
@@ -122,8 +124,8 @@ type wirePrediction struct {
 	Metrics     map[string]any
 }
 
-// prediction converts it. Logs and errors come from the model's code, so the secret is
-// removed from them and they are cut to one line.
+// prediction converts it. Logs and errors are written by the model's code, which may
+// repeat the secret, so it is redacted and they are cut to one line.
 func (w *wirePrediction) prediction(secret string) *Prediction {
 	logs, _ := w.Logs.(string)
 	return &Prediction{
@@ -136,8 +138,8 @@ func (w *wirePrediction) prediction(secret string) *Prediction {
 	}
 }
 
-// metric reads a measurement. Implausible numbers count as missing, because costs are
-// computed from them.
+// metric returns a measurement, or 0 if it is missing, negative or implausibly large:
+// costs are computed from it.
 func (w *wirePrediction) metric(name string) float64 {
 	n, ok := number(w.Metrics[name])
 	if !ok || n < 0 || n > 1e15 {

@@ -41,8 +41,8 @@ func (p *Replicate) Stream(ctx context.Context, secret, address string, emit fun
 	return readStream(ctx, resp.Body, secret, emit)
 }
 
-// readStream reads server-sent events until the stream says that it is done, and passes
-// the text of each to emit.
+// readStream reads server-sent events and passes the text of "output" events to emit,
+// until a "done" event. A stream that ends without one is an error.
 func readStream(ctx context.Context, body io.Reader, secret string, emit func(string)) error {
 	text := &whole{emit: emit}
 	defer text.flush()
@@ -62,7 +62,8 @@ func readStream(ctx context.Context, body io.Reader, secret string, emit func(st
 	}
 }
 
-// streamError explains why a stream broke off.
+// streamError explains why a stream ended before its "done" event. Only a connection
+// that broke off is worth a retry.
 func streamError(ctx context.Context, err error, body *capped) error {
 	switch {
 	case ctx.Err() != nil:
@@ -89,8 +90,8 @@ type events struct {
 	body  *capped
 }
 
-// newEvents reads events of at most maxEventLine bytes from a body of at most
-// maxStream.
+// newEvents returns a reader of server-sent events. Lines longer than maxEventLine and
+// bodies longer than maxStream are errors.
 func newEvents(r io.Reader) *events {
 	body := &capped{r: r, left: maxStream}
 	lines := bufio.NewScanner(body)
@@ -130,9 +131,9 @@ type whole struct {
 	rest string
 }
 
-// write emits the complete characters of a text and keeps the bytes of one that was cut
-// at the end. Events can split a character, and emitting half of it would make two
-// replacement characters.
+// write emits the complete characters of a text and keeps the bytes of an incomplete
+// one for the next call. Events can split a character, and emitting both parts would
+// make two replacement characters of it.
 func (w *whole) write(text string) {
 	text = w.rest + text
 	cut := len(text) - halfRune(text)
@@ -142,7 +143,8 @@ func (w *whole) write(text string) {
 	}
 }
 
-// flush emits a replacement character for bytes that were never completed.
+// flush emits a replacement character for the bytes of a character that was never
+// completed, at the end of the stream.
 func (w *whole) flush() {
 	if w.rest != "" {
 		w.emit("\uFFFD")

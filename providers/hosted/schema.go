@@ -43,8 +43,9 @@ type resolved struct {
 	parts  int
 }
 
-// newResolver resolves references among all schemas of a version. Its budget of
-// maxParts bounds what a schema that refers to itself many times can expand to.
+// newResolver returns a resolver for references among all schemas of a version. Its
+// budget of maxParts bounds what schemas that refer to each other many times can expand
+// to.
 func newResolver(all map[string]any) *resolver {
 	return &resolver{all: all, left: maxParts, known: map[spot]resolved{}}
 }
@@ -59,9 +60,9 @@ func (r *resolver) take(n int) bool {
 	return r.left >= 0
 }
 
-// schema returns a schema in which references are replaced by what they refer to.
-// Beyond the depth or the budget a part becomes the empty schema, which accepts
-// everything: the platform validates too.
+// schema returns a schema with all references replaced. A part beyond the maximum depth
+// or the budget becomes the empty schema, which accepts everything; the platform
+// validates inputs as well.
 func (r *resolver) schema(v any, depth int) map[string]any {
 	s, ok := v.(map[string]any)
 	if !r.take(1) || !ok || depth > maxSchemaDepth {
@@ -260,8 +261,8 @@ func steps(re *syntax.Regexp) int {
 	return min(n, 2*maxPattern) // the product of many repetitions would not fit
 }
 
-// nested resolves the schemas within a keyword, and reports whether the keyword is
-// kept.
+// nested resolves the schemas within a keyword and reports whether the keyword is valid
+// and kept. Options and properties beyond the limits are dropped.
 func (r *resolver) nested(key string, value any, depth int) (any, bool) {
 	switch key {
 	case "items", "additionalProperties", "not":
@@ -290,10 +291,11 @@ func (r *resolver) nested(key string, value any, depth int) (any, bool) {
 	return nil, false
 }
 
-// typeNames are the types of JSON Schema.
+// typeNames are the values that JSON Schema allows for "type".
 var typeNames = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// typeKeyword checks the value of "type": a known name, or a list of them.
+// typeKeyword checks the value of "type" and reports whether it is valid: a known name,
+// or a list of known names.
 func typeKeyword(value any) (any, bool) {
 	if s, ok := value.(string); ok {
 		return s, slices.Contains(typeNames, s)
@@ -393,8 +395,8 @@ func settleNull(s map[string]any) {
 	}
 }
 
-// isNullSchema reports whether a schema accepts only null. The platform marks optional
-// properties with it.
+// isNullSchema reports whether a schema accepts only null, as in the anyOf by which the
+// platform marks an optional property.
 func isNullSchema(v any) bool {
 	s, ok := v.(map[string]any)
 	return ok && s["type"] == "null"

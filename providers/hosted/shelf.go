@@ -28,14 +28,14 @@ type shelf struct {
 	entries map[string]*kept
 }
 
-// kept is an entry of the shelf.
+// kept is a cached response. Failed fetches postpone next, but do not change fetched.
 type kept struct {
 	value   any
 	fetched time.Time
 	next    time.Time // not fetched again before
 }
 
-// newShelf returns an empty shelf.
+// newShelf returns an empty cache. now is the clock, which tests replace.
 func newShelf(now func() time.Time) *shelf { return &shelf{now: now, entries: map[string]*kept{}} }
 
 // keyOf names what is kept: per secret, because what a secret may see is its
@@ -73,7 +73,7 @@ func get[T any](ctx context.Context, s *shelf, key string, age time.Duration, fe
 	}
 }
 
-// fresh returns a value that need not be fetched again yet.
+// fresh returns a cached value and true until it should be fetched again.
 func (s *shelf) fresh(key string) (any, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +84,8 @@ func (s *shelf) fresh(key string) (any, bool) {
 	return e.value, true
 }
 
-// keep stores a value until age has passed. If the shelf is full, the oldest entry is
-// evicted.
+// keep stores a value that is fresh for the given age. If there are too many entries,
+// the one that was fetched first is evicted.
 func (s *shelf) keep(key string, v any, age time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +103,9 @@ func (s *shelf) keep(key string, v any, age time.Duration) {
 	delete(s.entries, oldest)
 }
 
-// stale returns an entry that is too old, if the error is one that old data may hide:
-// the platform is unavailable, not that it refused.
+// stale returns an expired value instead of a transient error, for up to staleFor after
+// it was fetched. The platform is not asked again for calmAfter. Other errors, such as
+// a refusal, are returned.
 func (s *shelf) stale(key string, err error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

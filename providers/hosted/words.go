@@ -30,8 +30,8 @@ func fieldTitle(name string, s map[string]any) string {
 	return titleOf(name)
 }
 
-// letters reduces a text to its letters and digits in lowercase, to compare names that
-// differ in case and punctuation.
+// letters returns the letters and digits of a text in lowercase, for comparing names
+// that differ only in case and punctuation.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -73,15 +73,17 @@ func spaced(name string) string {
 	return b.String()
 }
 
-// fieldDescription returns the help of a field without markup.
+// fieldDescription returns the description in the schema of a field as plain text, or
+// "".
 func fieldDescription(s map[string]any) string {
 	text, _ := s["description"].(string)
 	return sentences(text)
 }
 
 var (
-	// markdownLink and the patterns below find markup in descriptions, which are shown
-	// as plain text. The repetitions are bounded, so that no text makes matching slow.
+	// markdownLink and the patterns below find markup in descriptions, which are shown as
+	// plain text. Their repetitions are bounded, because the texts come from strangers
+	// and matching must not become slow.
 	markdownLink = regexp.MustCompile(`!?\[([^\]]{0,200})\]\([^)]{0,500}\)`)
 	htmlTag      = regexp.MustCompile(`</?[A-Za-z][^>]{0,200}>`)
 	sentenceEnd  = regexp.MustCompile(`[.!?]["')]?\s+`)

@@ -211,7 +211,8 @@ func (b *Book) FindPrice(ctx context.Context, ws flow.WorkspaceID, model string)
 	return p, known, nil
 }
 
-// About returns the source of the list and its date.
+// About returns where the prices come from and the date of the list, to be shown beside
+// costs.
 func (l *List) About() (source, date string) { return l.Source, l.Date }
 
 // Search returns the prices of the models whose name contains a text, by name. Names

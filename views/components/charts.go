@@ -27,8 +27,8 @@ const (
 	sparkHeight = 24
 )
 
-// ViewBox returns the coordinates of the drawing, one unit for each pixel at its
-// natural size. CSS stretches it.
+// ViewBox returns the SVG viewBox: each bar is 3 wide with a gap of 1, and the chart is
+// 24 high. CSS stretches it to the width of its container.
 func (s Sparkline) ViewBox() string {
 	return fmt.Sprintf("0 0 %d %d", max(len(s.Bars)*sparkStep-1, 1), sparkHeight)
 }
@@ -74,7 +74,8 @@ func (s Sparkline) Rects() []Rect {
 	return all
 }
 
-// bar returns the rectangle of a bar that stands on others of the height above.
+// bar returns the rectangle of the i-th bar, counted from the left. It starts at the
+// height above the baseline, so that bars can be stacked; y grows downwards in SVG.
 func bar(i int, above, height float64, class string) Rect {
 	return Rect{
 		X: strconv.Itoa(i * sparkStep), Y: Coordinate(sparkHeight - above - height),
@@ -96,8 +97,8 @@ type Share struct {
 	Label string
 }
 
-// width returns the filled part in percent. Parts beyond 0 and 1 are possible, as of a
-// budget that was lowered, and are cut.
+// width returns the filled part in percent. Part is clamped to 0 and 1, because it
+// exceeds 1 after a budget was lowered below what is used.
 func (s Share) width() string { return Coordinate(100 * min(max(s.Part, 0), 1)) }
 
 // Outcomes are attempts in order of time, the oldest first: did they succeed?
@@ -116,7 +117,8 @@ func (o Outcomes) rects() []Rect {
 	return all
 }
 
-// viewBox returns the coordinates of the drawing.
+// viewBox returns the SVG viewBox, in the units of Sparkline.ViewBox. Unlike a
+// sparkline, these bars keep their proportions at any size.
 func (o Outcomes) viewBox() string {
 	return fmt.Sprintf("0 0 %d %d", max(len(o)*sparkStep-1, 1), sparkHeight)
 }

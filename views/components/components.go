@@ -39,8 +39,8 @@ type Button struct {
 	Attrs templ.Attributes
 }
 
-// classes returns the classes of a button. One without a label shows only its icon and
-// is square.
+// classes returns the CSS classes of a button. A button without a label shows only its
+// icon and is square ("only").
 func (b Button) classes() templ.CSSClasses {
 	return templ.Classes("btn", string(b.Look), b.Size, templ.KV("only", b.Label == ""))
 }
@@ -187,8 +187,8 @@ func SignOf(state string) StateSign {
 	return StateSign{"circle", ToneNone}
 }
 
-// IconURL returns the URL of an icon in the sprite, which is one file that browsers
-// keep.
+// IconURL returns the URL of an icon. All icons are in one SVG sprite, so that a
+// browser fetches and caches a single file.
 func IconURL(name string) string { return static.URL("icons.svg") + "#" + name }
 
 // Pages leads through a list by cursors; an empty one has no such page.
@@ -200,7 +200,8 @@ type Pages struct {
 	Previous, Next string // labels; "Newer" and "Older" when empty
 }
 
-// link returns the URL of a page of a list: the current filter with another cursor.
+// link returns the URL of the list with another cursor and the same filter. name is
+// "before" or "after", the parameter of the cursor.
 func (p Pages) link(name, cursor string) templ.SafeURL {
 	q := url.Values{}
 	for k, v := range p.Query {

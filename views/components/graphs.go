@@ -42,7 +42,8 @@ func (g Graph) viewBox() string {
 	return fmt.Sprintf("%s %s %s %s", Coordinate(x), Coordinate(y), Coordinate(w), Coordinate(h))
 }
 
-// bounds returns the smallest rectangle around all nodes.
+// bounds returns the smallest rectangle around all nodes. Without nodes it is infinite,
+// so an empty graph must not be drawn.
 func (g Graph) bounds() (left, top, right, bottom float64) {
 	left, top, right, bottom = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, n := range g.Nodes {

@@ -23,7 +23,8 @@ func GroupWord(title string) string {
 	return "canvas"
 }
 
-// IsKindGroup reports whether there is a group of kinds with a title.
+// IsKindGroup reports whether a title is one of KindGroups. A kind can name another
+// group, which the palette then shows as well.
 func IsKindGroup(title string) bool {
 	for _, g := range KindGroups {
 		if g.Title == title {

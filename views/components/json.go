@@ -12,7 +12,8 @@ import (
 // Values of runs are decoded JSON: nil, bool, string, json.Number, []any and
 // map[string]any. A file is an object with its ID under "file".
 
-// fileIDPattern matches the IDs of stored files, which become links to their content.
+// fileIDPattern matches IDs of stored files. An object is shown as a file if its field
+// "file" is such an ID.
 var fileIDPattern = regexp.MustCompile(`^file_[0-9a-z]{26}$`)
 
 // fileID returns the ID of a file value.

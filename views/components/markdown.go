@@ -82,6 +82,6 @@ func link(w util.BufWriter, to []byte, entering bool) (ast.WalkStatus, error) {
 	return ast.WalkContinue, nil
 }
 
-// webAddress matches the schemes that a link in Markdown may have. All others, such as
-// javascript:, are dropped.
+// webAddress matches the URLs that a link in Markdown may have. Any other scheme, such
+// as javascript:, could run code, so such a link leads to "#" instead.
 var webAddress = regexp.MustCompile(`(?i)^(https?://|mailto:)`)

@@ -49,7 +49,8 @@ const (
 	pictureDetail = 16 // letters that fit, at 17 units
 )
 
-// bounds returns the smallest rectangle around all nodes.
+// bounds returns the rectangle around all nodes with picturePad on each side, in the
+// units of the canvas.
 func (p Picture) bounds() (left, top, right, bottom float64) {
 	left, top, right, bottom = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, n := range p.Nodes {
@@ -59,13 +60,15 @@ func (p Picture) bounds() (left, top, right, bottom float64) {
 	return left - picturePad, top - picturePad, right + picturePad, bottom + picturePad
 }
 
-// viewBox returns the coordinates of the drawing, those of the canvas.
+// viewBox returns bounds as an SVG viewBox, so nodes and edges are drawn at the
+// coordinates that they have on the canvas.
 func (p Picture) viewBox() string {
 	l, t, r, b := p.bounds()
 	return fmt.Sprintf("%s %s %s %s", Coordinate(l), Coordinate(t), Coordinate(r-l), Coordinate(b-t))
 }
 
-// width and height return the size in pixels at which labels are still readable.
+// width and height return the size of the picture in pixels: bounds scaled by
+// pictureScale, at which labels are still readable.
 func (p Picture) width() string {
 	l, _, r, _ := p.bounds()
 	return Coordinate(math.Round((r - l) * pictureScale))
@@ -85,7 +88,8 @@ func (p Picture) path(e PictureEdge) string {
 		Coordinate(x1), Coordinate(y1), Coordinate(x1+bend), Coordinate(y1), Coordinate(x2-bend), Coordinate(y2), Coordinate(x2), Coordinate(y2))
 }
 
-// at returns the transformation to the node's position.
+// at returns the SVG transform that moves the node to its position. The parts of a node
+// are drawn relative to it.
 func (n PictureNode) at() string {
 	return fmt.Sprintf("translate(%s %s)", Coordinate(n.X), Coordinate(n.Y))
 }
@@ -120,7 +124,8 @@ func (n PictureNode) words() string {
 // markIcons are the signs of marks that no state of a step has.
 var markIcons = map[string]string{"added": "plus", "removed": "minus", "changed": "pencil"}
 
-// icon returns the icon of the node's state, or else that of its kind.
+// icon returns the icon of the node's mark: a change between versions, or else a state
+// of its step. An unknown mark has a circle.
 func (n PictureNode) icon() string {
 	if icon := markIcons[n.Mark]; icon != "" {
 		return icon

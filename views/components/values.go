@@ -54,7 +54,8 @@ const (
 	shapeEmpty
 )
 
-// shapeOf chooses how a value is shown: as text, table, chart, media or JSON.
+// shapeOf returns the shape in which a value is shown. Empty strings and objects have
+// their own shape, and an object that refers to a stored file is a file.
 func shapeOf(v any) valueShape {
 	switch v := v.(type) {
 	case string:
@@ -79,8 +80,8 @@ func shapeOf(v any) valueShape {
 // IsText reports whether the value is a text that is not empty.
 func (v ValueView) IsText() bool { return shapeOf(v.Value) == shapeText }
 
-// shapeOfList recognizes tables, which are lists of objects, and series, which are
-// lists of numbers.
+// shapeOfList recognizes tables, which are lists of objects with at most shownColumns
+// fields each, and vectors, which are lists of more than vectorNumbers numbers.
 func shapeOfList(list []any) valueShape {
 	rows, numbers := 0, 0
 	for _, item := range list {
@@ -212,8 +213,8 @@ func (v ValueView) text() (shown string, more bool) {
 	return ClipText(plainText(v.Value), most)
 }
 
-// ClipText cuts a text to at most a number of characters and reports whether anything
-// is missing.
+// ClipText returns at most the first most characters of a text and reports whether
+// anything was cut off. It never cuts inside a character.
 func ClipText(s string, most int) (shown string, more bool) {
 	for i := range s {
 		if most--; most < 0 {
@@ -323,8 +324,8 @@ func cell(row map[string]any, name string) string {
 	return shown
 }
 
-// isNumber reports whether a value is a number. Decoded values keep numbers as they
-// were written.
+// isNumber reports whether a value is a number. Decoded values contain json.Number,
+// which keeps all digits, and never float64.
 func isNumber(v any) bool { _, ok := v.(json.Number); return ok }
 
 // vector is the first numbers of many.
@@ -362,8 +363,8 @@ func FileOf(v any) FileView {
 	return FileView{ID: id, Name: cmp.Or(plainText(m["name"]), id), MIME: plainText(m["mime"]), Size: int64(size)}
 }
 
-// Href returns the URL of the content. Public pages have signed ones, because their
-// visitors have no session.
+// Href returns the URL of the content: /files/ID, which needs a session, or the signed
+// URL that public pages use, because their visitors have no session.
 func (f FileView) Href() string { return cmp.Or(f.at, "/files/"+url.PathEscape(f.ID)) }
 
 // about says what the file is.

@@ -45,7 +45,7 @@ type ChildItem struct {
 	State, Code, Input, Output, Path, Took, Cost string
 	Tries                                        int
 	Current                                      bool
-	MayRepeat                                    bool    // it failed and can run again, as a run of its own
+	MayRepeat                                    bool    // it failed or was canceled, its content is not erased, and the viewer may rerun it separately
 	Link                                         RunLink // shows its steps
 }
 
@@ -55,8 +55,8 @@ type CallerView struct{ Flow, Path, Step, Item string }
 // stripStates are the classes of cells by state; a cell without one waits.
 var stripStates = map[string]string{"done": "d", "running": "r", "failed": "f"}
 
-// class returns the classes of a cell: its state, and whether it is the item being
-// shown.
+// class returns the CSS classes of a cell: one letter for its state, and "now" for the
+// item whose steps are shown.
 func (c StripCell) class() string {
 	class := stripStates[c.State]
 	if c.Current {
@@ -96,7 +96,7 @@ func (s *ChildStep) retry() string {
 	return "Retry " + components.Count(s.Failed) + " failed"
 }
 
-// ended returns the number of items that are decided.
+// ended returns the number of items that have ended, successfully or not.
 func (s *ChildStep) ended() int { return s.Done + s.Failed }
 
 // pick is a button that filters by state.
@@ -107,8 +107,8 @@ type pick struct {
 	current      bool
 }
 
-// picks returns the filters above the items with the number of items that each would
-// show.
+// picks returns the filters above the list of items, each with the number of items that
+// it would show. A filter for an error code is not among them, so none is current then.
 func (s *ChildStep) picks() (list []pick) {
 	for _, p := range []pick{{"", "All", s.Total, RunLink{}, false}, {"done", "Done", s.Done, RunLink{}, false}, {"running", "Running", s.Running, RunLink{}, false},
 		{"failed", "Failed", s.Failed, RunLink{}, false}, {"waiting", "Waiting", s.Waiting, RunLink{}, false}} {
@@ -143,7 +143,7 @@ func (s *ChildStep) more() (l RunLink, ok bool) {
 	return l, len(s.Items) == shown && s.Total > shown
 }
 
-// tries writes the number of attempts. An item that did not start has none.
+// tries returns the number of attempts, or a dash for an item that has not started.
 func (i ChildItem) tries() string {
 	if i.Tries == 0 {
 		return "–"

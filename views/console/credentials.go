@@ -81,7 +81,8 @@ type CredentialPage struct {
 	AtOnce, PerMinute string // limits of calls, as typed
 }
 
-// to returns the URL of an action on the credential.
+// to returns the URL of an action on the credential. what begins with a slash; empty,
+// it is the page of the credential.
 func (c CredentialRow) to(what string) templ.SafeURL {
 	return templ.SafeURL("/credentials/" + url.PathEscape(c.Name) + what)
 }

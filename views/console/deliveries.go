@@ -53,7 +53,8 @@ type DeliveryRow struct {
 	Tried                              bool
 }
 
-// deliveryStates are the filters in the order of a delivery's life.
+// deliveryStates are the states to filter by, in the order in which a delivery can
+// reach them.
 var deliveryStates = []string{"pending", "delivered", "failed"}
 
 // Values are the filter as the address carries it.
@@ -70,10 +71,11 @@ func (f DeliveriesFilter) Values() url.Values {
 	return q
 }
 
-// empty reports whether the list is unfiltered, which decides what an empty list says.
+// empty reports whether nothing is filtered. An empty list then means that there are no
+// deliveries yet, and says so.
 func (f DeliveriesFilter) empty() bool { return len(f.Values()) == 0 }
 
-// has reports whether a state is chosen.
+// has reports whether the filter includes a state. Several states can be chosen.
 func (f DeliveriesFilter) has(state string) bool { return slices.Contains(f.States, state) }
 
 // live is where the rows of the first page are fetched again; empty on others.
@@ -87,8 +89,8 @@ func (p DeliveriesPage) live() string {
 // again leads to sending all failed ones again, narrowed as the log is.
 func (p DeliveriesPage) again() string { return againPath(p.Filter.Flow, p.Filter.Endpoint) }
 
-// againPath returns the URL of the page that resends failed deliveries of a flow, an
-// endpoint or both.
+// againPath returns the URL of the page that resends failed deliveries. An empty flow
+// or endpoint does not narrow them down.
 func againPath(flow, endpoint string) string {
 	q := url.Values{}
 	if flow != "" {
@@ -109,8 +111,9 @@ func (p DeliveriesPage) Mark() string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// mark changes whenever the row looks different. A list that refreshes itself replaces
-// only rows with another mark, so that a selection or an open menu survives.
+// mark identifies what the row shows, except for relative times. A list that refreshes
+// itself replaces only rows whose mark changed, so that focus and selection survive in
+// the others.
 func (r DeliveryRow) mark() string {
 	return fmt.Sprintf("%s-%s-%d-%d-%d", r.ID, r.State, r.Tries, r.NextAt.Unix(), r.Status)
 }
@@ -160,13 +163,13 @@ type EndpointView struct {
 	Trouble, Advice string
 }
 
-// log returns the URL of the endpoint's deliveries.
+// log returns the URL of the list of deliveries, filtered by this endpoint.
 func (e EndpointView) log() string {
 	return "/deliveries?" + url.Values{"endpoint": {e.ID}}.Encode()
 }
 
-// rate returns the share of attempts that succeeded, rounded down: 99 % must not look
-// like all.
+// rate returns the percentage of attempts that succeeded, rounded down: 99.9 % must not
+// look like all. It is a dash without attempts.
 func (e EndpointView) rate() string {
 	if e.Attempts == 0 {
 		return "–"
@@ -174,7 +177,7 @@ func (e EndpointView) rate() string {
 	return fmt.Sprintf("%d%%", e.Succeeded*100/e.Attempts)
 }
 
-// words says the rate in a sentence, for its tooltip.
+// words returns the rate as a sentence with absolute numbers, for the tooltip.
 func (e EndpointView) words() string {
 	return fmt.Sprintf("%d of the last %s succeeded", e.Succeeded, components.Quantity(e.Attempts, "attempt"))
 }
@@ -205,7 +208,8 @@ type AttemptView struct {
 	Open            bool
 }
 
-// tone returns the color of an attempt.
+// tone returns the color of an attempt: any error, also an HTTP status that counts as a
+// failure, is bad.
 func (a AttemptView) tone() components.Tone {
 	if a.Error == "" {
 		return components.ToneOK
@@ -226,8 +230,8 @@ type AgainPage struct {
 	Errors         components.Errors
 }
 
-// counted says how many deliveries would be sent. Counting stops at a limit, so above
-// it the number is not exact.
+// counted returns the number of deliveries to resend. Counting stops at Most, and from
+// there on the page says only that there are more than Most-1.
 func (a AgainPage) counted() string {
 	if a.Count >= a.Most {
 		return "More than " + components.Count(a.Most-1)
@@ -278,11 +282,12 @@ type WebhookNode struct {
 	Error                string
 }
 
-// anchor is the ID of the node's part of the page. The same node can be there twice, in
-// the draft and live.
+// anchor returns the HTML ID of the node's section. It includes From, because a node
+// can be on the page twice, as in the draft and as in the live version.
 func (n WebhookNode) anchor() string { return "webhook-" + n.From + "-" + n.ID }
 
-// to returns the URL of an action on the page.
+// to returns the URL of an action on the webhooks of the flow; rest begins with a
+// slash.
 func (p WebhooksPage) to(rest string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID) + "/webhooks" + rest)
 }
@@ -295,7 +300,7 @@ func (d DeliveryPage) run() string {
 	return StepPath(d.RunID, d.Node)
 }
 
-// shortRun returns the end of the run's ID, as lists show it.
+// shortRun returns the run's ID in the abbreviated form that lists of runs use.
 func (d DeliveryPage) shortRun() string { return RunLine{ID: d.RunID}.shortID() }
 
 // answer is what came back, in a few words.

@@ -53,7 +53,8 @@ const (
 	SortCost   FlowSort = "cost"
 )
 
-// flowSorts are the orders of the list; the first is the default.
+// flowSorts are the sort orders of the list, as its menu shows them. The first is the
+// default.
 var flowSorts = []components.Option{
 	{Value: string(SortEdited), Label: "Last edited"}, {Value: string(SortName), Label: "Name"}, {Value: string(SortRuns), Label: "Most runs"}, {Value: string(SortCost), Label: "Highest cost"},
 }
@@ -93,7 +94,7 @@ func (c FlowCard) to(what string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(c.ID) + what)
 }
 
-// spark returns the chart of the last 24 hours.
+// spark returns the chart of runs in each of the last 24 hours.
 func (d FlowDay) spark() components.Sparkline {
 	return components.Sparkline{Bars: d.Hours, Unit: "runs", Span: "24 h"}
 }
@@ -136,8 +137,8 @@ func (f FlowFilter) Values() url.Values {
 	return q
 }
 
-// archive returns the value of the filter in URLs; the default has none, so that URLs
-// stay short.
+// archive returns the value of the parameter "archived". It is empty for the default,
+// which Values leaves out of the URL.
 func (f FlowFilter) archive() string {
 	if f.Archived {
 		return "1"
@@ -145,7 +146,8 @@ func (f FlowFilter) archive() string {
 	return ""
 }
 
-// view returns the value of the view in URLs.
+// view returns the value of the parameter "view": "table", or empty for cards, the
+// default.
 func (f FlowFilter) view() string {
 	if f.Table {
 		return "table"
@@ -161,7 +163,7 @@ func (f FlowsPage) tabs() []components.Tab {
 	}
 }
 
-// version writes the number of a version.
+// version formats the number of a published version, as in "v3". Numbers start at 1.
 func version(n int) string { return fmt.Sprintf("v%d", n) }
 
 // missing says why a list is empty.

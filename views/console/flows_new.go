@@ -13,7 +13,8 @@ type Starter struct {
 	Graph components.Graph
 }
 
-// blankStarter is the first choice for a new flow.
+// blankStarter is the choice to begin without a template. It comes before the templates
+// in the dialog for a new flow.
 var blankStarter = Starter{Icon: "plus", Name: "Blank flow", Text: "An input, an output, the rest is yours."}
 
 // TemplatesPage lists the flows that Sluice brings along.

@@ -141,7 +141,8 @@ type KeyWarning struct {
 // KeyPath is where a key lives.
 func KeyPath(id string) string { return "/keys/" + url.PathEscape(id) }
 
-// to returns the URL of an action on the key.
+// to returns the URL of an action on the key. what begins with a slash; empty, it is
+// the page of the key.
 func (k KeyRow) to(what string) templ.SafeURL { return templ.SafeURL(KeyPath(k.ID) + what) }
 
 // dialog names the dialog of a key that does something.
@@ -167,7 +168,7 @@ func (k KeyRow) state() string         { _, word := k.tag(); return word }
 // usable is set if programs can call with it.
 func (k KeyRow) usable() bool { return k.State == KeyActive }
 
-// scopes lists what the key may do.
+// scopes returns the scopes of the key, such as "run, read", separated by commas.
 func (k KeyRow) scopes() string {
 	return strings.Join(k.Scopes, ", ")
 }
@@ -194,8 +195,8 @@ func (k KeyRow) reachHere() string {
 	return "this flow and " + components.Count(len(k.FlowNames)-1) + " more"
 }
 
-// maker names who created the key. Keys outlive the membership of their maker unless
-// they are revoked with it, which the row points out.
+// maker names who created the key. A key keeps working after its maker left the
+// workspace, unless it was revoked then, so the row points a former member out.
 func (k KeyRow) maker() string {
 	if k.Former {
 		return k.MadeBy + ", no longer a member"
@@ -241,7 +242,8 @@ func until(at, now time.Time) string {
 	return "until " + day(at)
 }
 
-// day and moment write dates in UTC, because limits and days of usage are those of UTC.
+// day and moment format times in UTC, because keys expire and daily limits reset by
+// UTC. day leaves the time out.
 func day(at time.Time) string    { return at.UTC().Format("2 Jan 2006") }
 func moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
@@ -261,7 +263,8 @@ func In(at, now time.Time) string {
 	return day(at)
 }
 
-// to returns the URL of an action in the panel.
+// to returns the URL of an action in the panel of keys of a flow, which stays on the
+// page. rest begins with a slash or is empty.
 func (f FlowKeysPanel) to(rest string) templ.SafeURL {
 	return components.FlowURL(f.FlowID, "/keys"+rest)
 }

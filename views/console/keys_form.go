@@ -31,8 +31,8 @@ const (
 // expiryDays are the choices in days.
 var expiryDays = []int{7, 30, 90, 365}
 
-// expiries are the choices for the end of a key. An existing end comes first, so that
-// saving the form changes nothing by accident.
+// expiries are the choices for the expiry of a key. The expiry of an existing key comes
+// first, so that saving the form without a choice does not change it.
 func (f KeyForm) expiries() []components.Option {
 	var list []components.Option
 	if k := f.Existing; k != nil && !k.ExpiresAt.IsZero() {
@@ -48,7 +48,8 @@ func (f KeyForm) expiries() []components.Option {
 // tomorrow is the first day that a key can expire on.
 func (f KeyForm) tomorrow() string { return f.Now.UTC().Add(24 * time.Hour).Format(time.DateOnly) }
 
-// field returns a field of the form with its error.
+// field returns a text field with its error. Its ID includes Within, because a page can
+// have this form more than once.
 func (f KeyForm) field(name, label string) components.Field {
 	return components.Field{ID: f.name(name), Name: name, Label: label, Error: f.Errors[name], Autocomplete: "off"}
 }
@@ -60,7 +61,8 @@ func (f KeyForm) nameField() components.Field {
 	return d
 }
 
-// limit returns the field of a limit; empty is no limit.
+// limit returns the number field of a limit; leaving it empty means no limit. All
+// limits are whole numbers except for usd_per_day.
 func (f KeyForm) limit(name, label, value string) components.Field {
 	d := f.field(name, label)
 	d.Value, d.Optional, d.Type, d.Placeholder = value, true, "number", "No limit"
@@ -71,7 +73,8 @@ func (f KeyForm) limit(name, label, value string) components.Field {
 	return d
 }
 
-// limits returns the fields of all limits.
+// limits returns the fields of the four limits: requests a minute, concurrent runs,
+// runs a day and dollars a day.
 func (f KeyForm) limits() []components.Field {
 	return []components.Field{
 		f.limit("rpm", "Requests a minute", f.RPM), f.limit("concurrency", "Runs at once", f.Concurrency),
@@ -85,7 +88,8 @@ func (f KeyForm) expiryField() components.Field {
 	return d
 }
 
-// dateField returns the field of a date. A key works until the end of that day.
+// dateField returns the field for a custom expiry. The key works until the end of that
+// day in UTC; today is not offered.
 func (f KeyForm) dateField() components.Field {
 	d := f.field("date", "Last day")
 	d.Type, d.Value, d.Either, d.Help = "date", f.Date, true, "It works until the end of this day, UTC."
@@ -99,7 +103,8 @@ func (f KeyForm) name(field string) string { return f.Within + "key-" + field }
 func (f KeyForm) has(s string) bool     { return slices.Contains(f.Scopes, s) }
 func (f KeyForm) chosen(id string) bool { return slices.Contains(f.Flows, id) }
 
-// failed returns the ID of a field's error, which the control names for screen readers.
+// failed returns the ID of the element with a field's error, for aria-describedby, or
+// "" if the field has no error.
 func (f KeyForm) failed(name string) string {
 	if f.Errors[name] != "" {
 		return f.name(name) + "-error"

@@ -29,8 +29,8 @@ type LimitsForm struct {
 	Errors   components.Errors
 }
 
-// unpriced says which models have no price, and what that means for the budget in
-// dollars.
+// unpriced names the models without a price and says what that means for the budget in
+// dollars: starts are refused, or the budget misses their cost.
 func (f LimitsForm) unpriced() string {
 	text := "The price of " + strings.Join(f.Unpriced, ", ") + " is unknown. "
 	if f.AllowUnpriced {

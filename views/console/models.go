@@ -37,7 +37,8 @@ func (s ModelShelf) Label() string {
 	return "All sources"
 }
 
-// icon returns the icon of a shelf.
+// icon returns the icon of a shelf. A globe stands for hosted models and for all
+// shelves together.
 func (s ModelShelf) icon() string {
 	switch s {
 	case ShelfBuiltIn:

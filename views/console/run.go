@@ -26,8 +26,8 @@ type RunPage struct {
 	Facts        []Fact
 	Caller       *CallerView // of a child run
 	Children     []ChildStep
-	SoFar        []components.ValueView // outputs that the items of a running step have filled
-	Asks         []RunQuestion          // that wait for an answer
+	SoFar        []components.ValueView // lists that the items of a running map have partly filled
+	Asks         []RunQuestion          // questions to people that are still open
 	Error        *RunError
 	// Erased says why the content is gone; empty while it is there.
 	Erased  string
@@ -100,7 +100,7 @@ type DeliveryLine struct {
 	At                         time.Time
 }
 
-// path returns the URL of a part of the run.
+// path returns the URL of an action or a part of the run; rest begins with a slash.
 func (r RunPage) path(rest string) templ.SafeURL {
 	return templ.SafeURL(components.RunPath(r.ID) + rest)
 }

@@ -20,7 +20,8 @@ type RunLink struct {
 	Show              int
 }
 
-// query returns the selection as parameters, without those that are empty.
+// query returns the link's URL parameters. Empty values and a Show of 0 are left out,
+// so that the same view always has the same URL.
 func (l RunLink) query() url.Values {
 	q := url.Values{}
 	for _, p := range [][2]string{{"step", l.Step}, {"of", l.Of}, {"items", l.State}, {"code", l.Code}, {"q", l.Text}} {

@@ -89,10 +89,11 @@ func (f RunsFilter) Values() url.Values {
 	return q
 }
 
-// empty reports whether the list is unfiltered.
+// empty reports whether nothing is filtered, so that an empty list means that there are
+// no runs yet.
 func (f RunsFilter) empty() bool { return len(f.Values()) == 0 }
 
-// has reports whether a state is chosen.
+// has reports whether the filter includes a state. Several states can be chosen.
 func (f RunsFilter) has(state string) bool { return slices.Contains(f.States, state) }
 
 // export is the address of the same list as a file.
@@ -119,7 +120,8 @@ func (p RunsPage) Mark() string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// mark changes whenever the row looks different; see DeliveryRow.mark.
+// mark identifies what the row shows, except for relative times; see DeliveryRow.mark
+// for its use.
 func (r RunLine) mark() string {
 	return fmt.Sprint(r.ID, " ", r.State, " ", r.Took, " ", r.Micros, " ", r.Tokens, " ", r.Failure, " ", r.Erased)
 }
@@ -142,8 +144,8 @@ func (r RunLine) shortID() string {
 	return "…" + r.ID[len(r.ID)-6:]
 }
 
-// took writes how long the run took. A run that did not start took no time, rather than
-// 0 s.
+// took returns the duration of the run, or a dash if it has not started: 0 s would say
+// that it was fast.
 func (r RunLine) took() string {
 	if !r.Started {
 		return "–"

@@ -77,10 +77,11 @@ type UsageQuota struct {
 	Used, Limit int64  // a Limit of 0 is unlimited
 }
 
-// usageRanges are the spans to choose from.
+// usageRanges are the ranges to choose from. The value is a number of days, or
+// "custom".
 var usageRanges = []components.Option{{Value: "7", Label: "7 days"}, {Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "custom", Label: "From … until …"}}
 
-// values returns the filter as parameters.
+// values returns the filter as URL parameters, without empty ones.
 func (f UsageFilter) values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"range": f.Range, "from": f.From, "until": f.Until, "flow": f.Flow, "key": f.Key, "model": f.Model} {
@@ -113,7 +114,8 @@ func (s UsageSum) success() (share float64, known bool) {
 	return float64(s.Succeeded) / float64(s.Succeeded+s.Failed), true
 }
 
-// successText returns the share of runs that succeeded, or a dash if none ended.
+// successText returns the percentage of runs that succeeded, or a dash if none
+// succeeded or failed. Canceled runs do not count.
 func (s UsageSum) successText() string {
 	if share, ok := s.success(); ok {
 		return components.Percent(share)
@@ -121,7 +123,8 @@ func (s UsageSum) successText() string {
 	return "–"
 }
 
-// durationText writes a duration, or a dash for none.
+// durationText formats a duration. 0 stands for "no run has ended" and is shown as a
+// dash.
 func durationText(d time.Duration) string {
 	if d == 0 {
 		return "–"
@@ -163,7 +166,8 @@ type usageChart struct {
 	words  string
 }
 
-// usageLine is a line of a chart: an SVG path and its class.
+// usageLine is a line of a chart: the data of an SVG path, and the CSS class of its
+// color.
 type usageLine struct{ path, class string }
 
 // look is its class. A line of one day is a dot, which has to be thicker to be seen.
@@ -181,7 +185,8 @@ const (
 	usageHeight = 100
 )
 
-// viewBox returns the coordinates of the chart: a step for each day.
+// viewBox returns the SVG viewBox: dayStep units wide for each day, and usageHeight
+// high.
 func (c usageChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.days*dayStep, usageHeight) }
 
 // minDays is the shortest time axis, so that bars are not wider than they are high.
@@ -249,7 +254,7 @@ func (p UsagePage) charts() (all []usageChart) {
 	return append(all, p.tokensChart(), p.costChart())
 }
 
-// runsChart stacks failed on succeeded runs for each day.
+// runsChart stacks succeeded, failed and canceled runs of each day, from the bottom up.
 func (p UsagePage) runsChart() usageChart {
 	c := usageChart{title: "Runs", value: components.Count(int(p.Total.Runs)), change: change(p.Total.Runs, p.Previous.Runs), legend: [][2]string{{"", "succeeded"}, {"failed", "failed"}, {"quiet", "canceled"}}}
 	most := p.most(func(d UsageDay) int64 { return d.Runs })
@@ -261,7 +266,7 @@ func (p UsagePage) runsChart() usageChart {
 	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.Succeeded, d.Failed, d.Canceled} })
 }
 
-// tokensChart stacks output on input tokens for each day.
+// tokensChart stacks output tokens on the input tokens of each day.
 func (p UsagePage) tokensChart() usageChart {
 	c := usageChart{title: "Tokens", value: components.Count(int(p.Total.tokens())), change: change(p.Total.tokens(), p.Previous.tokens()), legend: [][2]string{{"", "input"}, {"second", "output"}}}
 	most := p.most(func(d UsageDay) int64 { return d.tokens() })
@@ -273,7 +278,8 @@ func (p UsagePage) tokensChart() usageChart {
 	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.InputTokens, d.OutputTokens} })
 }
 
-// costChart shows the known cost of each day in US dollars.
+// costChart shows the cost of each day in US dollars. Steps of models without a price
+// are missing from it.
 func (p UsagePage) costChart() usageChart {
 	c := usageChart{title: "Cost", value: costValue(p.Total), change: change(p.Total.Micros, p.Previous.Micros), legend: [][2]string{{"", "US dollars"}}}
 	most := p.most(func(d UsageDay) int64 { return d.Micros })
@@ -283,8 +289,8 @@ func (p UsagePage) costChart() usageChart {
 	return p.stacked(c, top, func(d UsageDay) []int64 { return []int64{d.Micros} })
 }
 
-// successChart is a line from 0 to 100 %. Days without runs are gaps: a share of
-// nothing is neither good nor bad.
+// successChart shows the success rate as a line from 0 to 100 %. A day without ended
+// runs is a gap: it has no rate.
 func (p UsagePage) successChart() usageChart {
 	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, ticks: []string{"100%", "50%", "0%"}, days: len(p.shown())}
 	c.tips = p.tip(func(d UsageDay) string { return d.successText() })
@@ -293,7 +299,8 @@ func (p UsagePage) successChart() usageChart {
 	return c
 }
 
-// latencyChart shows the median and the 95th percentile of each day.
+// latencyChart shows the median and the 95th percentile of the latency as lines. Days
+// without ended runs are gaps.
 func (p UsagePage) latencyChart() usageChart {
 	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95)), days: len(p.shown())}
 	c.legend = [][2]string{{"", "median"}, {"second", "p95"}}
@@ -327,12 +334,13 @@ func (p UsagePage) before(text string) string {
 	return "before: " + text
 }
 
-// says describes the chart for screen readers, which find the numbers in the table.
+// says describes the chart for screen readers. The numbers of single days are in the
+// table below, which they can read.
 func (c usageChart) says() string {
 	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. The numbers of each day are in the table below.", c.title, c.value, c.change, c.ticks[0])
 }
 
-// most returns the largest value of a day, which sets the scale.
+// most returns the largest value of all days, which sets the scale of a chart's axis.
 func (p UsagePage) most(of func(UsageDay) int64) (most int64) {
 	for _, d := range p.Days {
 		most = max(most, of(d))
@@ -380,7 +388,8 @@ func (p UsagePage) line(value func(UsageDay) (share float64, known bool)) string
 	return b.String()
 }
 
-// share returns the bar of a budget, in the color of how much is left.
+// share returns the bar of a budget. It warns from 80 % and is red from 100 %, when
+// further starts are refused.
 func (b UsageBudget) share() components.Share {
 	part := float64(b.Used) / float64(max(1, b.Allowed))
 	tone := components.ToneNone
@@ -393,7 +402,7 @@ func (b UsageBudget) share() components.Share {
 	return components.Share{Part: part, Tone: tone, Label: fmt.Sprintf("%s, %s: %s today", b.Name, b.whose(), b.label())}
 }
 
-// title returns the label of what the quota limits.
+// title returns the label of the quota. Bytes are shared by files, runs and flows.
 func (q UsageQuota) title() string {
 	switch q.Unit {
 	case "flows":
@@ -404,7 +413,7 @@ func (q UsageQuota) title() string {
 	return "Files, runs and flows"
 }
 
-// amount writes a number in the unit of the quota.
+// amount formats a number in the unit of the quota: a size such as "5 GiB", or a count.
 func (q UsageQuota) amount(n int64) string {
 	if q.Unit == "bytes" {
 		return components.Size(n)
@@ -412,7 +421,8 @@ func (q UsageQuota) amount(n int64) string {
 	return components.Count(int(n))
 }
 
-// label writes what is used and, if there is a limit, of how much.
+// label returns the amount in use and, unless the quota is unlimited, the limit: "3 of
+// 10".
 func (q UsageQuota) label() string {
 	if q.Limit == 0 {
 		return q.amount(q.Used)
@@ -428,7 +438,8 @@ func (q UsageQuota) part() float64 {
 	return float64(q.Used) / float64(q.Limit)
 }
 
-// share returns the bar of a quota, in the color of how much is left.
+// share returns the bar of a quota. It warns from 80 % and is red from 100 %, as those
+// of budgets do.
 func (q UsageQuota) share() components.Share {
 	tone := components.ToneNone
 	switch part := q.part(); {
@@ -475,7 +486,8 @@ func (b UsageBudget) unit() string {
 	return "Dollars"
 }
 
-// label writes what is used of how much, in runs or in dollars.
+// label returns how much of the budget is used today: "3 of 10 runs", or amounts in
+// dollars.
 func (b UsageBudget) label() string {
 	if b.Runs {
 		return fmt.Sprintf("%s of %s runs", components.Count(int(b.Used)), components.Count(int(b.Allowed)))

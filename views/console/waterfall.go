@@ -65,7 +65,8 @@ type FallBar struct {
 // a millisecond is seen too.
 const thinnest = 0.4
 
-// percent returns a time as a share of the whole run's.
+// percent returns a time since the start of the run as a percentage of the axis, from 0
+// to 100. It is 0 while the axis has no length.
 func (w Waterfall) percent(d time.Duration) float64 {
 	if w.Span <= 0 {
 		return 0
@@ -73,14 +74,14 @@ func (w Waterfall) percent(d time.Duration) float64 {
 	return min(max(100*float64(d)/float64(w.Span), 0), 100)
 }
 
-// x returns where a bar begins. It leaves room for the thinnest bar, so that the last
-// step stays visible.
+// x returns the left edge of a bar. It leaves room for the thinnest bar at the right
+// end, so that a last step of no duration stays visible.
 func (w Waterfall) x(b FallBar) string {
 	return percent(min(w.percent(b.From), 100-thinnest))
 }
 
-// width returns the length of a bar. Steps of microseconds get the thinnest that can be
-// seen.
+// width returns the width of a bar, at least thinnest: steps of microseconds would be
+// invisible otherwise.
 func (w Waterfall) width(b FallBar) string {
 	return percent(max(w.percent(b.To)-w.percent(b.From), thinnest))
 }
@@ -113,7 +114,8 @@ func (w Waterfall) ticks() (list []tick) {
 	return list
 }
 
-// tickLabel writes a time below the axis in the largest unit that fits.
+// tickLabel formats a time below the axis in the largest unit that fits. Minutes and
+// hours are rounded down.
 func tickLabel(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -130,7 +132,7 @@ func tickLabel(d time.Duration) string {
 
 func (w Waterfall) progress() string { return fmt.Sprintf("%d of %d done", w.Done, w.Total) }
 
-// tries writes the number of attempts.
+// tries returns the number of attempts, or a dash for a step that has not started.
 func (r FallRow) tries() string {
 	if r.Tries == 0 {
 		return "–"
@@ -138,8 +140,8 @@ func (r FallRow) tries() string {
 	return strconv.Itoa(r.Tries)
 }
 
-// took writes how long the step took, more precisely than for runs: steps are compared
-// here.
+// took returns the duration of the step, with more digits than durations of runs have,
+// since steps are compared here.
 func (r FallRow) took() string {
 	if !r.Began {
 		return "–"
@@ -167,8 +169,8 @@ func (r FallRow) words() string {
 	return text
 }
 
-// indent returns the class of a row's depth. Deeper rows than 6 are not indented
-// further, so that names stay readable.
+// indent returns the CSS class of the row's depth. Rows deeper than 6 are not indented
+// further, so that there is room for names.
 func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 6)) }
 
 // classes of the row.

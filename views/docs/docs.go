@@ -41,7 +41,8 @@ func current(is bool) templ.Attributes {
 	return nil
 }
 
-// docsFoundText sums up the results of a search. Without results it says what to try.
+// docsFoundText summarizes the results of a search; without results it says what to try
+// next.
 func docsFoundText(d DocsPage) string {
 	switch len(d.Hits) {
 	case 0:
@@ -52,7 +53,8 @@ func docsFoundText(d DocsPage) string {
 	return fmt.Sprintf("%d results for “%s”, best match first.", len(d.Hits), d.Query)
 }
 
-// docDepth returns the class of a heading in the table of contents.
+// docDepth returns the CSS class that indents an entry of the table of contents by the
+// level of its heading.
 func docDepth(b docs.Block) string { return fmt.Sprintf("depth-%d", b.Level) }
 
 // docTone is the color of a note by the word it begins with.
@@ -77,10 +79,11 @@ var docLanguages = map[string]string{
 	"java": "Java", "csharp": "C#", "json": "JSON", "sh": "Shell", "http": "HTTP", "text": "Text", "toml": "TOML", "yaml": "YAML",
 }
 
-// docLanguage returns the label of a tab.
+// docLanguage returns the label of a tab for the language of a code block, which is the
+// word after the fence.
 func docLanguage(id string) string { return cmp.Or(docLanguages[id], "Code") }
 
-// docPanels returns a group of samples as tabs.
+// docPanels returns a group of code samples as tabs, in the order of the page.
 func docPanels(b docs.Block) []components.Panel {
 	var list []components.Panel
 	for _, sample := range b.Blocks {

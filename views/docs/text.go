@@ -42,7 +42,8 @@ func writeSpans(b *strings.Builder, spans []docs.Span) {
 	}
 }
 
-// writeAround writes spans within an element.
+// writeAround writes spans within an element. attributes start with a space and must be
+// escaped already.
 func writeAround(b *strings.Builder, element, attributes string, spans []docs.Span) {
 	b.WriteString("<" + element + attributes + ">")
 	writeSpans(b, spans)

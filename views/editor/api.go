@@ -38,7 +38,7 @@ type APIState struct {
 
 func (s APIState) publish() templ.SafeURL { return components.FlowURL(s.FlowID, "/publish") }
 
-// compare returns the URL of the comparison of the live version with the draft.
+// compare returns the URL of the page that compares the live version with the draft.
 func (s APIState) compare() templ.SafeURL {
 	return comparePath(s.FlowID, versionWord(s.Live), draftWord)
 }

@@ -31,12 +31,13 @@ type APICall struct {
 
 func (c APICall) path() templ.SafeURL { return templ.SafeURL(components.RunPath(c.ID)) }
 
-// curl returns the URL of the run as a command.
+// curl returns the URL that serves a run as a cURL command with the same inputs.
 func (c APICalls) curl(run string) string {
 	return components.FlowPath(c.FlowID) + "/runs/" + url.PathEscape(run) + "/curl"
 }
 
-// all returns the URL of all runs that programs started.
+// all returns the URL of the list of all runs of the flow that were started over the
+// API.
 func (c APICalls) all() templ.SafeURL {
 	return templ.SafeURL("/runs?" + url.Values{"flow": {c.FlowID}, "trigger": {"api"}}.Encode())
 }

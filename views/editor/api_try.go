@@ -36,7 +36,8 @@ type APIExchange struct {
 	FlowID, Run string
 }
 
-// tone returns the color of a status.
+// tone returns the color of the HTTP status: a 4xx is a mistake in the request, which
+// the person can fix, so only a 5xx is red.
 func (e *APIExchange) tone() components.Tone {
 	switch {
 	case e.Status < 300:
@@ -51,7 +52,7 @@ func (e *APIExchange) words() string { return fmt.Sprintf("%d %s", e.Status, e.R
 
 func (e *APIExchange) run() templ.SafeURL { return templ.SafeURL(components.RunPath(e.Run)) }
 
-// replay returns the URL that shows the run on the canvas.
+// replay returns the URL of the builder with the results of the run on the canvas.
 func (e *APIExchange) replay() templ.SafeURL {
 	return components.FlowURL(e.FlowID, "?run="+url.QueryEscape(e.Run))
 }

@@ -39,7 +39,7 @@ type BuilderPage struct {
 	Pane PaneTab
 	// Replay is the run whose former document is shown in the place of the draft.
 	Replay string
-	// Replaced is the newest replacement of the draft over the API, for a while.
+	// Replaced is the newest replacement of the draft over the API, if it is recent enough to be announced.
 	Replaced Replacement
 	Fill     BuilderFill
 }

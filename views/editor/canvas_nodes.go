@@ -222,8 +222,9 @@ func lineOf(n *flow.Node, k *flow.Kind) NodeLine {
 	return NodeLine{}
 }
 
-// lineText shortens what a node on the canvas shows of a field: a URL without its
-// scheme and parameters, a text to one line.
+// lineText returns a field's value in the form that a node on the canvas shows: a URL
+// with its method but without scheme and parameters, a flow by its name, and a text in
+// quotes. Each is clipped to lineRunes.
 func lineText(n *flow.Node, f *flow.Field, text string) string {
 	if f.Name == "url" {
 		if u, err := url.Parse(text); err == nil && u.Host != "" {

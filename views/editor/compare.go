@@ -52,7 +52,8 @@ func (p ComparePage) swap() templ.SafeURL {
 	return comparePath(p.FlowID, versionWord(p.To), versionWord(p.From))
 }
 
-// sideName names a side of a comparison. Number 0 is the draft.
+// sideName names a side of a comparison in a sentence. 0 stands for the draft, since
+// versions are counted from 1.
 func sideName(n int64) string {
 	if n == 0 {
 		return "the draft"

@@ -198,8 +198,9 @@ func paneFieldAt(pointer string) string {
 	return ""
 }
 
-// field returns a field of the inspector: the declaration, the value in the form that
-// its control needs, its problems, and the choices of its list.
+// field returns a field of the inspector: its declaration, its value in the form that
+// the control needs, problems, choices, and the edges that feed it or the placeholders
+// of its template.
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
 	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials, Flows: b.facts.Flows}
@@ -237,7 +238,8 @@ func (b *paneBuilder) field(f flow.Field) NodeField {
 	return field
 }
 
-// feeds returns where the values of a port come from, in the order of the edges.
+// feeds returns the outputs that edges connect to an input port of the node, in the
+// order of the document. Edges from missing nodes are left out.
 func (b *paneBuilder) feeds(port string) (list []Feed) {
 	for _, e := range b.d.Edges {
 		from, out, _ := strings.Cut(e.From, ".")
@@ -250,7 +252,8 @@ func (b *paneBuilder) feeds(port string) (list []Feed) {
 	return list
 }
 
-// failing returns the settings for errors. They are folded unless something is set.
+// failing returns the settings for retries, the timeout and errors. Set reports whether
+// any differs from the default; they are folded otherwise.
 func (b *paneBuilder) failing() NodeFailing {
 	n := b.n
 	out := NodeFailing{OnError: OnErrorFail, Timeout: decimal(n.TimeoutS), Set: n.Retry != nil || n.TimeoutS != 0 || n.OnError != nil}

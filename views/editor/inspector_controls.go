@@ -25,8 +25,8 @@ func (f *NodeField) title() string { return cmp.Or(f.Title, f.Name) }
 // text is what stands in row i.
 func (f *NodeField) text(i int) string { return at(f.Form.Texts, i) }
 
-// kept and name return a row of a list, whose columns can have different lengths after
-// a mistake.
+// kept and name return a part of row i, or "" beyond the end: after a mistake in a form
+// the lists can have different lengths.
 func (f *NodeField) kept(i int) string { return at(f.Form.Kept, i) }
 func (f *NodeField) name(i int) string { return at(f.Form.Names, i) }
 
@@ -97,7 +97,8 @@ func (f *NodeField) slid() string {
 	return cmp.Or(f.text(0), f.usual(), decimalOf(f.Min))
 }
 
-// decimalOf writes an optional number; nil is an empty field.
+// decimalOf formats an optional bound for an HTML attribute; nil gives "", which the
+// browser ignores.
 func decimalOf(f *float64) string {
 	if f == nil {
 		return ""
@@ -149,7 +150,8 @@ type fieldOption struct{ Text, JSON string }
 // fileRow is what a kept file says of itself.
 type fileRow struct{ ID, Name, Size, MIME string }
 
-// picture reports whether a file can be shown. SVG can contain scripts, so it is not.
+// picture reports whether the page may show a preview of the file. SVG can contain
+// scripts, so it has none.
 func (r fileRow) picture() bool {
 	return strings.HasPrefix(r.MIME, "image/") && !strings.HasPrefix(r.MIME, "image/svg")
 }
@@ -202,13 +204,15 @@ func (f *NodeField) choices(named string) []credentialOption {
 	return list
 }
 
-// credentialOption is a choice in a list of credentials.
+// credentialOption is a choice in a list of credentials. Fits is set if the credential
+// belongs to the provider that the field needs.
 type credentialOption struct {
 	Name, Label string
 	Fits        bool
 }
 
-// rank sorts credentials that fit the field first.
+// rank is the sort key of an option, highest first: credentials that fit come before
+// others.
 func (o credentialOption) rank() int {
 	if o.Fits {
 		return 1

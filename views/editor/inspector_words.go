@@ -43,7 +43,8 @@ func (f *NodeField) mark() string {
 	return ""
 }
 
-// empty reports whether nothing is set, not even a value that the form does not show.
+// empty reports whether the field has no value, neither a visible text nor a value that
+// the form only keeps, such as a file.
 func (f *NodeField) empty() bool {
 	return strings.Join(f.Form.Texts, "")+strings.Join(f.Form.Kept, "") == ""
 }

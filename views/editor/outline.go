@@ -53,8 +53,8 @@ func (o OutlinePanel) openPath(node string) string {
 
 func (o OutlinePanel) isOpen(node string) bool { return o.Open != nil && o.Open.ID == node }
 
-// about says what a node is and where its values come from, for those who cannot see
-// the edges.
+// about describes a node in a line: its kind, the nodes that feed it, and whether it is
+// disabled. It replaces the edges for people who do not see them.
 func (n OutlineNode) about() string {
 	about := n.KindTitle
 	if n.From != "" {

@@ -26,8 +26,8 @@ type PublishState struct {
 	Beside bool
 }
 
-// attrs returns the attributes of the button. In an answer to an edit it replaces the
-// one on the page.
+// attrs returns the HTML attributes of the button. With Beside, the response to an edit
+// also contains the button, and htmx swaps it for the one on the page.
 func (s PublishState) attrs() templ.Attributes {
 	a := templ.Attributes{"id": "publish-button", "class": "publish-button"}
 	if s.Beside {
@@ -80,7 +80,8 @@ type Follower struct {
 // the node it is at.
 type PublishProblem struct{ Node, Label, Text string }
 
-// title says what the dialog would do, or did.
+// title returns the heading of the dialog: what publishing would do, why it cannot be
+// done, or that it is done.
 func (f PublishForm) title() string {
 	switch {
 	case f.Done:
@@ -141,7 +142,8 @@ func versionWord(n int64) string {
 // VersionName is what people call a version: v3.
 func VersionName(n int64) string { return fmt.Sprintf("v%d", n) }
 
-// comparePath returns the URL of a comparison.
+// comparePath returns the URL of a comparison. from and to are versionWord or
+// draftWord.
 func comparePath(flowID, from, to string) templ.SafeURL {
 	q := url.Values{"from": {from}, "to": {to}}
 	return templ.SafeURL("/flows/" + url.PathEscape(flowID) + "/compare?" + q.Encode())
@@ -163,7 +165,8 @@ func lastUsed(c Caller) string {
 	return components.Quantity(int(c.Runs), "call") + " in 30 days, last on " + c.LastDay
 }
 
-// liveWords says which version programs call.
+// liveWords returns the end of a sentence about what programs can call at present. 0
+// means that nothing was published.
 func liveWords(live int64) string {
 	if live == 0 {
 		return "no program can call it"

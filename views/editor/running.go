@@ -33,7 +33,8 @@ type RunForm struct {
 	Ran bool
 }
 
-// title says what would run: the whole flow, or up to a node.
+// title returns the heading of the dialog: the run covers the whole draft, or goes to a
+// node, or starts from one.
 func (f RunForm) title() string {
 	switch {
 	case f.Until != "":
@@ -59,7 +60,8 @@ func (f RunForm) words() string {
 	return "Runs the draft. The live version isn’t affected."
 }
 
-// drafts is the choice to run the drafts of other flows.
+// drafts returns the checkbox that makes nodes which run other flows use the drafts of
+// those flows.
 func (f RunForm) drafts() components.Field {
 	return components.Field{ID: "run-children", Name: "children", Value: "draft", Label: "Use drafts of other flows", Checked: f.Drafts, Help: "Nodes that run a flow run its draft, and not the version that is live or pinned."}
 }
@@ -162,7 +164,8 @@ var triggers = map[string]string{
 	"mcp": "MCP", "cli": "Command line", "rerun": "Rerun",
 }
 
-// triggerWord says what started a run.
+// triggerWord returns the label of a trigger. An unknown trigger is shown as it is
+// stored.
 func triggerWord(trigger string) string { return cmp.Or(triggers[trigger], trigger) }
 
 // Trouble is why a run or a step failed and what to do about it.
@@ -217,7 +220,8 @@ type DataPanel struct {
 	Typed, PinError string
 }
 
-// pinPath returns the URL that pins or unpins the node's output.
+// pinPath returns the URL that pins or unpins the node's output; verb is "pin" or
+// "unpin".
 func (d DataPanel) pinPath(verb string) templ.SafeURL {
 	return components.FlowURL(d.FlowID, "/"+verb+"/"+url.PathEscape(d.Node))
 }

@@ -58,7 +58,7 @@ func (p VersionsPage) flow() templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID))
 }
 
-// version returns the URL of an action on a version.
+// version returns the URL of an action on a version; act is a word without a slash.
 func (p VersionsPage) version(n int64, act string) string {
 	return string(components.VersionsURL(p.FlowID)) + "/" + strconv.FormatInt(n, 10) + "/" + act
 }
@@ -67,7 +67,7 @@ func (p VersionsPage) view(n int64) templ.SafeURL {
 	return p.flow() + templ.SafeURL("?version="+strconv.FormatInt(n, 10))
 }
 
-// export returns the URL of a version as a file; 0 is the draft.
+// export returns the URL of a version's document as a download; 0 is the draft.
 func (p VersionsPage) export(n int64) templ.SafeURL {
 	if n == 0 {
 		return p.flow() + "/export"
@@ -101,7 +101,8 @@ func (f LiveForm) page() VersionsPage { return VersionsPage{FlowID: f.FlowID} }
 // back reports whether the version is older than what is live.
 func (f LiveForm) back() bool { return f.Number < f.Live }
 
-// title distinguishes going forward from rolling back.
+// title returns the heading and the label of the button. Making an older version live
+// is called a rollback.
 func (f LiveForm) title() string {
 	if f.back() {
 		return "Roll back to " + VersionName(f.Number)

@@ -63,7 +63,8 @@ func (a ApprovalPage) left() string { return left(a.Expires, a.Now) }
 
 func (r ApprovalRow) left() string { return left(r.Expires, r.Now) }
 
-// left says how long a question stays open, in the largest unit.
+// left returns the time until a question expires: in minutes below an hour, in hours
+// below two days, else in days. The last minute counts as one.
 func left(expires, now time.Time) string {
 	switch d := expires.Sub(now); {
 	case d <= 0:
@@ -107,7 +108,8 @@ func (d ApprovalDone) words() string {
 	return "The run has ended, so nothing needs to be decided."
 }
 
-// icon returns the icon of an answer.
+// icon returns the icon of the outcome. The clock stands for expired questions and
+// those of runs that ended otherwise.
 func (d ApprovalDone) icon() string {
 	if d.State == "approved" {
 		return "check"

@@ -29,8 +29,8 @@ type PublicPage struct {
 	Chat bool
 }
 
-// script returns the script of the page. Public pages load only their own, to stay
-// small.
+// script returns the name of the page's script. Public pages load only this one and not
+// that of the dashboard, to stay small.
 func (p PublicPage) script() string {
 	if p.Chat {
 		return "chat.js"
@@ -144,7 +144,7 @@ type FormOutput struct {
 	View    components.ValueView
 }
 
-// live reports whether the page should wait for events of the run.
+// live reports whether the run is still going, so that the page must follow its events.
 func (r FormRun) live() bool { return !components.Ended(r.State) }
 
 // words say where the run stands.

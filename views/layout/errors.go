@@ -34,8 +34,8 @@ func ProblemOf(status int, requestID string) Problem {
 	return Problem{Status: 500, Title: "Internal error", Text: "Your saved work is safe. Try again; if it happens again, look for this request ID in the log.", RequestID: requestID}
 }
 
-// forStrangers returns the problem as people without a session see it. A page that is
-// missing and one that they may not see read the same.
+// forStrangers returns the problem for people without a session. They know nothing of
+// workspaces, so a 404 tells them to check the URL and ask for a new link instead.
 func (p Problem) forStrangers() Problem {
 	if p.Status == 404 {
 		p.Text = missing

@@ -77,7 +77,7 @@ func (p Person) Initials() string {
 	return strings.ToUpper(letters)
 }
 
-// first returns the first character of a word, for the picture of a workspace.
+// first returns the first character of a word, for initials. An empty word gives "".
 func first(word string) string {
 	_, size := utf8.DecodeRuneInString(word)
 	return word[:size]
@@ -131,7 +131,7 @@ const (
 	SectionDocs        Section = "Docs"
 )
 
-// sections are the entries of the navigation in their order.
+// sections are the entries of the navigation, from top to bottom.
 var sections = []Section{
 	SectionFlows, SectionRuns, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
 }

@@ -12,7 +12,8 @@ const (
 	RoleOwner  Role = "owner"
 )
 
-// roles are the roles of members, from the fewest rights to the most.
+// roles are the roles of members in ascending order: each has all rights of those
+// before it.
 var roles = []Role{RoleViewer, RoleEditor, RoleOwner}
 
 // AtLeast reports whether the role allows everything that other allows. An

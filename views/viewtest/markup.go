@@ -96,7 +96,8 @@ type readable struct {
 	count    map[atom.Atom]int
 }
 
-// readPage collects what the checks need from the markup in one pass.
+// readPage collects what the checks need from a page in one pass: IDs and references to
+// them, labels, controls, and everything that needs a name.
 func readPage(root *html.Node) *readable {
 	p := &readable{count: map[atom.Atom]int{}}
 	for n := range root.Descendants() {
@@ -125,8 +126,8 @@ func readPage(root *html.Node) *readable {
 	return p
 }
 
-// check fails for repeated IDs, controls without labels, labels without controls, and
-// other mistakes that people with screen readers run into.
+// check fails for duplicate IDs, references to IDs that do not exist, controls without
+// a label, and buttons and links without a name that screen readers can read.
 func (p *readable) check(t *testing.T) {
 	t.Helper()
 	for i, id := range p.ids {

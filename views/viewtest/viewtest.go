@@ -163,7 +163,8 @@ func content(page string) string {
 	return page
 }
 
-// firstDifference returns where a page begins to differ from its snapshot.
+// firstDifference returns the part of a that begins at the first byte where it differs
+// from b, at most 80 bytes.
 func firstDifference(a, b string) string {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

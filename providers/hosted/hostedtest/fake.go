@@ -99,7 +99,7 @@ type server struct {
 	done chan struct{}
 }
 
-// serve listens at an address of the loopback interface and serves until close.
+// serve listens at addr and serves requests until close. Their contexts end with it.
 func serve(addr string, h http.Handler) (*server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -122,8 +122,8 @@ func serve(addr string, h http.Handler) (*server, error) {
 	return s, nil
 }
 
-// close ends open connections first: a stream that a test holds would keep a graceful
-// shutdown waiting forever.
+// close ends all requests and waits for the server. A graceful shutdown would wait
+// forever for streams that a test holds open.
 func (s *server) close() {
 	s.end()
 	_ = s.http.Close() // the test is over
@@ -166,7 +166,7 @@ func (f *Fake) id() string {
 	return fmt.Sprintf("%026d", f.ids)
 }
 
-// answer writes a JSON response as the platform does.
+// answer writes a JSON response with a status.
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -180,8 +180,8 @@ func refuse(w http.ResponseWriter, status int, title, detail string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"title": title, "detail": detail, "status": status})
 }
 
-// notFound responds as the platform does for an ID that does not exist or belongs to
-// someone else.
+// notFound responds as the platform does to an ID that does not exist, or that the
+// account may not see.
 func notFound(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, "Not found", "The requested resource could not be found.")
 }

@@ -62,8 +62,9 @@ func (f *Fake) intercept(next http.Handler) http.Handler {
 	})
 }
 
-// note records a request, at most maxRequests of them with 4 KiB of each body, and
-// returns the fault that a test planned for it, or nil.
+// note records a request, with at most 4 KiB of its body, unless there are maxRequests
+// already. It returns the first planned fault for the method and path and counts it as
+// used, or nil.
 func (f *Fake) note(r *http.Request, body []byte) *Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +84,8 @@ func (f *Fake) note(r *http.Request, body []byte) *Fault {
 	return nil
 }
 
-// happen makes the fault happen instead of the response.
+// happen writes the faulty response. With Break it then aborts the connection, so that
+// the client gets a part of a body and no end.
 func (fault *Fault) happen(w http.ResponseWriter, r *http.Request) {
 	if fault.Do != nil {
 		fault.Do(w, r)

@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// file is an uploaded input.
+// file is a file that was uploaded as an input of predictions. The platform keeps it
+// for a day.
 type file struct {
 	id, name, mime string
 	content        []byte
 	created        time.Time
 }
 
-// output is a file that a prediction made.
+// output is a file that a prediction made, to be fetched from the delivery host.
 type output struct {
 	mime    string
 	content []byte
@@ -46,8 +47,8 @@ func (f *Fake) File(address string) (content []byte, name, mime string, ok bool)
 	return nil, "", "", false
 }
 
-// deliver serves the content of an output at the address of the delivery host. That is
-// another host than the API's, so a request with the API's secret counts as a leak.
+// deliver serves the output files. The delivery host is not the API's, so a request
+// that carries the secret counts as a leak; see Leaks.
 func (f *Fake) deliver(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	if r.Header.Get("Authorization") != "" {
@@ -64,7 +65,7 @@ func (f *Fake) deliver(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.content) // the client may be gone
 }
 
-// file returns an upload by its ID, or nil.
+// file returns an upload by its ID, or nil. The lock is held.
 func (f *Fake) file(id string) *file {
 	for _, up := range f.files {
 		if up.id == id {
@@ -74,7 +75,7 @@ func (f *Fake) file(id string) *file {
 	return nil
 }
 
-// wireFile returns the JSON of an upload in the platform's format.
+// wireFile returns an upload in the JSON of the platform's API.
 func (f *Fake) wireFile(up *file) map[string]any {
 	sum := sha256.Sum256(up.content)
 	return map[string]any{
@@ -85,7 +86,8 @@ func (f *Fake) wireFile(up *file) map[string]any {
 	}
 }
 
-// createFile is POST /v1/files, a multipart form with the content and its metadata.
+// createFile is POST /v1/files, a multipart form with the file as "content". Its other
+// parts are ignored.
 func (f *Fake) createFile(w http.ResponseWriter, r *http.Request) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
@@ -112,7 +114,7 @@ func (f *Fake) createFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showFile is GET /v1/files/{id}.
+// showFile is GET /v1/files/{id}: the description of an upload, without its content.
 func (f *Fake) showFile(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +126,7 @@ func (f *Fake) showFile(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, f.wireFile(up))
 }
 
-// listFiles is GET /v1/files.
+// listFiles is GET /v1/files: all uploads, oldest first, in pages.
 func (f *Fake) listFiles(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +137,8 @@ func (f *Fake) listFiles(w http.ResponseWriter, r *http.Request) {
 	f.page(w, r, all)
 }
 
-// deleteFile is DELETE /v1/files/{id}.
+// deleteFile is DELETE /v1/files/{id}. Deleting a file twice is a 404, as on the
+// platform.
 func (f *Fake) deleteFile(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -47,7 +47,7 @@ func Version(owner, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// model returns a model by owner and name, or nil.
+// model returns a model by its owner and name, or nil. The lock is held.
 func (f *Fake) model(owner, name string) *Model {
 	for _, m := range f.models {
 		if m.Owner == owner && m.Name == name {
@@ -57,11 +57,11 @@ func (f *Fake) model(owner, name string) *Model {
 	return nil
 }
 
-// path is the name of a model in URLs and references.
+// path returns owner/name, which is also the model's path in URLs.
 func (m *Model) path() string { return m.Owner + "/" + m.Name }
 
-// wire returns the JSON of a model in the platform's format. Fields that Sluice does
-// not read are null, as they often are there.
+// wire returns the model in the JSON of the platform's API. Links to other sites and
+// the cover picture are null, as for many models there.
 func (m *Model) wire() map[string]any {
 	return map[string]any{
 		"url": "https://replicate.com/" + m.path(), "owner": m.Owner, "name": m.Name, "description": m.Description,
@@ -72,8 +72,9 @@ func (m *Model) wire() map[string]any {
 	}
 }
 
-// wireVersion returns the JSON of a version. The platform puts the schemas of inputs
-// and outputs into an OpenAPI document of the container that runs the model.
+// wireVersion returns a version in the JSON of the platform's API. The schemas of
+// inputs and outputs are in the OpenAPI document of Cog, the container that runs the
+// model.
 func wireVersion(id string, schemas any) map[string]any {
 	return map[string]any{
 		"id": id, "created_at": time.Unix(1.7e9, 0).UTC().Format(time.RFC3339Nano), "cog_version": "0.16.0",
@@ -84,7 +85,7 @@ func wireVersion(id string, schemas any) map[string]any {
 	}
 }
 
-// showModel is GET /v1/models/{owner}/{name}.
+// showModel is GET /v1/models/{owner}/{name}: the model with its newest version.
 func (f *Fake) showModel(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +97,8 @@ func (f *Fake) showModel(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, m.wire())
 }
 
-// showVersion is GET /v1/models/{owner}/{name}/versions/{version}.
+// showVersion is GET /v1/models/{owner}/{name}/versions/{version}, for the newest
+// version and those in Older.
 func (f *Fake) showVersion(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,14 +114,15 @@ func (f *Fake) showVersion(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listModels is GET /v1/models, in pages.
+// listModels is GET /v1/models: all models in the order in which they were added, in
+// pages.
 func (f *Fake) listModels(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.page(w, r, wireModels(f.models))
 }
 
-// wireModels returns the JSON of a list of models.
+// wireModels returns models in the JSON of the platform's API. The list is never null.
 func wireModels(models []*Model) []any {
 	out := []any{}
 	for _, m := range models {
@@ -140,7 +143,8 @@ func (f *Fake) page(w http.ResponseWriter, r *http.Request, all []any) {
 	answer(w, http.StatusOK, body)
 }
 
-// listCollections is GET /v1/collections, which lists no models.
+// listCollections is GET /v1/collections: all collections without their models, in
+// pages.
 func (f *Fake) listCollections(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +155,7 @@ func (f *Fake) listCollections(w http.ResponseWriter, r *http.Request) {
 	f.page(w, r, all)
 }
 
-// showCollection is GET /v1/collections/{slug}, with its models.
+// showCollection is GET /v1/collections/{slug}: a collection with its models.
 func (f *Fake) showCollection(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +179,8 @@ func (f *Fake) matching(query string) []*Model {
 	})
 }
 
-// search is GET /v1/search: the models that match the query.
+// search is GET /v1/search: the models whose path or description contains the query,
+// with the metadata that only this route has.
 func (f *Fake) search(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

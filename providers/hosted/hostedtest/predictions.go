@@ -26,8 +26,8 @@ type Script struct {
 	Purged                    bool     // input and output are gone when it is asked for
 }
 
-// prediction is a call of a model on the platform. Its script decides how it proceeds
-// when it is polled.
+// prediction is a call of a model. Its script decides when and how it ends: after a
+// number of polls, a time, or when the test releases it.
 type prediction struct {
 	id, model, version string
 	input              map[string]any
@@ -39,7 +39,8 @@ type prediction struct {
 	purged             bool
 }
 
-// ended reports whether the state is final.
+// ended reports whether the state is final, so that neither time nor a cancellation
+// changes it.
 func (p *prediction) ended() bool {
 	return p.state == "succeeded" || p.state == "failed" || p.state == "canceled" || p.state == "aborted"
 }
@@ -65,7 +66,7 @@ func (f *Fake) advance(p *prediction) {
 	}
 }
 
-// held reports whether the test still holds the prediction back.
+// held reports whether the test has not yet closed the script's Hold.
 func (p *prediction) held() bool {
 	if p.script.Hold == nil {
 		return false
@@ -111,7 +112,7 @@ func (f *Fake) Purge(id string) {
 	}
 }
 
-// find returns a prediction by its ID, or nil.
+// find returns a prediction by its ID, or nil. The lock is held.
 func (f *Fake) find(id string) *prediction {
 	for _, p := range f.predictions {
 		if p.id == id {
@@ -121,8 +122,8 @@ func (f *Fake) find(id string) *prediction {
 	return nil
 }
 
-// wire returns the JSON of a prediction in the platform's format. The output and the
-// stream exist only in the states in which the platform has them.
+// wire returns a prediction in the JSON of the platform's API. It has an output, an
+// error and metrics only once it has ended; a purged one has neither input nor output.
 func (f *Fake) wire(p *prediction) map[string]any {
 	urls := map[string]any{
 		"get": f.URL + "/predictions/" + p.id, "cancel": f.URL + "/predictions/" + p.id + "/cancel",
@@ -148,8 +149,8 @@ func (f *Fake) wire(p *prediction) map[string]any {
 	return body
 }
 
-// metrics returns the measurements of an ended prediction. Times are in seconds; tokens
-// are present only for models that count them.
+// metrics returns the measurements of an ended prediction: times in seconds, and tokens
+// only if the script has some.
 func (p *prediction) metrics() map[string]any {
 	m := map[string]any{"predict_time": p.script.PredictTime, "total_time": p.script.PredictTime}
 	if p.script.InputTokens+p.script.OutputTokens > 0 {
@@ -215,7 +216,8 @@ func (f *Fake) createOfficial(w http.ResponseWriter, r *http.Request) {
 	f.start(w, r, m, "hidden", body.Input)
 }
 
-// start validates the input and creates a prediction, for all three routes that can.
+// start creates a prediction for both routes that can, unless a required input is
+// missing. It responds at once, or waits for the end as the header Prefer asks.
 func (f *Fake) start(w http.ResponseWriter, r *http.Request, m *Model, version string, input map[string]any) {
 	if name := m.missing(input); name != "" {
 		refuse(w, http.StatusUnprocessableEntity, "Input validation failed", "- input: "+name+" is required\n")
@@ -257,8 +259,8 @@ func (m *Model) missing(input map[string]any) string {
 	return ""
 }
 
-// preferWait finds the seconds to wait in a Prefer header, as in "wait=5". Without a
-// number the platform waits for a minute.
+// preferWait finds the seconds in a Prefer header such as "wait=5". A plain "wait" asks
+// for the maximum, a minute.
 var preferWait = regexp.MustCompile(`\bwait(?:=(\d+))?`)
 
 // awaitEnd holds the answer as Prefer asks, at most a minute.
@@ -300,8 +302,8 @@ func (f *Fake) watch(r *http.Request, p *prediction, limit time.Duration) {
 	}
 }
 
-// showPrediction is GET /v1/predictions/{id}. Each poll advances the script of the
-// prediction.
+// showPrediction is GET /v1/predictions/{id}. Each call counts as one of the script's
+// Polls.
 func (f *Fake) showPrediction(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -320,7 +322,8 @@ func (f *Fake) showPrediction(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, f.wire(p))
 }
 
-// listPredictions is GET /v1/predictions, newest first.
+// listPredictions is GET /v1/predictions: all predictions, newest first, in pages. It
+// does not count as a poll.
 func (f *Fake) listPredictions(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -331,8 +334,8 @@ func (f *Fake) listPredictions(w http.ResponseWriter, r *http.Request) {
 	f.page(w, r, all)
 }
 
-// cancelPrediction is POST /v1/predictions/{id}/cancel. Canceling an ended prediction
-// changes nothing.
+// cancelPrediction is POST /v1/predictions/{id}/cancel. A prediction that has ended
+// stays as it is.
 func (f *Fake) cancelPrediction(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// routes returns the handler of the API with all routes that Sluice calls. A call of
-// any other route is a mistake that a test should see as 404.
+// routes returns the handler of the API. It has more routes than Sluice calls; all
+// others respond with 404, so that a mistake in a URL fails a test.
 func (f *Fake) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handler := range map[string]http.HandlerFunc{
@@ -36,7 +36,7 @@ func (f *Fake) routes() http.Handler {
 	return mux
 }
 
-// account is GET /v1/account, with which a credential is tested.
+// account is GET /v1/account. Sluice calls it to test a credential.
 func (f *Fake) account(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]any{
 		"type": "organization", "username": "acme", "name": "Acme Corp, Inc.", "github_url": "https://github.com/acme",
