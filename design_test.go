@@ -17,7 +17,7 @@ var sourceFile = regexp.MustCompile("`([a-z0-9_/]+/[a-z0-9_.*-]+\\.(?:go|ts|temp
 // "├─ upstream, catalog".
 var roomName = regexp.MustCompile(`^[ │├└─►]*[├└]─+►? *([a-z0-9]+(?:, [a-z0-9]+)*)`)
 
-// design returns docs/design.md and its part about rooms.
+// design returns docs/design.md and its section "Rooms", the map of the packages.
 func design(t *testing.T) (all, rooms string) {
 	t.Helper()
 	text, err := os.ReadFile("docs/design.md")

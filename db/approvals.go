@@ -127,8 +127,8 @@ func decide(tx *core.Tx, a *flow.Approval) error {
 	return err
 }
 
-// foundApproval decodes a row. An approval of an ended run is closed, even if nobody
-// answered it.
+// foundApproval decodes a row, or converts its error to CodeNotFound. The approval is closed
+// if its run has ended or is being canceled, even if nobody answered.
 func foundApproval(r gen.FindApprovalRow, err error) (*flow.Approval, error) {
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "approval")
@@ -143,7 +143,8 @@ func foundApproval(r gen.FindApprovalRow, err error) (*flow.Approval, error) {
 	return a, err
 }
 
-// approvalsOf decodes rows of any query with the columns of FindApproval.
+// approvalsOf decodes the rows of a query. convert copies its row type, which has the
+// columns of FindApproval.
 func approvalsOf[R any](rows []R, err error, convert func(R) gen.FindApprovalRow) ([]flow.Approval, error) {
 	list := make([]flow.Approval, 0, len(rows))
 	for _, r := range rows {

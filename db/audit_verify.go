@@ -158,7 +158,8 @@ func (v *auditVerifier) outside(ctx context.Context, read *gen.Queries) error {
 	return err
 }
 
-// found records the break.
+// found records the break. seq and id name the entry; both are zero if the chain as a whole
+// is at fault.
 func (v *auditVerifier) found(seq int64, id, format string, args ...any) {
 	v.result.Break = &flow.AuditBreak{Seq: seq, ID: id, Reason: fmt.Sprintf(format, args...)}
 }

@@ -117,8 +117,8 @@ func TestChildren_recount(t *testing.T) {
 	})
 }
 
-// TestChildren_cancel lets a canceled caller wait for its last child, and wakes it then. It
-// neither waits for an end that came first, nor is woken by an end that is not the last.
+// TestChildren_cancel checks that a canceled caller waits for its last child and is then woken.
+// Other ends do not wake it, and it does not wait if the last child has already ended.
 func TestChildren_cancel(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		run, step := w.children(4, true)

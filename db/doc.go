@@ -1,7 +1,7 @@
 // Package db is the store: a small store for each noun (runs, flows, keys,
-// users …) on SQLite or PostgreSQL with one set of SQL. Package flow makes the decisions; db reads and writes. It opens no
-// connections except to the database, and knows neither HTTP nor the workers of
-// the queue.
+// users …) on SQLite or PostgreSQL with one set of SQL. Package flow makes the
+// decisions; db reads and writes. It opens no connections except to the
+// database, and knows neither HTTP nor the workers of the queue.
 //
 // Store embeds one type per noun, so callers can write store.FindKey or
 // store.Keys.FindKey. The methods of a noun are in the file of its name: keys.go,
@@ -10,6 +10,9 @@
 //   - core: the open database, transactions, the admission of runs, and the
 //     statements that every run makes
 //   - dbconn: connections, their limits and errors, and helpers for rows
+//   - children: the child runs of steps
+//   - parts: outputs of steps that are too large for one row
+//   - slugs: the current and former slugs of flows
 //   - webhooks: deliveries, endpoints and signing secrets
 //   - blobs: the content of files
 //   - backup: backups of SQLite databases

@@ -124,8 +124,8 @@ func (s Edits) ListEdits(ctx context.Context, ws flow.WorkspaceID, flowID string
 	return list, nil
 }
 
-// ListUndoable returns the edits of a tab since a time that were not undone, newest first and
-// without their contents.
+// ListUndoable returns up to limit edits of a tab since a time that were not undone, newest
+// first and without their contents.
 func (s Edits) ListUndoable(ctx context.Context, ws flow.WorkspaceID, flowID, tab string, since time.Time, limit int) ([]document.EditTx, error) {
 	rows, err := s.Reads.ListUndoable(ctx, gen.ListUndoableParams{FlowID: flowID, WorkspaceID: ws, Tab: tab, Since: dbconn.Micros(since), MaxRows: int32(limit)})
 	if err != nil {

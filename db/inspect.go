@@ -62,7 +62,8 @@ func (s Maintenance) Inspect(ctx context.Context) (e Inspection, err error) {
 	return e, s.inspectSQLite(ctx, &e)
 }
 
-// inspectPostgres reads the version and the size of the database.
+// inspectPostgres reads the version and the size of the database, whether a pooler is in
+// front of it, and how far its clock differs from this machine's.
 func (s Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error {
 	e.Engine = "PostgreSQL "
 	var version string
@@ -76,7 +77,8 @@ func (s Maintenance) inspectPostgres(ctx context.Context, e *Inspection) error {
 	return err
 }
 
-// inspectSQLite reads the version, and the size of the file with its write-ahead log.
+// inspectSQLite reads the version and the size of the file with its write-ahead log, checks
+// the database for damage, and inspects the stored files.
 func (s Maintenance) inspectSQLite(ctx context.Context, e *Inspection) error {
 	var version string
 	if err := s.Reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {

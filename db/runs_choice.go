@@ -54,7 +54,8 @@ type group struct {
 	head   string // ID of its first run in the order of the list
 }
 
-// allStates is what a filter without states means.
+// allStates are the states that a filter without states selects. The state is the first
+// column of a group, so the query needs its values.
 var allStates = []flow.RunState{
 	flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled,
 }

@@ -27,7 +27,8 @@ func (s Flows) FlowStats(ctx context.Context, ws flow.WorkspaceID, flowIDs []str
 	return days, nil
 }
 
-// dayOfHours sums the rows of the last 24 hours up to the hour last.
+// dayOfHours sums the rows of one flow over the 24 hours that end with the hour last. Rows
+// must not be of other hours.
 func dayOfHours(rows []gen.ListFlowHoursRow, last int64) (d flow.Day) {
 	took := histogram.Histogram{}
 	for _, r := range rows {

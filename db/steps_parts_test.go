@@ -40,7 +40,8 @@ func TestStepParts(t *testing.T) {
 	})
 }
 
-// wantEqualStorage is wantStorage with the parts of steps.
+// wantEqualStorage checks that the counted storage equals the stored bytes, including the
+// parts of steps.
 func (w *fixture) wantEqualStorage() {
 	w.t.Helper()
 	parts := w.number("SELECT COALESCE(sum(octet_length(content)), 0) FROM step_parts")

@@ -29,7 +29,8 @@ func (s UsageLog) Usage(ctx context.Context, ws flow.WorkspaceID, from, to time.
 	return days, err
 }
 
-// sameUsage reports whether two entries belong to one row of the report.
+// sameUsage reports whether two entries belong to one row of the report. Their numbers are
+// not compared.
 func sameUsage(a, b *flow.UsageDay) bool {
 	return core.CompareUsage(core.UsageEntry{UsageDay: *a}, core.UsageEntry{UsageDay: *b}) == 0
 }

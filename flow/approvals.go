@@ -79,7 +79,8 @@ type Answerer struct {
 	Name string       `json:"name,omitempty"` // as shown
 }
 
-// AnswererType is the way by which somebody answered.
+// AnswererType says how an answer was given: by a signed-in member, an API key or an
+// approval link. The values are stored.
 type AnswererType string
 
 // The ways to answer.

@@ -156,8 +156,8 @@ func (r *Resolver) Access(ctx context.Context, ws WorkspaceID, provider string, 
 	return a, err
 }
 
-// find chooses the credential of a node: the one that it names, or else the workspace's
-// first for the provider. The server's environment serves only the default workspace:
+// find chooses the credential of a node: the one that it names, or else the default of
+// the workspace for the provider; see ChooseCredential. The server's environment serves only the default workspace:
 // its keys are the operator's, and other workspaces would spend their money.
 func (r *Resolver) find(ctx context.Context, ws WorkspaceID, provider string, ref any) (Access, error) {
 	if name, isRef := SecretRef(ref); isRef {
@@ -177,8 +177,8 @@ func (r *Resolver) find(ctx context.Context, ws WorkspaceID, provider string, re
 }
 
 // ChooseCredential returns the name of the credential that nodes without one use for a
-// provider, or "". One that is named like the provider is preferred, so that a
-// workspace can say which of several is the default.
+// provider, or "". A model credential named like the provider is preferred, so that a
+// workspace can choose its default; otherwise it is the oldest one for the provider.
 func ChooseCredential(list []Credential, provider string) string {
 	var first *Credential
 	for i := range list {

@@ -39,8 +39,8 @@ func (f *Field) Check(value any) []Problem {
 	return nil
 }
 
-// takes reports whether a typed value has a type that the field accepts. A template is
-// a text, whatever the field's type, and is checked elsewhere.
+// takes reports whether a typed value has a type that the field accepts. It is false for
+// every value of a map field: the caller checks objects before, and nothing else fits.
 func (f *Field) takes(value any) bool {
 	switch f.Type {
 	case FieldText, FieldArea:
@@ -78,7 +78,7 @@ func (f *Field) checkMap(named map[string]any) []Problem {
 	return list
 }
 
-// wants says in an error which value the field accepts.
+// wants names the values that the field accepts, for the error about another one.
 func (f *Field) wants() string {
 	switch f.Type {
 	case FieldText, FieldArea, FieldSelect, FieldValueType, FieldModel:
@@ -126,7 +126,8 @@ const (
 )
 
 // Redact returns a value without secrets that were typed in, for exports and for people
-// who may not see them. References to credentials stay: they reveal only a name.
+// who may not see them. References to credentials and secret inputs stay: they reveal
+// only a name.
 func (f *Field) Redact(v any) any {
 	if _, isInput := SecretInput(v); f.Type == FieldSecret && !isInput && !IsSecretRef(v) && v != nil && v != "" {
 		return Redacted

@@ -132,7 +132,8 @@ func appendReflected(b []byte, v any) []byte {
 	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
-// jsonError is a violation of Sluice's own rules for JSON, at a JSON Pointer.
+// jsonError is a violation of a rule that JSON itself does not have, such as the maximum
+// depth. at is a JSON Pointer.
 type jsonError struct{ at, msg string }
 
 func (e *jsonError) Error() string { return e.msg }
@@ -143,7 +144,8 @@ type ProblemError struct{ Problem }
 // Error is the problem as one line.
 func (e *ProblemError) Error() string { return e.Problem.String() }
 
-// jsonProblem gives an error of the decoder a pointer and plain words.
+// jsonProblem converts an error of the decoder to a ProblemError with a JSON Pointer and a
+// message for people.
 func jsonProblem(d *jsontext.Decoder, err error) error {
 	p := Problem{Pointer: string(d.StackPointer()), Code: "invalid_json"}
 	if own, ok := errors.AsType[*jsonError](err); ok {

@@ -16,7 +16,7 @@ type Actor struct{ ID, IP string }
 const MaxOverlap = 30 * 24 * time.Hour
 
 // OverlapEnd returns when the previous secret stops working after a rotation: after the
-// overlap, but not later than the key itself.
+// overlap, but no later than the key itself expires.
 func (k *Key) OverlapEnd(now time.Time, overlap time.Duration) time.Time {
 	end := now.Add(overlap)
 	if !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(end) {

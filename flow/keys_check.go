@@ -16,7 +16,8 @@ const (
 // Scopes are all scopes, from the least to the most.
 var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage, ScopeEdit, ScopeApprove, ScopeAdmin}
 
-// CheckKeyName returns why a key cannot have a name, or "".
+// CheckKeyName returns why a key cannot have a name, or "". A name that looks like a key
+// is rejected: names are not secret, so a pasted key would leak.
 func CheckKeyName(name string) string {
 	switch {
 	case name == "":
@@ -45,7 +46,7 @@ func CheckScopes(list []Scope) string {
 	return ""
 }
 
-// CheckKeyLimit returns why a limit of a key is not valid, or "". 0 is no limit.
+// CheckKeyLimit returns why a limit of a key is not valid, or "". 0 means unlimited.
 func CheckKeyLimit(n int64) string {
 	if n < 0 || n > maxKeyLimit {
 		return "A whole number from 1 to 1,000,000,000, or nothing."

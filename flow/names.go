@@ -54,12 +54,12 @@ func HiddenRune(text string) rune {
 	return 0
 }
 
-// shows reports whether a character is visible. A name of invisible characters only
-// could not be told from another.
+// shows reports whether a character is visible. A name needs one, or else it could not be
+// distinguished from another.
 func shows(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }
 
-// SortedNames returns the names of a map in order. Whatever is shown or hashed goes
-// through it, because the order of maps is random.
+// SortedNames returns the keys of a map in ascending order. Use it for everything that is
+// shown or hashed, because Go iterates over maps in random order.
 func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Closest returns `; did you mean "x"?` for the known name nearest to name, or

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// outlastKey is the key of the context for OutlastOutages.
+// outlastKey is the context key that OutlastOutages sets.
 type outlastKey struct{}
 
 // OutlastOutages returns a context whose reads and writes of the store wait

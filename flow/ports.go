@@ -8,7 +8,7 @@ import (
 // CollectedPort is the name that implicit edges of a collecting node arrive at.
 const CollectedPort = "(outputs)"
 
-// Source and Target split the ends of an edge into node and port.
+// Source returns the node and the output port that the edge comes from.
 func (e Edge) Source() (node, port string) { return SplitPort(e.From) }
 func (e Edge) Target() (node, port string) { return SplitPort(e.To) }
 

@@ -27,7 +27,7 @@ func (s Storage) Add(o Storage) Storage {
 	return Storage{s.Bytes + o.Bytes, s.Flows + o.Flows, s.Runs + o.Runs}
 }
 
-// QuotaUnit names one of the numbers of a Storage.
+// QuotaUnit names one of the numbers of a Storage, as the API and the command line do.
 type QuotaUnit string
 
 // The numbers of a Storage.

@@ -219,7 +219,7 @@ type RunWrite struct {
 	Busy       bool      // the run works inside the process after this write, as opposed to waiting
 	End        bool      // the run's state is final
 	WakeAt     time.Time // when a waiting run continues; zero unless Run.State is waiting
-	Draining   bool      // it waits for the end of its child runs, and ends then
+	Draining   bool      // the run waits only for its child runs, and ends after the last of them
 }
 
 // NewDelivery is a webhook message to be sent once its transaction is durable.

@@ -50,8 +50,8 @@ func KeyedFingerprint(key []byte, fingerprint string) string {
 	return "k:" + keyedHash(key, "fingerprint", fingerprint)
 }
 
-// keyedHash is an HMAC-SHA256 over the parts. Each ends with a zero byte, so that two
-// lists of parts cannot have the same input.
+// keyedHash returns the HMAC-SHA256 of the parts as hexadecimal digits. Each part ends
+// with a zero byte, so that moving text from one part to the next changes the hash.
 func keyedHash(key []byte, parts ...string) string {
 	h := hmac.New(sha256.New, key)
 	for _, p := range parts {

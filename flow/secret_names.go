@@ -69,8 +69,8 @@ func sessionID(words []string) bool {
 	return len(words) > 1 && words[len(words)-1] == "id" && words[len(words)-2] == "session"
 }
 
-// isSecretWord reports whether a word in a name marks a secret: it is in the list, or
-// contains such a word glued to others, as in "apikey".
+// isSecretWord reports whether a word of a name marks a secret: it is one of secretWords,
+// contains one of secretParts, or is glued together as in "stripekey".
 func isSecretWord(word string) bool {
 	return secretWords[word] || glued.MatchString(word) || slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
 }

@@ -24,8 +24,8 @@ type SecretPart struct {
 	inJSON     jsonPlace // how the secret is written there
 }
 
-// jsonPlace says where in a JSON text a reference is, because that decides how the
-// secret must be escaped.
+// jsonPlace says where in a JSON text the reference to a secret is, because that decides
+// how the secret must be escaped.
 type jsonPlace int
 
 const (

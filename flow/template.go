@@ -75,7 +75,8 @@ func ParseTemplate(s string) (*Template, error) {
 	}
 }
 
-// literal appends text, joined with a text before it.
+// literal appends fixed text. It extends the last part if that is text too, so that no two
+// parts of text follow each other.
 func (t *Template) literal(s string) {
 	if n := len(t.parts); n > 0 && t.parts[n-1].isText() {
 		t.parts[n-1].text += s
@@ -140,8 +141,9 @@ func (t *Template) looksLikeJSON() bool {
 	return s != "" && (s[0] == '{' || s[0] == '[')
 }
 
-// escaped returns a value as it stands in the result. Within a string of JSON it is
-// escaped and gets no quotes of its own; outside it becomes a value of JSON.
+// escaped returns a value as it stands in the result. In a URL it is percent-encoded.
+// Inside a JSON string it is escaped without quotes of its own; elsewhere in JSON it
+// becomes a JSON value. All other values are inserted unchanged.
 func escaped(v any, escape Escape, at jsonPosition) string {
 	switch {
 	case escape == EscapeURL:
@@ -189,8 +191,8 @@ func lookUp(values map[string]any, path []string) (any, error) {
 	return v, nil
 }
 
-// JSONMember returns a member of an object or an item of a list, whose name is its
-// index from 0.
+// JSONMember returns the member of an object, or the item of a list whose index from 0 is
+// name. It reports whether there is one.
 func JSONMember(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -212,7 +214,8 @@ func withArticle(kind string) string {
 	return "a " + kind
 }
 
-// FirstRunes cuts a text to n characters and marks the cut with an ellipsis.
+// FirstRunes cuts a text after n characters and appends an ellipsis, which is not counted.
+// A shorter text is returned unchanged.
 func FirstRunes(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"

@@ -54,7 +54,8 @@ func AsValue(v any, depth int) (out any, changed bool, err error) {
 	return out, true, err
 }
 
-// asList converts the items of a list and copies it only if one changes.
+// asList converts the items of a list and reports whether any changed. Only then it copies
+// the list.
 func asList(v []any, depth int) (any, bool, error) {
 	changed := false
 	for i := range v {
@@ -72,8 +73,8 @@ func asList(v []any, depth int) (any, bool, error) {
 	return v, changed, nil
 }
 
-// asObject converts the members of an object and copies it only if one changes: most
-// values need no conversion, and they may be megabytes.
+// asObject is asList for the members of an object. Most values need no conversion, and
+// copying those of several megabytes would cost.
 func asObject(v map[string]any, depth int) (any, bool, error) {
 	var copied map[string]any
 	for name, item := range v {

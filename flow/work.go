@@ -40,7 +40,7 @@ type Recovery struct {
 	Suspects   []Suspect
 }
 
-// DeliveryOutcome is the result of one attempt at a delivery.
+// DeliveryOutcome is the state of a delivery after one attempt.
 type DeliveryOutcome struct {
 	Attempt int64         // of the job, as given to FindDelivery
 	State   DeliveryState // pending when it is to be tried again

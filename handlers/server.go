@@ -142,7 +142,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// noPrices is an empty price list.
+// noPrices is an empty price list, the default of Config.PriceList.
 type noPrices struct{}
 
 func (noPrices) About() (source, date string)          { return "", "" }

@@ -62,14 +62,14 @@ func (m *machine) load(_ *quickjs.VM, name string) (string, error) {
 	return m.program.Source, nil
 }
 
-// hostLog is console.log of the program.
+// hostLog passes a line that the program wrote to the console to the log of the step.
 func (m *machine) hostLog(args []any) (any, error) {
 	m.log(text(args, 0))
 	return nil, nil
 }
 
-// hostDone ends the program with its result. It is bounded, since it becomes a value of
-// the run.
+// hostDone ends the program with its result as JSON. The result is limited to MaxValue
+// bytes, since it becomes a value of the run.
 func (m *machine) hostDone(args []any) (any, error) {
 	value := text(args, 0)
 	if len(value) > MaxValue {
@@ -80,7 +80,7 @@ func (m *machine) hostDone(args []any) (any, error) {
 	return nil, nil
 }
 
-// hostFailed ends the program with an exception.
+// hostFailed ends the program with an exception, given as its name, message and stack.
 func (m *machine) hostFailed(args []any) (any, error) {
 	m.end(&answer{Error: m.program.describe(text(args, 0), text(args, 1), text(args, 2))})
 	return nil, nil

@@ -16,7 +16,8 @@ type approvals struct {
 }
 
 // AskApproval stores a question and returns the link that answers it. Only the hash of
-// the token is stored, so the link cannot be restored from the database.
+// the token is stored, so the link cannot be recovered from the database. Without the base
+// URL of the server, the link is a path.
 func (a approvals) AskApproval(ctx context.Context, q *flow.Approval) (link string, err error) {
 	token := flow.NewLinkToken()
 	if err := a.store.SaveApproval(ctx, flow.Hash([]byte(token)), q); err != nil {
@@ -28,7 +29,8 @@ func (a approvals) AskApproval(ctx context.Context, q *flow.Approval) (link stri
 	return link + flow.ApprovalLink(token), nil
 }
 
-// TakeDecision implements flow.Approvals.
+// TakeDecision returns the decision, or nil while the question is open; see
+// flow.Approvals.
 func (a approvals) TakeDecision(ctx context.Context, ws flow.WorkspaceID, runID, path string, now time.Time) (*flow.Decision, error) {
 	return a.store.TakeDecision(ctx, ws, runID, path, now)
 }

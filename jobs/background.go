@@ -94,8 +94,8 @@ type poller struct {
 	failed      bool      // the last poll failed
 }
 
-// newPoller returns a poller that polls at once when it is started, and then when the
-// last poll said or wake is signaled, but not more often than minInterval.
+// newPoller returns a poller. minInterval spaces the polls that startPollers finds to be
+// due; a signal on wake causes a poll immediately.
 func newPoller(minInterval time.Duration, poll func(context.Context) (time.Time, error)) *poller {
 	return &poller{poll: poll, minInterval: minInterval, wake: make(chan struct{}, 1)}
 }
@@ -114,7 +114,8 @@ func (p *poller) due(changes int64, now time.Time) bool {
 	return true
 }
 
-// finish records when to poll next.
+// finish records the result of a poll: when more work will be due, and whether it failed,
+// which is a reason to poll again.
 func (p *poller) finish(next time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -187,7 +187,8 @@ func (c *childRuns) begin(ctx context.Context, req flow.ChildRequest, old *flow.
 	return children, nil
 }
 
-// compiled returns the document that children are about to run. A draft may not be stored yet.
+// compiled returns the document that children are about to run. A draft is compiled from
+// Children.Document, because it may not be stored yet.
 func (c *childRuns) compiled(ctx context.Context, children *flow.Children) (*compiledDocument, error) {
 	if children.Document != nil {
 		return c.r.documents.compile(children.Document)
@@ -362,8 +363,9 @@ func (c *childRuns) Stop(ctx context.Context) error {
 	return c.stop(ctx, c.step)
 }
 
-// stop is Stop for the children that the step had at some round. It does not wait for
-// their ends: that would hold the worker that the last of them may need.
+// stop keeps the pending items of one round of a step from starting, and cancels its open
+// child runs. It does not wait for their ends: that would hold the worker that the last of
+// them may need.
 func (c *childRuns) stop(ctx context.Context, step flow.CallingStep) error {
 	open, err := c.r.store.StopChildren(ctx, step)
 	if err != nil {
@@ -385,7 +387,8 @@ func (c *childRuns) stop(ctx context.Context, step flow.CallingStep) error {
 }
 
 // drainChildren reports whether child runs of a run still run. The run ends after them, so
-// that its cost is final. It counts them again in case the end of one was not counted.
+// that its cost is final. Steps with running children are counted again, in case the end of
+// a child was not counted.
 func (r *Runner) drainChildren(ctx context.Context, run *flow.Run) (running bool, err error) {
 	list, err := r.store.ListChildren(ctx, run.WorkspaceID, run.ID)
 	if err != nil {

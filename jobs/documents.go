@@ -60,8 +60,9 @@ func (c *documentCache) find(ctx context.Context, ws flow.WorkspaceID, hash stri
 	return d, err
 }
 
-// compile parses and compiles a stored document. It was valid when it was stored, so a
-// problem means that a newer or older version of Sluice wrote it.
+// compile parses and compiles a document. A published one was valid when it was stored, so
+// a problem means that another version of Sluice wrote it. A draft may have problems, which
+// the error lists.
 func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
 	d, problems := document.ParseDocument(data)
 	if len(problems) > 0 {

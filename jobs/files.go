@@ -83,8 +83,8 @@ func (r *Runner) checkRemoteFiles(in *contract.Input, value any) []flow.Problem 
 	return nil
 }
 
-// hasProblem reports whether an input has a problem already. Its files are not looked
-// at then.
+// hasProblem reports whether an input has a problem already. Then its files are not
+// checked.
 func hasProblem(problems []flow.Problem, in *contract.Input) bool {
 	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.InField(in.Name) })
 }

@@ -67,8 +67,9 @@ func (r *Runner) startWork(ctx context.Context) error {
 	return nil
 }
 
-// startLoops starts the background work: due runs and deliveries, and cleaning up.
-// Instances that share a database also watch each other.
+// startLoops starts the background work: due runs and deliveries, and the cleanup.
+// Instances that share a database also recover the work of dead instances, compare their
+// runs with the database, and exchange notifications and cancellations.
 func (r *Runner) startLoops(ctx context.Context) {
 	deliveries := newPoller(pollInterval, r.queueDueDeliveries)
 	deliveries.wake = r.cfg.Queue.deliveriesDue
@@ -176,8 +177,8 @@ func (r *Runner) Drain(ctx context.Context) error {
 	return err
 }
 
-// runsToHandBack returns the runs that a shutdown could not finish, with their
-// attempts.
+// runsToHandBack returns the attempt numbers of the runs that a shutdown returns to the
+// queue, by run ID.
 func (r *Runner) runsToHandBack() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,8 @@ func (l *liveRun) relayStepEnd(path string) {
 	}
 }
 
-// notifyRelays wakes the streams that carry the text of the run to other instances.
+// notifyRelays wakes the watchers that stream text of the run to other instances. The
+// caller holds the lock of the run.
 func (l *liveRun) notifyRelays() {
 	for _, w := range l.watchers {
 		if w.relay != nil {

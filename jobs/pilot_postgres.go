@@ -47,7 +47,8 @@ UPDATE river_job AS j SET state = 'running', attempt = j.attempt + 1, attempted_
 FROM free WHERE j.id = free.id
 RETURNING j.id, j.attempt, j.kind, j.args::text`
 
-// fetch takes up to limit jobs for a client.
+// fetch takes up to limit available jobs of a queue and marks them as running for a client,
+// so that no other instance gets them.
 func (t postgresJobs) fetch(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error) {
 	rows, err := t.pool.Query(ctx, fetchJobsPostgres, client, queue, limit)
 	if err != nil {
@@ -66,7 +67,8 @@ func (t postgresJobs) fetch(ctx context.Context, client, queue string, limit int
 // late completion cannot delete another job.
 const completeJobsPostgres = `DELETE FROM river_job WHERE id = ANY($1) AND state = 'running'`
 
-// complete deletes finished jobs. Sluice keeps the history of runs itself.
+// complete deletes finished jobs. Their history is not needed: runs and deliveries record
+// their own attempts.
 func (t postgresJobs) complete(ctx context.Context, ids []int64) error {
 	if _, err := t.pool.Exec(ctx, completeJobsPostgres, ids); err != nil {
 		return fmt.Errorf("delete %d jobs: %w", len(ids), err)

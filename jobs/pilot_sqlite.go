@@ -20,7 +20,7 @@ type sqliteJobs struct {
 }
 
 // insertJobsSQLite inserts any number of jobs with one statement. max_attempts is 1,
-// because repetitions are decided by the state of runs and not by the queue.
+// because the state of a run or delivery decides about retries, and not the queue.
 const insertJobsSQLite = `INSERT INTO river_job (args, kind, queue, max_attempts) SELECT jsonb(value), ?2, ?3, 1 FROM json_each(?1)`
 
 // insert adds jobs of one kind in the caller's transaction. IDs contain only letters,
@@ -48,7 +48,7 @@ WHERE id IN (
 	ORDER BY priority, scheduled_at, id LIMIT ?4)
 RETURNING id, attempt, kind, json(args)`
 
-// fetch takes up to limit jobs for a client.
+// fetch takes up to limit available jobs of a queue and marks them as running for a client.
 func (t sqliteJobs) fetch(ctx context.Context, client, queue string, limit int) (jobs []*rivertype.JobRow, err error) {
 	err = t.write(ctx, func(tx *sql.Tx) error {
 		jobs = nil // of an earlier call
@@ -72,7 +72,7 @@ func (t sqliteJobs) fetch(ctx context.Context, client, queue string, limit int) 
 // completeJobsSQLite deletes any number of jobs with one statement.
 const completeJobsSQLite = `DELETE FROM river_job WHERE id IN (SELECT value FROM json_each(?1))`
 
-// complete deletes finished jobs.
+// complete deletes finished jobs. ids must not be empty.
 func (t sqliteJobs) complete(ctx context.Context, ids []int64) error {
 	list := make([]byte, 0, 12*len(ids))
 	for _, id := range ids {

@@ -96,7 +96,8 @@ func NewQueue(cfg QueueConfig) (*Queue, error) {
 	return q, q.useSQLite(cfg)
 }
 
-// useSQLite opens the queue on the one writer of the store.
+// useSQLite opens the queue on the one writer of the store: a second connection that writes
+// would make both wait for locks. Inserts of this process wake the queue.
 func (q *Queue) useSQLite(cfg QueueConfig) error {
 	p := &pilot{jobs: sqliteJobs{cfg.Write}}
 	c, err := river.NewClient(newWakeDriver(cfg.SQLite, p), q.config(cfg))
@@ -107,7 +108,8 @@ func (q *Queue) useSQLite(cfg QueueConfig) error {
 	return nil
 }
 
-// usePostgres opens the queue on the pool of the store.
+// usePostgres opens the queue on the pool of the store. It needs no wake, because inserts
+// notify all instances through PostgreSQL.
 func (q *Queue) usePostgres(cfg QueueConfig) error {
 	p := &pilot{jobs: postgresJobs{cfg.Postgres}}
 	c, err := river.NewClient(&pilotDriver[pgx.Tx]{riverpgxv5.New(cfg.Postgres), p}, q.config(cfg))

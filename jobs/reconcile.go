@@ -34,7 +34,8 @@ type reconciler struct {
 	lastRun time.Time
 }
 
-// newReconciler returns a reconciler that has seen nothing yet.
+// newReconciler returns a reconciler without misses. Its time of the last run is now, so that
+// a new process does not look like one that was suspended.
 func newReconciler(r *Runner) *reconciler {
 	return &reconciler{Runner: r, misses: map[flow.Hold]int{}, lastRun: time.Now()}
 }

@@ -152,7 +152,8 @@ func New(cfg Config) *Runner {
 	return r
 }
 
-// withDefaults fills the fields that callers usually leave out.
+// withDefaults returns cfg with its unset fields filled. The key of hashes defaults to that
+// of Links, and Busy to marks that no other process sees.
 func withDefaults(cfg Config) Config {
 	if cfg.HashKey == nil && cfg.Links != nil {
 		cfg.HashKey = cfg.Links.Key

@@ -192,8 +192,8 @@ func (r *Runner) takeSecrets(n *flow.NewRun, inputs []contract.Input, values map
 	}
 }
 
-// inputsErrorMessage sums up the problems of inputs; the fields of the error have them
-// all.
+// inputsErrorMessage returns the message of an error about inputs: the problem, or how many
+// there are. Error.Fields has all of them.
 func inputsErrorMessage(problems []flow.Problem) string {
 	if len(problems) == 1 {
 		return "An input is not right: " + problems[0].Detail + "."

@@ -16,9 +16,9 @@ func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 	return r.acceptOnce(ctx, s.Start, func() (flow.Started, error) { return r.startRerun(ctx, s) })
 }
 
-// startRerun starts a run of the document of an earlier run, with its inputs and the
-// results that can be reused. The document, not the live version, is used: a rerun
-// answers what would have happened.
+// startRerun starts a run that repeats an ended one, with its inputs unless others are given.
+// It executes the same document, even if another version is live now, except that a test
+// run executes the current draft. The engine then reuses results of the earlier run.
 func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
 	parent, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.ParentRunID)
 	if err != nil {

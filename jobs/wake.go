@@ -30,8 +30,8 @@ func (d *pilotDriver[TTx]) PluginPilot() riverpilot.Pilot { return d.pilot }
 // notification is lost, the poll still finds the job.
 type wakeDriver struct{ *pilotDriver[*sql.Tx] }
 
-// newWakeDriver wraps River's driver for SQLite, which polls. Inserts of this process
-// wake it instead.
+// newWakeDriver wraps River's driver for SQLite. That one only polls; with the wrapper,
+// inserts of this process wake the queue.
 func newWakeDriver(db *sql.DB, p *pilot) *wakeDriver {
 	return &wakeDriver{&pilotDriver[*sql.Tx]{riversqlite.New(db), p}}
 }

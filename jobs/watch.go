@@ -27,8 +27,8 @@ type broker struct {
 	runMirror func(ctx context.Context, l *liveRun, m *mirror)
 }
 
-// shard is a part of the runs in this process with a lock of its own, so that runs
-// rarely wait for each other.
+// shard holds a part of the watched runs under a lock of its own, so that runs rarely wait
+// for each other.
 type shard struct {
 	mu   sync.RWMutex
 	runs map[string]*liveRun // by run ID
@@ -58,7 +58,7 @@ type watcher struct {
 	textReader               // reads nothing for watchers without text
 }
 
-// newBroker returns a broker without runs.
+// newBroker returns a broker without runs. Its seed assigns runs to shards.
 func newBroker() *broker {
 	b := &broker{seed: maphash.MakeSeed()}
 	for i := range b.shards {
@@ -67,8 +67,8 @@ func newBroker() *broker {
 	return b
 }
 
-// shard returns the part that a run belongs to. The seed is random, so nobody can
-// choose IDs that all fall into one part.
+// shard returns the shard of a run. The seed is random, so that no choice of IDs can put all
+// runs into one shard.
 func (b *broker) shard(runID string) *shard {
 	return &b.shards[maphash.String(b.seed, runID)%uint64(len(b.shards))]
 }
@@ -87,7 +87,7 @@ func (b *broker) acquire(runID string) *liveRun {
 	return l
 }
 
-// release gives a reference up. The last one removes the run and its buffered text.
+// release drops a reference to a run. The last one removes the run with its buffered text.
 func (b *broker) release(runID string, l *liveRun) {
 	s := b.shard(runID)
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (b *broker) watch(runID string) *watcher {
 	return b.addWatcher(runID, &watcher{changes: make(chan struct{}, 1)})
 }
 
-// addWatcher subscribes a watcher to a run, which need not be in this process.
+// addWatcher subscribes a watcher to a run. The run need not be at work in this process.
 func (b *broker) addWatcher(runID string, w *watcher) *watcher {
 	w.run = b.acquire(runID)
 	w.run.mu.Lock()
@@ -177,7 +177,7 @@ func (b *broker) publish(w *flow.RunWrite) {
 	l.notify()
 }
 
-// notify wakes everyone who follows the run. The caller holds its lock.
+// notify wakes the watchers and the mirror of the run. The caller holds the lock of the run.
 func (l *liveRun) notify() {
 	for _, w := range l.watchers {
 		notify(w.changes)

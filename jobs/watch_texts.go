@@ -186,8 +186,8 @@ func (b *outputBuffer) append(t *attemptText, s string) bool {
 	return true
 }
 
-// notifyReaders wakes those who follow the text of steps. The caller holds the run's
-// lock.
+// notifyReaders wakes the watchers that read the text of steps. The caller holds the lock
+// of the run.
 func (l *liveRun) notifyReaders() {
 	for _, w := range l.watchers {
 		if w.notifications != nil {

@@ -16,7 +16,7 @@ const (
 	askNamed   = "named members"
 )
 
-// audiences maps the option of the field to whom the question is for.
+// audiences maps the options of the field "audience" to the people who may answer.
 var audiences = map[string]flow.Audience{askLink: flow.AudienceLink, askMembers: flow.AudienceMembers, askNamed: flow.AudienceNamed}
 
 // The approval kind stops a run until a person has looked at it. Like a delay, it

@@ -51,7 +51,7 @@ func checkLabels(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// classify scores the labels and puts out the best one with its score, and all scores.
+// classify outputs the best label with its score, and the scores of all labels.
 func classify(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	text, err := modelText(in, "text")
 	if err != nil {

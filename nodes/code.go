@@ -91,8 +91,9 @@ func atLine(e *javascript.Error) string {
 	return fmt.Sprintf("Line %d: %s", e.Line, e.Message)
 }
 
-// runCode runs the program in a child process with the clock and the random numbers of
-// the run, so that a rerun computes the same.
+// runCode runs the program in a child process. Its clock and random numbers come from the
+// origin of the step, so that a retry or a rerun computes the same. What the program
+// logged is returned even if it fails.
 func runCode(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if d.CodeOff {
 		return flow.Out{}, errCodeOff

@@ -55,8 +55,8 @@ func combineSchema(n *flow.Node) flow.DynamicSchema {
 	}
 }
 
-// combine joins the live values. A single list is taken as the values themselves, so
-// that the output of a map can be combined.
+// combine joins the live values to a text, a list or an object. A single list is taken as
+// the values themselves, so that the output of a map can be combined.
 func combine(_ context.Context, in *flow.In) (flow.Out, error) {
 	values, _ := in.Ports["values"].([]any)
 	if len(values) == 1 {

@@ -37,7 +37,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// detectLanguage puts out the most probable language and how sure the model is.
+// detectLanguage outputs the most probable language with its score, and the languagesShown
+// most probable ones.
 func detectLanguage(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	text, err := modelText(in, "text")
 	if err != nil {

@@ -65,7 +65,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// checkDocument checks what is typed: the list of pages.
+// checkDocument checks the list of pages and the URL, if they are typed.
 func checkDocument(n *flow.Node) []flow.Problem {
 	var problems []flow.Problem
 	if pages, ok := n.Config["pages"].(string); ok {

@@ -53,8 +53,8 @@ func checkExpression(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// evaluate compiles and evaluates the formula. It is compiled again each time; that
-// takes microseconds.
+// evaluate evaluates the formula. Package expression caches compiled formulas, so most
+// runs compile nothing.
 func evaluate(ctx context.Context, in *flow.In) (flow.Out, error) {
 	names := valueNames(in.Config["values"])
 	e, err := expression.Compile(in.Text("expression"), names...)

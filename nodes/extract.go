@@ -59,7 +59,8 @@ func extractSchema(n *flow.Node) flow.DynamicSchema {
 	}}
 }
 
-// checkExtract checks a typed path, or else a typed pattern.
+// checkExtract checks the typed path if the node extracts by path, or else the typed
+// pattern.
 func checkExtract(n *flow.Node) []flow.Problem {
 	path, typed := n.Config["path"].(string)
 	if n.Config["by"] != extractPath || !typed || path == "" {
@@ -71,7 +72,8 @@ func checkExtract(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// extract finds values by a path in JSON or by a pattern in text.
+// extract finds values by a path in JSON, by a pattern in text, or as the first JSON in a
+// text. Finding none is no error: the output "value" is then missing.
 func extract(_ context.Context, in *flow.In) (flow.Out, error) {
 	var all []any
 	var err error

@@ -48,7 +48,8 @@ func checkFile(n *flow.Node) []flow.Problem {
 	return checkURL(n, "url")
 }
 
-// outputFile passes a file on, or fetches the one at a URL.
+// outputFile passes a stored file on, or fetches the one at a URL. Both or neither is an
+// error of the input.
 func outputFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	file, address := in.Config["file"], in.Text("url")
 	switch {

@@ -37,8 +37,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// findAnswer looks for the answer to a question in a text, and for the passages that
-// support it.
+// findAnswer outputs the answer to a question that it finds in a text, with its score, and
+// the passages that match the question best.
 func findAnswer(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	texts, err := modelTexts(in, "text", "question")
 	if err != nil {

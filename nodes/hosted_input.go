@@ -123,7 +123,7 @@ func addInputs(in *flow.In, given map[string]any) {
 	}
 }
 
-// firstSet returns the first value that is not nil.
+// firstSet returns a, or b if a is nil.
 func firstSet(a, b any) any { // cmp.Or cannot compare objects
 	if a != nil {
 		return a

@@ -21,11 +21,12 @@ var _ = register(func(d Deps) flow.Kind { return hostedKind(d, defaultTiming) })
 // hostProvider is the platform's name in credentials and prices.
 const hostProvider = "replicate"
 
-// taskHosted describes the task to the code that is common to all nodes with models.
+// taskHosted is the task of hosted models. It has no capability to check: only platforms
+// such as Replicate host models.
 var taskHosted = task{name: "hosted", what: "host models", example: "black-forest-labs/flux-schnell"}
 
-// hostedKind declares the kind. Its ports and fields depend on the chosen model; see
-// pin.
+// hostedKind declares the kind hosted_model. Its ports and fields depend on the model whose
+// schema the node stores; see hostedSchema and pin.
 func hostedKind(d Deps, pace timing) flow.Kind {
 	h := &hostedModels{deps: d, pace: pace}
 	return flow.Kind{

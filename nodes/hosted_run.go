@@ -152,7 +152,7 @@ func (s *hostedStep) describe(ctx context.Context, models HostedModels) (hosted.
 	return m.Ref, m.Official, hosted.NewForm(m), nil
 }
 
-// formOrNil returns the form of a pinned model, or nil.
+// formOrNil returns the form of a pinned model, or nil if the node stores no schema.
 func (p *pin) formOrNil() *hosted.Form {
 	if p == nil {
 		return nil

@@ -138,7 +138,7 @@ func misfitEdges(n *flow.Node, edges []flow.Edge) []Misfit {
 	return list
 }
 
-// hasPort reports whether there is a port with a name.
+// hasPort reports whether the new version of a model still has the port of an edge.
 func hasPort(ports []flow.Port, name string) bool {
 	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

@@ -72,7 +72,8 @@ func encodeBody(in *flow.In, value any) (body []byte, contentType string, err er
 	return flow.EncodeJSON(value), typeJSON, nil
 }
 
-// isJSON reports whether a text is one JSON value.
+// isJSON reports whether a text is exactly one JSON value that flow.DecodeJSON accepts: its
+// depth is limited, and names are unique.
 func isJSON(s string) bool {
 	_, err := flow.DecodeJSON([]byte(s))
 	return err == nil

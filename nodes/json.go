@@ -55,8 +55,8 @@ func jsonSchema(n *flow.Node) flow.DynamicSchema {
 	return flow.DynamicSchema{Fields: []flow.Field{{Name: "from", Title: "Text", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Required: true, Help: "The JSON to parse."}}}
 }
 
-// convertJSON builds an object from members, or parses a text and picks members of the
-// object in it.
+// convertJSON builds an object from members, or parses a text. If it picks, it also outputs
+// the chosen members of the object; a missing member is no error and has no output.
 func convertJSON(_ context.Context, in *flow.In) (flow.Out, error) {
 	names := portNames(in.Config["members"])
 	if in.Text("do") == jsonBuild {

@@ -101,11 +101,12 @@ func New(d Deps) *flow.Registry {
 // absent replaces dependencies that were not given.
 type absent struct{}
 
-// errAbsent is returned by all that a registry for declarations lacks. Such a registry
-// describes kinds, for the docs and for validation, and runs none.
+// errAbsent is returned in place of all that a registry for declarations lacks. Such a
+// registry describes kinds, for the docs and for validation, and runs no steps.
 var errAbsent = errors.New("nodes: the registry was made for declarations only")
 
-// Do and the methods below refuse: declarations need no clients and no models.
+// Do returns errAbsent, as all methods of absent do: declarations need no clients and no
+// models.
 func (absent) Do(context.Context, outbound.Request) (*outbound.Response, error) {
 	return nil, errAbsent
 }
@@ -132,7 +133,7 @@ func (absent) FindAnswer(context.Context, string, string, int) (builtin.Answer, 
 // another method Embed.
 type absentProviders struct{}
 
-// Chat and the methods below refuse, as those of absent.
+// Chat returns errAbsent, as all methods of absentProviders do.
 func (absentProviders) Chat(context.Context, providers.Endpoint, providers.ChatRequest, func(string)) (*providers.ChatResult, error) {
 	return nil, errAbsent
 }
@@ -156,7 +157,7 @@ func (absentProviders) Transcribe(context.Context, providers.Endpoint, providers
 // noServers replaces LocalServers.
 type noServers struct{}
 
-// Found returns none.
+// Found returns nothing: declarations must not depend on the machine.
 func (noServers) Found() []providers.LocalServer { return nil }
 
 func (absent) DetectLanguage(context.Context, string) ([]builtin.Language, error) {

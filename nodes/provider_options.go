@@ -49,5 +49,5 @@ func requiredText(in *flow.In, name string) (string, error) {
 	return text, nil
 }
 
-// blank reports whether a text has no visible character.
+// blank reports whether a text is empty or only white space.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -42,8 +42,8 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// replace replaces a text or a pattern. The result is bounded as every text is, because
-// a replacement can multiply its size.
+// replace replaces a text or a pattern. The result may have at most flow.MaxTextBytes,
+// because a replacement can multiply the size of a text.
 func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	text, find, with := in.Text("text"), in.Text("find"), in.Text("replacement")
 	if find == "" {

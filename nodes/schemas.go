@@ -16,7 +16,7 @@ var (
 // tablesSchema describes the tables of a document.
 var tablesSchema = listSchema(objectSchema("name", textSchema, "rows", listSchema(map[string]any{"type": "object", "additionalProperties": textSchema})))
 
-// listSchema returns the schema of a list.
+// listSchema returns the JSON Schema of a list whose items all have the schema items.
 func listSchema(items any) map[string]any { return map[string]any{"type": "array", "items": items} }
 
 // objectSchema returns the schema of an object from names and schemas of its members. All

@@ -34,8 +34,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// scoreSentiment puts out a label, its score from -1 to 1, and the shares of positive,
-// neutral and negative words.
+// scoreSentiment outputs a label, the score from -1 (negative) to 1 (positive), and the
+// shares of positive, neutral and negative words.
 func scoreSentiment(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	text, err := modelText(in, "text")
 	if err != nil {

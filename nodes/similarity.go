@@ -24,7 +24,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// similarity compares the meaning of two texts.
+// similarity outputs how close the meanings of two texts are: 1 for the same meaning, about
+// 0 for unrelated texts.
 func similarity(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	texts, err := modelTexts(in, "a", "b")
 	if err != nil {

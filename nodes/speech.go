@@ -41,7 +41,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// speech has a provider read a text aloud. The recording becomes a file of the run.
+// speech has a provider read a text aloud and stores the recording as a file. The usage is
+// reported even if storing fails, because the call was paid for.
 func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	r, err := speechRequest(in)
 	if err != nil {
@@ -64,7 +65,7 @@ func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, err
 }
 
-// speechRequest reads the fields, and checks those that come by an edge as strictly as
+// speechRequest reads the fields. Values that come through edges are checked as strictly as
 // typed ones.
 func speechRequest(in *flow.In) (r providers.SpeechRequest, err error) {
 	r = providers.SpeechRequest{Voice: strings.TrimSpace(in.Text("voice")), Instructions: in.Text("instructions"), Key: in.Key}

@@ -94,7 +94,8 @@ func checkSplit(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// split cuts a text into a list of at most maxListItems parts.
+// split cuts a text into parts and drops empty ones unless the node keeps them. More than
+// maxListItems parts are an error. The first parts also have ports of their own.
 func split(_ context.Context, in *flow.In) (flow.Out, error) {
 	parts, err := splitText(in)
 	if err != nil {
@@ -120,15 +121,16 @@ func split(_ context.Context, in *flow.In) (flow.Out, error) {
 }
 
 var (
-	// lineEnds makes all line ends equal, so that texts from Windows split the same.
-	// separatorSigns lets people type a line break or a tab in a one-line field.
+	// lineEnds converts the line ends of Windows and old Macs to \n. blankLines matches
+	// what separates paragraphs. separatorSigns lets people type a line break or a tab in
+	// a one-line field.
 	lineEnds       = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	blankLines     = regexp.MustCompile(`\n[ \t]*\n\s*`)
 	separatorSigns = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
 )
 
-// splitText splits at blank lines, at a separator, or by a number of characters or
-// tokens.
+// splitText splits at blank lines, at a separator, after a number of characters or tokens,
+// or by default at line breaks. Tokens are estimated as charactersPerToken each.
 func splitText(in *flow.In) ([]string, error) {
 	text := in.Text("text")
 	switch in.Text("by") {

@@ -30,7 +30,7 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// summarize chooses the sentences that cover most of a text, in their order.
+// summarize outputs the most important sentences of a text, unchanged and in their order.
 func summarize(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	text, err := modelText(in, "text")
 	if err != nil {

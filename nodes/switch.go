@@ -65,7 +65,7 @@ func switchSchema(n *flow.Node) (shape flow.DynamicSchema) {
 	return shape
 }
 
-// notInPort matches what the name of a port cannot contain.
+// notInPort matches the characters of a case that the name of its port replaces.
 var notInPort = regexp.MustCompile(`[^a-z0-9]+`)
 
 // casePorts returns the port of each case. It is named after the case, so that edges
@@ -85,8 +85,8 @@ func casePorts(config map[string]any) []string {
 	return ports
 }
 
-// checkSwitch checks typed cases: none empty, none twice, and each with a port name of
-// its own.
+// checkSwitch checks the typed cases: each has a text and a port name of its own, and if
+// the node decides by expressions, each is one with a boolean result.
 func checkSwitch(n *flow.Node) (problems []flow.Problem) {
 	ports := casePorts(n.Config)
 	for i, text := range portNames(n.Config["cases"])[:len(ports)] {

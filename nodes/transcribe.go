@@ -40,7 +40,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// transcribe has a provider write down a recording.
+// transcribe has a provider convert a recording to text. The language and the length are
+// only put out if the provider reports them.
 func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	m, err := d.findTarget(ctx, in, taskTranscribe)
 	if err != nil {

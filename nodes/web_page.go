@@ -40,8 +40,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// readWebPage fetches a page and reads its main text in a child process. The first
-// format that it accepts is HTML; some sites offer Markdown.
+// readWebPage fetches a page and reads its text in a child process. It prefers HTML, but
+// also accepts Markdown and plain text, which some sites offer.
 func readWebPage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	u, _, err := targetURL(ctx, in, "url", func(string) {})
 	if err != nil {

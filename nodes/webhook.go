@@ -51,8 +51,8 @@ var (
 	ownHeaders = regexp.MustCompile(`(?i)^(webhook-.*|content-(type|length|encoding)|host|connection|transfer-encoding|user-agent)$`)
 )
 
-// checkWebhook checks a typed URL and the names of headers. A header that the delivery
-// sets itself cannot be replaced, since receivers trust it.
+// checkWebhook checks a typed URL and the name of the signature header. It must not be one
+// of the headers that every delivery has, since receivers trust those.
 func checkWebhook(n *flow.Node) []flow.Problem {
 	problems := checkURL(n, "url")
 	header, typed := n.Config["signature_header"].(string)

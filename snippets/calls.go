@@ -55,7 +55,8 @@ func sample(in *contract.Input) any {
 	return words(in)
 }
 
-// takes reports whether an input accepts a value, by the check that the API makes.
+// takes reports whether an input accepts a value, by the check that the API makes, without
+// converting the value.
 func takes(in *contract.Input, v any) bool {
 	alone := *in
 	_, problems := contract.Check([]contract.Input{alone}, map[string]any{in.Name: v}, false)
@@ -78,7 +79,8 @@ func number(in *contract.Input) any {
 // reader's to write.
 const most = 4096
 
-// bounds are the fewest and most characters or items, as far as they matter.
+// bounds returns a number of characters or items that the input takes: otherwise, or the bound
+// nearest to it, at most most.
 func bounds(in *contract.Input, otherwise int) int {
 	n := otherwise
 	if in.Min != nil {
@@ -90,8 +92,8 @@ func bounds(in *contract.Input, otherwise int) int {
 	return n
 }
 
-// list makes an example of a list: as many items as the input demands, and at least
-// one.
+// list makes an example of a list: two texts or one file, or as many as the bounds of the
+// input demand.
 func list(in *contract.Input) any {
 	items := []any{}
 	if in.TakesFiles() {

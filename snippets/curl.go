@@ -2,8 +2,8 @@ package snippets
 
 import "strings"
 
-// curl renders a shell script. The body is one quoted argument, with uploads as
-// substitutions within it.
+// curl renders a shell script. The body is one argument of quoted JSON text and command
+// substitutions for uploads, written without spaces between them.
 var curl = &language{
 	Language: Language{"curl", "cURL"}, text: shellText,
 	body: func(fields []field, _ int) string {

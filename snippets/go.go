@@ -12,7 +12,7 @@ import (
 	"sluice/flow/document"
 )
 
-// golang renders a Go program.
+// golang renders a Go program that needs only the standard library.
 var golang = &language{
 	Language: Language{"go", "Go"}, text: goText,
 	body: func(fields []field, depth int) string { return asGo.body(fields, depth) },
@@ -33,7 +33,7 @@ var asGo = &notation{
 	upload: func(name string) string { return "upload(" + goText(name) + ")" },
 }
 
-// goText quotes a text for Go.
+// goText quotes a text for Go. Invalid UTF-8, which JSON cannot carry, is replaced.
 func goText(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "\uFFFD")) }
 
 // alignLikeGofmt pads keys so that the values of consecutive lines start in one
@@ -68,7 +68,7 @@ func alignLikeGofmt(members []member) {
 	padKeys(members[start:])
 }
 
-// padKeys pads keys to the same width, since gofmt aligns the values after them.
+// padKeys pads keys to the same width in characters, since gofmt aligns the values after them.
 func padKeys(members []member) {
 	width := 0
 	for _, m := range members {
@@ -115,10 +115,11 @@ func goOutputs(outputs []document.Output) string {
 	return b.String()
 }
 
-// goJSON is the Go type of values whose schema is not known or is no single type.
+// goJSON is the Go type of objects, and of values whose schema is missing or allows several
+// types.
 const goJSON = "json.RawMessage"
 
-// goType returns the Go type of values of a JSON Schema.
+// goType returns the Go type for a JSON Schema. Items of an array may be nested.
 func goType(schema map[string]any) string {
 	switch schema["type"] {
 	case "string":

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// php renders a PHP program.
+// php renders a PHP program that needs the curl extension.
 var php = &language{Language: Language{"php", "PHP"}, text: phpText, body: phpBody}
 
 // phpBody writes the body as an array, or as JSON text if a number would lose digits in
@@ -19,8 +19,8 @@ func phpBody(fields []field, depth int) string {
 	return "json_encode(" + asPHP.body(fields, depth) + ")"
 }
 
-// asPHP writes values in PHP. An empty array would become [], so an empty object is a
-// stdClass.
+// asPHP writes values in PHP. json_encode would make [] of an empty array, so an empty object
+// is a stdClass.
 var asPHP = &notation{
 	object: [2]string{"[", "]"}, list: [2]string{"[", "]"}, noObject: "new stdClass()", noList: "[]",
 	key:  func(name string) string { return phpText(name) + " => " },
@@ -38,7 +38,7 @@ var asPHP = &notation{
 	},
 }
 
-// numeric matches keys that PHP turns into numbers.
+// numeric matches keys that PHP may turn into integers.
 var numeric = regexp.MustCompile(`^-?[0-9]+$`)
 
 // phpText is single-quoted, in which only \ and ' are special, unless it has

@@ -27,7 +27,7 @@ type request struct {
 	Body         []field
 }
 
-// header is a header of a request.
+// header is a header of a request. Authorization is not among them: all requests have it.
 type header struct{ Name, Value string }
 
 // field is one member of a body. A file's value is what the upload of that
@@ -51,8 +51,8 @@ type receiver struct {
 // proxies often less.
 const hold = "wait=30"
 
-// programOf returns what the templates of all languages render: the requests of a call
-// in their order.
+// programOf returns what the templates of all languages render. The manner decides only which
+// header asks to wait or to stream; each template has a part for every manner.
 func programOf(m Manner, c Call) program {
 	p := program{
 		Flow: flowOf(c), Base: strings.TrimRight(c.BaseURL, "/"), Key: cmp.Or(c.Key, Placeholder),
@@ -73,8 +73,8 @@ func programOf(m Manner, c Call) program {
 	return p
 }
 
-// fieldOf returns an input of the body. A file is uploaded first, and the body refers
-// to it.
+// fieldOf returns the member of the body for an input. A file that is given by name is uploaded
+// first; its member is the value that the upload returns.
 func fieldOf(in Input) field {
 	if name, ok := in.Value.(string); in.File && ok {
 		return field{in.Name, attachment(name)}

@@ -13,7 +13,8 @@ var python = &language{
 	},
 }
 
-// asPython writes values in Python.
+// asPython writes values in Python, whose dictionaries and lists look like JSON except for
+// None, True and False.
 var asPython = &notation{
 	object: [2]string{"{", "}"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
 	key:  func(name string) string { return pythonText(name) + ": " },
@@ -22,7 +23,7 @@ var asPython = &notation{
 	upload: func(name string) string { return "upload(" + pythonText(name) + ")" },
 }
 
-// pythonText quotes a text for Python.
+// pythonText quotes a text for Python, whose escapes are \u0041 and \U0001f600.
 func pythonText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, longEscape)
 }

@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// ruby renders a Ruby program.
+// ruby renders a Ruby program that needs only the standard library.
 var ruby = &language{Language: Language{"ruby", "Ruby"}, text: rubyText, body: rubyBody}
 
 // rubyBody writes the body as a hash, or as JSON text if a number would lose digits.
@@ -16,7 +16,7 @@ func rubyBody(fields []field, depth int) string {
 	return "JSON.generate(" + asRuby.body(fields, depth) + ")"
 }
 
-// asRuby writes values in Ruby.
+// asRuby writes values in Ruby. Hashes have string keys, which may contain any character.
 var asRuby = &notation{
 	object: [2]string{"{ ", " }"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
 	key:  func(name string) string { return rubyText(name) + " => " },

@@ -21,8 +21,8 @@ func script(id, name string, ts func(string) string) *language {
 	}
 }
 
-// scriptBody writes the body as an object, or as JSON text if a number is larger than
-// doubles keep.
+// scriptBody writes the body as an object, or as JSON text if a number would lose digits as a
+// double, the only type of numbers in JavaScript literals.
 func scriptBody(fields []field, depth int) string {
 	if !allHold(fields, doubleWhole) {
 		return concatenate(fields, " + ", scriptText, func(name string) string { return "JSON.stringify(await upload(" + scriptText(name) + "))" })
@@ -30,7 +30,7 @@ func scriptBody(fields []field, depth int) string {
 	return "JSON.stringify(" + asScript.body(fields, depth) + ")"
 }
 
-// asScript writes values in JavaScript.
+// asScript writes values in JavaScript and TypeScript.
 var asScript = &notation{
 	object: [2]string{"{ ", " }"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
 	key:  func(name string) string { return scriptKey(name) + ": " },
@@ -39,7 +39,7 @@ var asScript = &notation{
 	upload: func(name string) string { return "await upload(" + scriptText(name) + ")" },
 }
 
-// identifier matches names that need no quotes as keys.
+// identifier matches names in ASCII that need no quotes as keys of an object.
 var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
 // scriptKey is bare where it can be. __proto__ would set the prototype unless
@@ -54,7 +54,7 @@ func scriptKey(name string) string {
 	return scriptText(name)
 }
 
-// scriptText quotes a text for JavaScript.
+// scriptText quotes a text for JavaScript, whose escapes are \u0041 and \u{1f600}.
 func scriptText(s string) string {
 	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, bracedOrShort)
 }

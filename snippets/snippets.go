@@ -83,14 +83,14 @@ func Languages() []Language {
 	return list
 }
 
-// renderer is a language with its parsed templates.
+// renderer is a language with its parsed templates. It is safe for concurrent use.
 type renderer struct {
 	*language
 	*templateSet
 }
 
-// renderers are parsed when the program starts. The templates ship with it, so a
-// mistake in one panics in every test.
+// renderers are the languages by ID. They are parsed when the program starts, so a template
+// that cannot be parsed panics in every test.
 var renderers = func() map[string]renderer {
 	m := map[string]renderer{}
 	for _, l := range all {
@@ -106,7 +106,8 @@ var renderers = func() map[string]renderer {
 	return m
 }()
 
-// onString adapts a function on texts to the arguments of templates.
+// onString adapts a function to the arguments of templates. It panics unless the first is a
+// string.
 func onString(f func(string) string) func(args []any) string {
 	return func(args []any) string { return f(args[0].(string)) }
 }

@@ -53,7 +53,8 @@ type scope struct {
 	index any // in a range, the value of its first variable
 }
 
-// walk renders a node of a template.
+// walk writes the text of a node. A named template sees only its argument. In a range, the dot
+// is the item and the variable is its index, as in text/template.
 func (t *templateSet) walk(b *strings.Builder, node parse.Node, s scope) {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -118,7 +119,8 @@ func (t *templateSet) value(node parse.Node, s scope) any {
 	panic(fmt.Sprintf("snippets: unsupported template expression %T in %s", node, node))
 }
 
-// call calls a function of the templates.
+// call calls a function of the templates: ne and print, which work as in text/template, or one
+// of the language.
 func (t *templateSet) call(name string, args []any) any {
 	switch name {
 	case "ne":

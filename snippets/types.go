@@ -65,7 +65,8 @@ func scriptType(schema map[string]any, depth int) string {
 	return strings.Join(list, " | ")
 }
 
-// scriptTypeOf writes a type of JSON Schema in TypeScript.
+// scriptTypeOf writes a type of JSON Schema, by its name, in TypeScript. The schema has the
+// items or properties; a name that is missing or unknown becomes unknown.
 func scriptTypeOf(name any, schema map[string]any, depth int) string {
 	switch name {
 	case "string", "number", "boolean", "null":
@@ -81,7 +82,8 @@ func scriptTypeOf(name any, schema map[string]any, depth int) string {
 	return "unknown"
 }
 
-// scriptObject writes an object type. Without properties it is a Record.
+// scriptObject writes an object type. Without properties it is a Record; properties that are
+// not required are optional.
 func scriptObject(schema map[string]any, depth int) string {
 	properties, _ := schema["properties"].(map[string]any)
 	if len(properties) == 0 {

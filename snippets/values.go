@@ -53,7 +53,8 @@ func (n *notation) body(fields []field, depth int) string {
 // narrow is how many characters a value may have to stand on one line.
 const narrow = 72
 
-// value writes a value in the notation of a language.
+// value writes a value that plain returned, or an attachment. Members are sorted by name, so
+// that a snippet is always the same. depth is as in body.
 func (n *notation) value(v any, depth int) string {
 	switch v := v.(type) {
 	case bool:
@@ -84,7 +85,7 @@ func (n *notation) value(v any, depth int) string {
 	return n.null
 }
 
-// before returns the cast that a list needs in some languages, or "".
+// before returns the text before an object with these names, such as a cast in PHP, or "".
 func (n *notation) before(names []string) string {
 	if n.cast == nil {
 		return ""
@@ -115,7 +116,7 @@ func (n *notation) lines(around [2]string, empty string, members []member, depth
 	return strings.TrimRight(around[0], " ") + pad + join(members, ","+pad) + end
 }
 
-// join joins keys and values.
+// join joins members. Keys end with what separates them from values, such as ": ".
 func join(members []member, separator string) string {
 	parts := make([]string, len(members))
 	for i, m := range members {
@@ -142,8 +143,8 @@ func holds(v any, fits func(*big.Int) bool) bool {
 	return true
 }
 
-// keeps reports whether a number keeps all its digits in a language whose whole numbers
-// are limited by fits.
+// keeps reports whether a number keeps all its digits in a language whose whole numbers must
+// satisfy fits and whose fractions are doubles.
 func keeps(n json.Number, fits func(*big.Int) bool) bool {
 	if whole, ok := new(big.Int).SetString(n.String(), 10); ok {
 		return fits(whole)
@@ -157,13 +158,13 @@ func keeps(n json.Number, fits func(*big.Int) bool) bool {
 	return ok && !math.IsInf(f, 0) && exact.Cmp(shown) == 0
 }
 
-// mantissa returns a number without its exponent.
+// mantissa returns the digits of a JSON number without its exponent.
 func mantissa(s string) string {
 	m, _, _ := strings.Cut(strings.ToLower(s), "e")
 	return m
 }
 
-// anyWhole is for languages whose whole numbers have no limit.
+// anyWhole is for languages whose whole numbers have no limit: Python and Ruby.
 func anyWhole(*big.Int) bool { return true }
 
 // int64Whole are those of 64 bits, without the one that PHP reads as the

@@ -45,8 +45,8 @@ func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 }
 
 // RunRemote lets a server verify the audit log of the key's workspace. That finds damage and
-// changes behind the server's back; whether the server itself is honest, only a
-// verification elsewhere can show.
+// changes made without the server. Only a verification elsewhere can show whether the
+// server itself is honest.
 func (c auditVerifyCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	report, err := fetch[admin.AuditReport](ctx, api, "GET", "/v1/audit/verify", nil)
 	if err != nil {

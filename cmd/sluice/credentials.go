@@ -224,7 +224,7 @@ func (c credentialLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) e
 	return nil
 }
 
-// apply sets the limits that have flags.
+// apply sets the limits that have flags. A limit out of range is a usage error.
 func (c credentialLimitsCmd) apply(l *flow.CallLimits) error {
 	for _, one := range []struct{ flag, to *int64 }{{c.AtOnce, &l.AtOnce}, {c.PerMinute, &l.PerMinute}} {
 		if one.flag == nil {
@@ -345,8 +345,9 @@ func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	return printCredentials(s.remote(), all, rows, proposed)
 }
 
-// printCredentials prints a table of credentials, with rows for others, and names those that
-// need attention. proposed are the hosts that flows send credentials to, by credential.
+// printCredentials prints a table of credentials, followed by the rows more. On standard error
+// it names those that cannot be decrypted or may be sent to any host. proposed are the
+// hosts that flows send credentials to, by credential.
 func printCredentials(s *remote.Streams, list []admin.Credential, more []string, proposed map[string][]string) error {
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
@@ -423,7 +424,7 @@ func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.S
 	return store.Audit(ctx, cfg.workspace(), "cli", "credential.remove", c.Name, "")
 }
 
-// mayRemove returns an error if flows use the credential, unless that is overridden.
+// mayRemove returns an error if flows use the credential, unless --force is given.
 func (c credentialRemoveCmd) mayRemove(uses []admin.CredentialUse) error {
 	if len(uses) > 0 && !c.Force {
 		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses))
@@ -431,7 +432,7 @@ func (c credentialRemoveCmd) mayRemove(uses []admin.CredentialUse) error {
 	return nil
 }
 
-// noSuchCredential rewords the error for a credential that does not exist.
+// noSuchCredential rewords err if it means that the credential does not exist.
 func noSuchCredential(err error, name string) error {
 	return notFound(err, "there is no credential "+name+"; 'sluice credential list' lists them")
 }

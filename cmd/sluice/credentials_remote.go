@@ -13,13 +13,13 @@ import (
 	"sluice/handlers/admin"
 )
 
-// The commands for credentials over HTTP. A server never returns a secret, and binds each
-// to hosts, so that a key cannot have a stored secret sent elsewhere.
+// This file has the commands for credentials over HTTP. A server never returns a secret, and
+// binds each to hosts, so that a key cannot have a stored secret sent elsewhere.
 
 // credentialPath returns the path of a credential in the API.
 func credentialPath(name string) string { return "/v1/credentials/" + url.PathEscape(name) }
 
-// RunRemote stores a credential over HTTP, and keeps its limits if there is one.
+// RunRemote stores a credential over HTTP. If it replaces one, the limits of that one stay.
 func (c credentialAddCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	if c.AnyHost {
 		return usageError("over HTTP, a secret must be bound to hosts, because who holds the key could have it sent to any; give --host, or run this on the machine of the server")
@@ -63,7 +63,7 @@ func (c credentialHostsCmd) RunRemote(context.Context, *client.Client, *remote.S
 	return usageError(fmt.Sprintf("over HTTP, hosts change only together with the secret, so that nobody can have a stored secret sent elsewhere; use 'sluice credential add --name %s --host HOST', or run this on the machine of the server", c.Name))
 }
 
-// RunRemote sets the limits that have flags.
+// RunRemote sets the limits that have flags, or shows the limits if there are no flags.
 func (c credentialLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	if err := c.apply(&flow.CallLimits{}); err != nil {
 		return err
@@ -86,7 +86,8 @@ func (c credentialLimitsCmd) RunRemote(ctx context.Context, api *client.Client, 
 	return err
 }
 
-// RunRemote lets a server test a stored credential.
+// RunRemote lets a server test a stored credential. A credential that the provider rejects is
+// an error, so that scripts notice it by the exit code.
 func (c credentialTestCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	result, err := fetch[admin.CredentialTest](ctx, api, "POST", credentialPath(c.Name)+"/test", nil)
 	if err != nil {
@@ -112,7 +113,7 @@ func (c credentialListCmd) RunRemote(ctx context.Context, api *client.Client, s 
 	return printCredentials(s, list.Credentials, nil, nil)
 }
 
-// RunRemote removes a credential, unless flows use it.
+// RunRemote removes a credential, unless flows use it and --force is not given.
 func (c credentialRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	list, err := fetch[admin.CredentialList](ctx, api, "GET", "/v1/credentials", nil)
 	if err != nil {

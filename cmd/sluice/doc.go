@@ -22,21 +22,22 @@
 // Packages beneath this one own a noun each:
 //
 //	upstream        clients of model providers, and which private addresses they reach
-//	catalog         what the dashboard shows of models and providers
-//	client          the API client of "sluice flow run"
+//	catalog         models and providers for the dashboard, the API and the commands
+//	client          the API client of commands
 //	remote          commands that work through the API of a server
 //	command         reads the command line
 //	starters        the flows that a new workspace begins with
 //
 // # How commands reach the data
 //
-// With a server in the settings, commands call its API: their method RunRemote. Otherwise
-// most open the database directly and work with or without a running
-// server: SQLite allows other processes beside the one that executes runs, and a
-// file lock keeps it to one. Changes are visible to the server immediately, because
-// it caches nothing that it does not revalidate. Both ways end in the same print method,
-// which takes the JSON of the API (package admin), so that they cannot differ. Only "flow run"
-// goes through the API of the running server, and starts a server of its own if none is running.
+// With a server in the settings, commands call its API in their method RunRemote. Otherwise
+// most open the database directly and work with or without a running server: SQLite
+// allows other processes beside the one that executes runs, and a file lock keeps it to
+// one. Changes are visible to the server immediately, because it caches nothing that it
+// does not revalidate. Both ways end in the same print method, which takes the JSON of
+// the API (package admin), so that their output cannot differ. Without a server in the
+// settings, only "flow run" goes through the API of the running server, and starts a
+// server of its own if none is running.
 //
 // # The server
 //

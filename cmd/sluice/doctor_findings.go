@@ -130,7 +130,8 @@ func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	}
 }
 
-// quotaUse returns how much of one quota of a workspace is used.
+// quotaUse returns the use of one quota of a workspace with the quota, formatted as in the
+// list of workspaces.
 func quotaUse(ws *flow.WorkspaceStorage, kind flow.QuotaUnit) string {
 	o := admin.WorkspaceObject(ws)
 	switch kind {

@@ -54,7 +54,7 @@ func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	return c.print(s.remote(), admin.FlowLimitsObject(f, budgets, unpriced))
 }
 
-// RunRemote sets the limits that are given over HTTP, and shows all.
+// RunRemote sets the limits of the flags over HTTP and shows all limits. 0 removes a limit.
 func (c flowLimitsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	var none flow.Limits
 	if _, err := c.apply(&none); err != nil {
@@ -105,7 +105,8 @@ func (c flowLimitsCmd) print(s *remote.Streams, l admin.FlowLimits) (err error) 
 	return nil
 }
 
-// apply sets the given limits and reports whether there were any.
+// apply sets the limits that have flags and reports whether there were any. A limit out of
+// range is a usage error.
 func (c flowLimitsCmd) apply(limits *flow.Limits) (given bool, err error) {
 	for _, part := range []struct {
 		of *int64
@@ -134,7 +135,8 @@ func (c flowLimitsCmd) apply(limits *flow.Limits) (given bool, err error) {
 	return given, nil
 }
 
-// set stores the given limits, if any, and records the change in the audit log.
+// set stores the limits of the flags, if any, in the database and in f, and records the change
+// in the audit log.
 func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) error {
 	limits := f.Limits
 	if given, err := c.apply(&limits); err != nil || !given {
@@ -148,7 +150,8 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, audittext.LimitChanges(before, limits))
 }
 
-// limitsJSON returns the limits with the name that the command has always had for the ID.
+// limitsJSON returns the limits with the ID of the flow also as "id", the name that the command
+// printed before it shared the JSON of the API.
 func limitsJSON(l admin.FlowLimits) any {
 	return struct {
 		ID string `json:"id"`

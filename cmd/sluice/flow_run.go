@@ -61,8 +61,8 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return remote.PrintRun(run, outputText(t.api, saved), c.JSON, s.remote())
 }
 
-// setOptions adds what is not an input. Without flags there is nothing: a server of an
-// earlier release does not know the options.
+// setOptions adds the options of the run under the reserved name. Without flags it adds
+// nothing, because a server of an earlier release does not know the options.
 func (c flowRunCmd) setOptions(given map[string]any) {
 	options := map[string]any{}
 	if c.Draft {

@@ -51,7 +51,8 @@ type flowImportCmd struct {
 	JSON    bool     `help:"Print as JSON."`
 }
 
-// read reads all files.
+// read reads all files and converts exports of AI-Flow. It sends and stores nothing, so that
+// one unreadable file stops the whole import.
 func (c flowImportCmd) read(in io.Reader) ([]remote.ImportFile, error) {
 	if c.ID != "" && len(c.Files) > 1 {
 		return nil, usageError("--id replaces one flow, so give one file")
@@ -101,8 +102,8 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return remote.PrintImported(s.remote(), results, c.JSON)
 }
 
-// RunRemote imports over HTTP: new flows all or none. Replacing the draft of a flow and
-// publishing it are two requests.
+// RunRemote imports over HTTP. Either all new flows are made or none. With --id it replaces
+// the draft of a flow; publishing it is then a second request, which may fail alone.
 func (c flowImportCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	files, err := c.read(s.In)
 	if err != nil {
@@ -138,7 +139,7 @@ func readDocument(in io.Reader, name string) ([]byte, error) {
 	return data, err
 }
 
-// readConverted is readDocument that also returns what the document lacks of an export.
+// readConverted is readDocument that also returns what was lost in the conversion of an export.
 func readConverted(in io.Reader, name string) (_ []byte, losses []aiflow.Note, err error) {
 	if name != "-" {
 		f, err := os.Open(name)

@@ -56,7 +56,8 @@ func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	return store.Audit(ctx, cfg.workspace(), "cli", action, c.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" "+detail))
 }
 
-// RunRemote prints or rotates a secret over HTTP. Rotating gives a node a secret of its own.
+// RunRemote prints or rotates the secret of a webhook node over HTTP. Rotating gives the node a
+// secret of its own if it has shared one.
 func (c flowSecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	path := "/v1/flow/" + url.PathEscape(c.ID) + "/webhooks"
 	list, err := fetch[struct {
@@ -90,8 +91,9 @@ type remoteWebhook struct {
 	Secret string `json:"secret"` // "" if a credential signs
 }
 
-// choose returns the webhook whose secret is wanted: that of the given node, or of the only
-// one. Nodes that share a secret need not be told apart to read it.
+// choose returns the webhook of the given node, or the only one. Without --node, several nodes
+// are a usage error, except to read a secret that all of them share. Webhooks that a
+// credential signs are left out.
 func (c flowSecretCmd) choose(list []remoteWebhook) (w remoteWebhook, err error) {
 	list = slices.DeleteFunc(list, func(w remoteWebhook) bool { return w.Secret == "" })
 	if len(list) == 0 {

@@ -243,7 +243,8 @@ func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	return store.Audit(ctx, cfg.workspace(), "cli", "key.secret.read", c.ID, "")
 }
 
-// RunRemote prints the webhook secret of the key in the settings, or of one that it made.
+// RunRemote prints the webhook secret of a key. The server refuses to show it to another key,
+// unless that one made the key.
 func (c keySecretCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	secret, err := fetch[flowapi.KeySecret](ctx, api, "GET", "/v1/keys/"+url.PathEscape(c.ID)+"/webhook-secret", nil)
 	if err != nil {

@@ -26,7 +26,7 @@ type modelCmd struct {
 }
 
 // withDirectory calls use with the platform's directory of models. The database need not
-// exist: the featured models can be shown without a secret.
+// exist, because featured models can be shown without a secret.
 func withDirectory(ctx context.Context, cfg *Config, s *streams, use func(d *catalog.Directory) error) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
@@ -61,7 +61,8 @@ func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	})
 }
 
-// RunRemote lists the models that a server can use.
+// RunRemote lists hosted models through a server: those found by words, those of a category,
+// or the featured ones.
 func (c modelListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	query := url.Values{"query": {strings.Join(c.Query, " ")}, "category": {c.Category}}
 	list, err := fetch[admin.HostedModelList](ctx, api, "GET", "/v1/hosted-models?"+query.Encode(), nil)
@@ -104,7 +105,7 @@ func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	})
 }
 
-// RunRemote lets a server ask the platform, with its credential.
+// RunRemote lets a server ask the platform, with the credential of the workspace.
 func (c modelShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	path, version, err := hostedPath(c.Model)
 	if err != nil {
@@ -117,7 +118,7 @@ func (c modelShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 	return c.print(s.Out, m)
 }
 
-// noSuchModel rewords the error for a model or version that does not exist.
+// noSuchModel rewords err if it means that the model or its version does not exist.
 func noSuchModel(err error, model string) error {
 	return notFound(err, fmt.Sprintf("the platform has no model %s, or not in this version; 'sluice model list' searches it", model))
 }
@@ -132,7 +133,8 @@ func hostedPath(model string) (path, version string, err error) {
 	return "/v1/hosted-models/" + url.PathEscape(ref.Owner) + "/" + url.PathEscape(ref.Name), ref.Version, nil
 }
 
-// print prints a model as a table, as JSON, or as a node.
+// print prints a model as tables of inputs and outputs, as JSON, or with --node as the node to
+// paste into a document.
 func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 	switch {
 	case c.Node:
@@ -160,7 +162,7 @@ func (c modelShowCmd) print(out io.Writer, m admin.HostedForm) error {
 	return w.Flush()
 }
 
-// modelType returns the type of an input with its allowed values.
+// modelType returns the type of an input with its bounds, or its options instead.
 func modelType(f admin.HostedInput) string {
 	switch {
 	case f.Options != nil:
@@ -205,7 +207,8 @@ func (c modelCompareCmd) Run(ctx context.Context, cfg *Config, s *streams) error
 	})
 }
 
-// RunRemote lets a server ask the platform, with its credential.
+// RunRemote lets a server compare two versions of a model, with the credential of the
+// workspace.
 func (c modelCompareCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	path, _, err := hostedPath(c.Model)
 	if err != nil {

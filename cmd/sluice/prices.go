@@ -35,7 +35,8 @@ type priceSetCmd struct {
 	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
 }
 
-// check checks the flags and returns what they set: dollars by part of the price.
+// check returns the parts of the price that have flags, in US dollars. It returns a usage error
+// if no part has a flag, or one is out of range.
 func (c priceSetCmd) check() (map[string]float64, error) {
 	if _, _, ok := providers.ParseModel(c.Model); !ok {
 		return nil, usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
@@ -55,7 +56,8 @@ func (c priceSetCmd) check() (map[string]float64, error) {
 	return given, nil
 }
 
-// Run sets a price for future runs.
+// Run sets a price for future runs. Parts without a flag keep their price. The cost of past
+// runs does not change.
 func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	given, err := c.check()
 	if err != nil {
@@ -83,7 +85,7 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return store.Audit(ctx, cfg.workspace(), "cli", "price.set", c.Model, "")
 }
 
-// RunRemote sets a price over HTTP.
+// RunRemote sets a price over HTTP. The server keeps the parts without a flag.
 func (c priceSetCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	given, err := c.check()
 	if err != nil {
@@ -119,7 +121,8 @@ func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	return c.print(s.out, found)
 }
 
-// RunRemote lists the prices over HTTP.
+// RunRemote lists the prices of the workspace over HTTP, and those of the price list that the
+// query finds.
 func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	found, err := fetch[admin.Prices](ctx, api, "GET", "/v1/prices?"+url.Values{"query": {c.Query}}.Encode(), nil)
 	if err != nil {
@@ -128,7 +131,8 @@ func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 	return c.print(s.Out, found)
 }
 
-// print prints the prices, and where those of other models are from.
+// print prints the prices. Without a query it adds the source of the price list, which has the
+// prices of all other models.
 func (c priceListCmd) print(out io.Writer, found admin.Prices) error {
 	err := printList(out, c.JSON, found.Prices, itself, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
 		source := p.Source
@@ -171,7 +175,7 @@ func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store,
 	return store.Audit(ctx, cfg.workspace(), "cli", "price.remove", c.Model, "")
 }
 
-// RunRemote removes a price over HTTP.
+// RunRemote removes a price of the workspace over HTTP. The price list then applies again.
 func (c priceRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	if _, err := api.Call(ctx, "DELETE", "/v1/prices?"+url.Values{"model": {c.Model}}.Encode(), nil); err != nil {
 		return c.notFound(err)
@@ -180,7 +184,7 @@ func (c priceRemoveCmd) RunRemote(ctx context.Context, api *client.Client, s *re
 	return err
 }
 
-// notFound rewords the error for a model without a price of the workspace.
+// notFound rewords err if it means that the workspace has no price for the model.
 func (c priceRemoveCmd) notFound(err error) error {
 	return notFound(err, fmt.Sprintf("there is no price for %s; 'sluice price list' lists them", c.Model))
 }

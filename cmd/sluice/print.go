@@ -51,10 +51,11 @@ func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, 
 	return printJSON(w, objects)
 }
 
-// itself is the object of a list whose elements are JSON as they are.
+// itself is the object function for printList if the elements are encoded unchanged.
 func itself[T any](v *T) T { return *v }
 
-// fetch sends a request to the API and decodes the response.
+// fetch sends a request to the API and decodes the JSON of the response. If the server refuses
+// the request, the error is a *client.Rejection and wraps a flow.Error with its code.
 func fetch[T any](ctx context.Context, api *client.Client, method, path string, body any) (v T, err error) {
 	raw, err := api.Call(ctx, method, path, body)
 	if err != nil {

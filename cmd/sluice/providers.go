@@ -31,7 +31,8 @@ func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	return c.print(s.out, catalog.ListProviders())
 }
 
-// RunRemote lists the presets of a server, which may be of another version.
+// RunRemote lists the providers that the server knows. They can differ from those of this
+// program if the versions differ.
 func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	list, err := fetch[admin.ProviderList](ctx, api, "GET", "/v1/providers", nil)
 	if err != nil {
@@ -40,7 +41,7 @@ func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 	return c.print(s.Out, list.Providers)
 }
 
-// print prints the providers with the variables that their secrets may be in.
+// print prints the providers with the environment variables that can hold their secrets.
 func (c providerListCmd) print(out io.Writer, list []admin.Provider) error {
 	return printList(out, c.JSON, list, itself, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *admin.Provider) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.Environment, ", ")), strings.Join(p.Can, ", "))
@@ -68,7 +69,7 @@ func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	return c.print(s.out, list)
 }
 
-// RunRemote lets a server ask the provider, with its credential.
+// RunRemote lets a server ask the provider, with the credential that a run would use.
 func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	query := url.Values{"query": {strings.Join(c.Query, " ")}}
 	list, err := fetch[admin.ModelList](ctx, api, "GET", "/v1/providers/"+url.PathEscape(c.Provider)+"/models?"+query.Encode(), nil)

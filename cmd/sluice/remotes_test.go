@@ -36,8 +36,8 @@ func TestEveryCommandSpeaksHTTP(t *testing.T) {
 	}
 }
 
-// TestCommandsThatRefuseAServer checks that the commands which cannot be allowed over HTTP say
-// why, and what to do.
+// TestCommandsThatRefuseAServer checks that commands which must not work over HTTP say why, and
+// what to do instead.
 func TestCommandsThatRefuseAServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{

@@ -54,7 +54,8 @@ func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *d
 	return c.print(s.out, list)
 }
 
-// RunRemote lists the workspaces that the key may see.
+// RunRemote lists the workspaces that the key may see: all with a key of the operator,
+// otherwise its own.
 func (c workspaceLimitsListCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	list, err := remoteWorkspaces(ctx, api)
 	if err != nil {
@@ -84,8 +85,8 @@ func remoteWorkspaces(ctx context.Context, api *client.Client) (all []admin.Work
 	}
 }
 
-// findRemoteWorkspace returns the path of the workspace with an ID or, if only one has
-// it, a name.
+// findRemoteWorkspace returns the path in the API of the workspace with an ID, or with a name
+// that only one workspace has. An ID takes precedence over names.
 func findRemoteWorkspace(ctx context.Context, api *client.Client, text string) (path string, err error) {
 	all, err := remoteWorkspaces(ctx, api)
 	if err != nil {
@@ -145,7 +146,8 @@ func findWorkspace(ctx context.Context, store *db.Store, text string) (flow.Work
 	return onlyWorkspace(text, found)
 }
 
-// onlyWorkspace returns the one workspace that has a name, or an error.
+// onlyWorkspace returns the ID of the one workspace that has a name. found are the IDs of all
+// that have it; several are a usage error.
 func onlyWorkspace(name string, found []string) (flow.WorkspaceID, error) {
 	switch len(found) {
 	case 0:
@@ -171,7 +173,7 @@ func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *d
 	return showStorage(ctx, store, s, string(id), c.JSON)
 }
 
-// RunRemote shows one workspace over HTTP.
+// RunRemote shows the storage and the quotas of one workspace, named by its ID or its name.
 func (c workspaceLimitsShowCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	path, err := findRemoteWorkspace(ctx, api, c.Workspace)
 	if err != nil {
@@ -193,7 +195,8 @@ func showStorage(ctx context.Context, store *db.Store, s *streams, id string, as
 	return printStorage(s.out, admin.WorkspaceObject(ws), asJSON)
 }
 
-// printStorage prints the storage of one workspace, and whose decision each quota is.
+// printStorage prints the storage of one workspace, and whether each quota was set for it or is
+// the server's default.
 func printStorage(out io.Writer, ws admin.Workspace, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, ws)
@@ -223,7 +226,7 @@ func usedOf(q admin.Quota, amount func(n int64) string) string {
 	return amount(q.Used) + " of " + limit
 }
 
-// number formats a count as it is typed.
+// number formats a count without separators, so that it can be typed as a flag.
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current
@@ -236,7 +239,7 @@ type workspaceLimitsSetCmd struct {
 	JSON      bool       `help:"Print as JSON."`
 }
 
-// given returns the quotas of the flags.
+// given returns the quotas that have flags. Without any, it returns a usage error.
 func (c workspaceLimitsSetCmd) given() (map[flow.QuotaUnit]int64, error) {
 	given := map[flow.QuotaUnit]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
 	maps.DeleteFunc(given, func(_ flow.QuotaUnit, n int64) bool { return n == quotaUnset })
@@ -283,7 +286,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 
-// RunRemote sets quotas over HTTP, which only keys of the operator may.
+// RunRemote sets quotas over HTTP. The server allows that only to keys of the operator.
 func (c workspaceLimitsSetCmd) RunRemote(ctx context.Context, api *client.Client, s *remote.Streams) error {
 	given, err := c.given()
 	if err != nil {

@@ -25,7 +25,8 @@ const size = sha256.Size
 // the chain continues under the newer key.
 type Keys [][]byte
 
-// Parse splits the stored concatenation of keys.
+// Parse splits the stored concatenation of keys. It fails unless there is at least one key
+// and all are complete.
 func Parse(text []byte) (Keys, error) {
 	if len(text) == 0 || len(text)%size != 0 {
 		return nil, errors.New("the keys of the audit log are damaged")
@@ -37,7 +38,7 @@ func Parse(text []byte) (Keys, error) {
 	return keys, nil
 }
 
-// New returns a random key.
+// New returns a random key of size bytes, to be appended to the stored ones.
 func New() []byte {
 	key := make([]byte, size)
 	_, _ = rand.Read(key) // never fails

@@ -1,10 +1,10 @@
 // Package backup writes the SQLite database and the content of all files to one
 // archive, and restores it. It owns the format of the archive and the checks that
 // make it trustworthy: every backup is read back before it gets its name, and
-// every restore is opened with the master key before it replaces anything. It
-// knows tables only where a copy must be made consistent: content that was erased
-// while it ran. PostgreSQL is not its business, because it has backup tools of its
-// own.
+// every restored database is opened with the master key before it replaces
+// anything. It knows tables only where it makes a copy consistent: it drops rows
+// whose content was erased while the backup ran. PostgreSQL has its own backup
+// tools, so the package refuses it.
 package backup
 
 import (
@@ -49,7 +49,7 @@ type Manifest struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
-// ErrPostgres is returned on PostgreSQL, which has its own backup tools.
+// ErrPostgres is returned by Create on PostgreSQL. Its text names the tool to use instead.
 var ErrPostgres = errors.New("on PostgreSQL everything is in the database, files too; back it up with PostgreSQL's own tools, such as pg_dump --format=custom")
 
 // Create writes a consistent copy of the database and the content of all files to
@@ -87,7 +87,7 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 	return b, dbconn.SyncDir(filepath.Dir(path))
 }
 
-// source is the database that a backup is made of.
+// source is the SQLite database that a backup is made of.
 type source struct{ *core.DB }
 
 // snapshot makes a consistent copy of the database without free pages, which may

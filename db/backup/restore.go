@@ -141,10 +141,10 @@ func exists(path string) bool {
 // entryTo opens the destination of an entry of an archive.
 type entryTo func(name string) (io.WriteCloser, error)
 
-// discardEntries reads a backup only to check it.
+// discardEntries discards the content of entries, for a backup that is only checked.
 func discardEntries(string) (io.WriteCloser, error) { return nopCloser{io.Discard}, nil }
 
-// nopCloser is a writer whose Close does nothing.
+// nopCloser adds a Close that does nothing to a writer.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
@@ -206,8 +206,9 @@ type entrySums struct {
 	files    int
 }
 
-// readEntries reads the archive to its end and returns the sum of each entry, with the
-// manifest, which comes last because it contains the sum of the database.
+// readEntries reads the archive to its end. It returns the hash of the database, the number
+// of files, whose hashes it checked, and the manifest. The manifest comes last in an
+// archive, because it contains the hash of the database.
 func readEntries(in *tar.Reader, to entryTo) (sums entrySums, manifest []byte, err error) {
 	for {
 		h, err := in.Next()

@@ -35,7 +35,8 @@ type Disk struct {
 	busy map[string]bool // temporary files that are being written
 }
 
-// newDisk returns the bucket in the data directory.
+// newDisk returns the bucket in the directory FilesDir of the data directory. It creates no
+// directory yet.
 func newDisk(s *core.DB) *Disk {
 	return &Disk{s: s, dir: filepath.Join(s.Config.DataDir, FilesDir), busy: map[string]bool{}, Temp: makeTemp}
 }
@@ -44,8 +45,8 @@ func makeTemp(dir string) (*os.File, error) { return os.CreateTemp(dir, "upload-
 
 func (d *Disk) tmp() string { return filepath.Join(d.dir, "tmp") }
 
-// path returns where content is stored. The first two digits are a directory, so that
-// none has too many entries.
+// path returns the file of a content. The first two digits of the hash are a directory of
+// their own, so that no directory has too many entries.
 func (d *Disk) path(hash string) string { return filepath.Join(d.dir, hash[:2], hash[2:]) }
 
 // diskDraft is a temporary file whose content is synced.
@@ -194,7 +195,8 @@ func (d *Disk) sweepTemp() error {
 	return err
 }
 
-// sweepDir removes the content in one directory that no row has named since before.
+// sweepDir removes the content in one directory that was stored earlier than before and that
+// no row has.
 func (d *Disk) sweepDir(ctx context.Context, prefix string, before time.Time) error {
 	list, err := entries(filepath.Join(d.dir, prefix))
 	if err != nil {

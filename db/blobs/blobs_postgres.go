@@ -129,7 +129,7 @@ func (u *tableDraft) Drop() {
 	}
 }
 
-// dropUpload deletes an upload with its pieces.
+// dropUpload deletes an upload with its pieces. It does nothing if the upload is gone.
 func dropUpload(ctx context.Context, s *core.DB, id string) error {
 	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		n, err := tx.DeleteUpload(tx.Ctx, id)
@@ -216,7 +216,8 @@ func (r *tableReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// load reads the piece with a number unless it is the current one.
+// load reads the piece with a number unless it is the current one. It returns
+// fs.ErrNotExist if the piece is gone.
 func (r *tableReader) load(number int64) (err error) {
 	if r.at == number {
 		return nil

@@ -34,7 +34,8 @@ func Fold(tx *core.Tx, ends []core.ChildEnd) error {
 	return nil
 }
 
-// fold is Fold for the ends of one step's children.
+// fold counts the ends of children of one step, starts the next items, and wakes the caller
+// when the outcome is decided or the last child has ended.
 func fold(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
 	p, err := counted(tx, step, ends)
 	if err != nil {
@@ -66,7 +67,8 @@ func sameStep(s flow.CallingStep) flow.CallingStep {
 	return s
 }
 
-// counted adds up the ends of children of one step.
+// counted adds up the ends of children of one step, and their usage with that of all runs
+// below them.
 func counted(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (gen.CountChildParams, error) {
 	p := gen.CountChildParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Ended: int64(len(ends))}
 	var used flow.Usage
@@ -91,8 +93,8 @@ func counted(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) (gen.Coun
 	return p, nil
 }
 
-// count adds ends to the row of their step, and returns the row, which no other
-// transaction can change now.
+// count adds ends to the row of their step and returns the row. The update locks the row
+// until the transaction ends.
 func count(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
 	r, err := tx.CountChild(tx.Ctx, p)
 	if err != nil {
@@ -166,7 +168,8 @@ func start(tx *core.Tx, c *flow.Children, template string, n int) error {
 	return tx.StartChildren(tx.Ctx, gen.StartChildrenParams{RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Started: int64(len(items))})
 }
 
-// startItems starts the runs of items that were taken.
+// startItems starts a run for each item that the caller has taken from the queue of the
+// step. Files that are gone do not fail it: the run fails when it opens one.
 func startItems(tx *core.Tx, c *flow.Children, template string, items []gen.TakeChildItemsRow) error {
 	t, err := dbconn.Decode[flow.ChildTemplate](template)
 	if err != nil {

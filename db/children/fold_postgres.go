@@ -40,7 +40,7 @@ counted AS (
 		succeeded, failed, reused, stopped, seen, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unpriced_steps, cost_nano_usd)
 SELECT counted.*, taken.item, taken.inputs FROM counted LEFT JOIN taken ON true`
 
-// countAndStart adds ends to the row of their step and starts the next items.
+// countAndStart is count that also starts the next items, in one round trip.
 func countAndStart(tx *core.Tx, p gen.CountChildParams) (*gen.Child, error) {
 	r := gen.Child{RunID: p.RunID, Path: p.Path, Round: p.Round}
 	rows, err := tx.DBTX.QueryContext(tx.Ctx, countAndStartQuery, p.RunID, p.Path, p.Round, p.Ended, p.Succeeded, p.Failed,

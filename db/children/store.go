@@ -65,7 +65,7 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 
 // AddChildItems stores items of a step. Items that are stored already stay as they are.
 func (s Children) AddChildItems(ctx context.Context, step flow.CallingStep, items []flow.ChildItem) error {
-	rows := make([]any, 0, itemColumns*len(items)) // encoded before the transaction, which SQLite has only one of
+	rows := make([]any, 0, itemColumns*len(items)) // encoded before the transaction, because on SQLite all writes wait for it
 	for i := range items {
 		it := &items[i]
 		rows = append(rows, step.RunID, step.Path, int64(step.Round), int64(it.Item), dbconn.EncodeMap(it.Inputs), dbconn.EncodeError(it.Error), it.Reused)
@@ -224,7 +224,7 @@ func (s Children) itemResult(ctx context.Context, ws flow.WorkspaceID, r *gen.Li
 }
 
 // resultOf returns the result of an item. A canceled run has no error of its own, but
-// the caller needs one for its report.
+// the caller needs one for its report. An item whose content was erased counts as failed.
 func resultOf(item int, run *flow.Run) flow.ChildResult {
 	r := flow.ChildResult{Item: item, RunID: run.ID, State: run.State, Inputs: run.Inputs, Outputs: run.Outputs, Error: run.Error}
 	if run.State == flow.RunCanceled && r.Error == nil {
@@ -236,7 +236,8 @@ func resultOf(item int, run *flow.Run) flow.ChildResult {
 	return r
 }
 
-// childrenOf decodes the row that describes all children of a step.
+// childrenOf decodes the row that describes all children of a step. The document of a draft
+// is not loaded.
 func childrenOf(r *gen.Child) (*flow.Children, error) {
 	t, err := dbconn.Decode[flow.ChildTemplate](r.Template)
 	return &flow.Children{

@@ -149,7 +149,7 @@ func triesOf(run *flow.Run, failures int) int {
 	return failures + 1
 }
 
-// itemOf decodes the run of an item for lists.
+// itemOf decodes the run of an item for lists. A canceled run gets the error that it lacks.
 func itemOf(r *gen.Run, state items.State) (items.Item, error) {
 	run, err := core.RunOf(r)
 	if err != nil {

@@ -116,8 +116,8 @@ func (tx *Tx) readFront(runs int) (queueFront, error) {
 // The following methods find the next group in the queue front if it was read,
 // and otherwise in the database.
 
-// nextWorkspace returns the first workspace after the cursor that has queued runs: from
-// the front in memory if the batch has one, or else from the index.
+// nextWorkspace returns the first workspace after the cursor that has queued runs, or
+// sql.ErrNoRows. It looks in the front in memory if the batch has one, or else in the index.
 func (tx *Tx) nextWorkspace(c cursor) (flow.WorkspaceID, error) {
 	if tx.front == nil {
 		return tx.NextWorkspace(tx.Ctx, flow.WorkspaceID(c.value))
@@ -126,7 +126,8 @@ func (tx *Tx) nextWorkspace(c cursor) (flow.WorkspaceID, error) {
 	return w.ws, err
 }
 
-// nextKey returns the first key after the cursor that has queued runs in a workspace.
+// nextKey returns the first key after the cursor that has queued runs in a workspace, or
+// sql.ErrNoRows. The empty key stands for runs without one.
 func (tx *Tx) nextKey(ws flow.WorkspaceID, c cursor) (string, error) {
 	switch {
 	case tx.front != nil:

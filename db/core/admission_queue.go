@@ -120,9 +120,9 @@ type roundRobin struct {
 	keys      map[flow.WorkspaceID]cursor
 }
 
-// served remembers whose run was admitted, so that the next one is looked for after it.
-// The positions are kept in memory only: after a restart a round begins again, which
-// harms nobody.
+// served remembers whose run was admitted, so that the search for the next one begins after
+// it. The positions are kept only in memory: after a restart the round begins again, which
+// is harmless.
 func (t *roundRobin) served(w queuedRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -125,9 +125,9 @@ func (tx *Tx) reserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.R
 	return reserved, nil
 }
 
-// findReserved reads what a budget has spent today, and what running steps have
-// reserved of it without the step that asks, which may be repeating itself after a
-// crash.
+// findReserved sets b.Used to what has been spent of a budget today, and returns what running
+// steps have reserved of it. The step of r is not counted, because it may ask again after
+// a crash.
 func (tx *Tx) findReserved(ws flow.WorkspaceID, b *fairness.SpendingBudget, r flow.Reservation, day string) (int64, error) {
 	switch {
 	case b.WithMade:

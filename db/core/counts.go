@@ -63,7 +63,7 @@ type counts struct {
 	released  int // runs of the set whose slots were freed but not yet given to queued runs
 }
 
-// newCounts returns empty counts of a batch.
+// newCounts returns the counts of a new batch, which are read or added when first needed.
 func newCounts() counts {
 	return counts{
 		admitted: map[FlowKey]int64{}, queued: map[FlowKey]int64{},
@@ -172,15 +172,15 @@ type liveWorkers struct {
 // are counted exactly under a lock.
 const recountAfter = 200 * time.Millisecond
 
-// admitted returns the number of running runs as of the last count, unless it is older
-// than recountAfter.
+// admitted returns the number of running runs as of the last count. known is false if it is
+// older than recountAfter, so that the caller has to count again.
 func (l *liveWorkers) admitted() (n int64, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.running, !l.runningCounted.IsZero() && time.Since(l.runningCounted) < recountAfter
 }
 
-// haveAdmitted stores a fresh count.
+// haveAdmitted stores a fresh count of running runs for the next recountAfter.
 func (l *liveWorkers) haveAdmitted(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -117,9 +117,9 @@ func (g *groups) close() error {
 	return nil
 }
 
-// loop commits one group after the other until it is closed. While a group commits, the
-// writes that arrive wait and form the next one, so the size of groups adapts to the
-// load.
+// loop commits one group after the other until it is closed, and then what is still waiting.
+// While a group commits, the writes that arrive wait and form the next one, so the size of
+// groups adapts to the load.
 func (g *groups) loop() {
 	group := make([]*member, 0, maxGroup)
 	for {

@@ -39,7 +39,7 @@ func (tx *Tx) flushHours() error {
 	return nil
 }
 
-// add sums two entries of the same row.
+// add adds another entry of the same row to e.
 func (e *hourEntry) add(other *hourEntry) {
 	e.UsageDay.Add(&other.UsageDay)
 	e.cost += other.cost

@@ -92,6 +92,6 @@ func NewConnector(path, options, pragmas string) *connector {
 	return c
 }
 
-// Connect and Driver implement driver.Connector.
+// Connect implements driver.Connector. The driver of SQLite takes no context.
 func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c *connector) Driver() driver.Driver                        { return c.driver }

@@ -23,7 +23,7 @@ type recent struct {
 // recentStarts is the number of keys and of flows in the cache.
 const recentStarts = 4096
 
-// newRecent returns empty caches.
+// newRecent returns empty caches of recentStarts keys and flows.
 func newRecent() recent {
 	keys, err := lru.New[string, *flow.Key](recentStarts)
 	live, err2 := lru.New[FlowKey, flow.LiveVersion](recentStarts)

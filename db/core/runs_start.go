@@ -50,7 +50,7 @@ type StartWrite struct {
 	pinned    int64     // bytes of the document if it was not stored before
 }
 
-// runID implements setMember.
+// runID implements setMember. It is the ID of the run to be stored.
 func (w *StartWrite) runID() string { return w.Row.ID }
 
 // commitFailed implements setMember. After an error it is unknown whether the run was

@@ -90,8 +90,8 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	return p, nil
 }
 
-// placeOf returns where a run in a state is counted. A run that is stored by its worker
-// is never queued.
+// placeOf returns where a run in a state is counted when its worker stores it. A worker does
+// not store a run as queued.
 func placeOf(s flow.RunState) int64 {
 	switch {
 	case s.Ended():
@@ -127,7 +127,7 @@ func (p *runWrite) repeated(tx *Tx) error {
 	return err
 }
 
-// runID implements setMember.
+// runID implements setMember. It is the ID of the run that progressed.
 func (p *runWrite) runID() string { return p.row.ID }
 
 // commitFailed records nothing: Run.Writes shows whether a write was committed.
@@ -277,7 +277,7 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 			return fmt.Errorf("set wake: %w", err)
 		}
 	}
-	if p.Draining { // for a cancel as well: it ends after its last child
+	if p.Draining { // even after a cancel: the run ends after its last child
 		n, err := tx.CountRunningChildren(tx.Ctx, p.run.ID)
 		if err != nil {
 			return fmt.Errorf("count the running children of %s: %w", p.run.ID, err)

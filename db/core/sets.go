@@ -51,7 +51,7 @@ type setWriter struct {
 	s *DB
 }
 
-// newSetWriter starts the writer of sets. parallelSets of them commit at once, each on
+// newSetWriter starts the writer of sets. Up to parallelSets sets commit at once, each on
 // a connection of its own.
 func newSetWriter(s *DB) *setWriter {
 	w := &setWriter{s: s}

@@ -53,7 +53,8 @@ func arrays(columns []column, rows [][]any) []any {
 	return args
 }
 
-// columnOf returns one column of rows as an array.
+// columnOf returns column i of rows, as the parameter for an array. It panics if a value is
+// not of type T.
 func columnOf[T any](rows [][]any, i int) []T {
 	list := make([]T, len(rows))
 	for n, row := range rows {
@@ -146,11 +147,12 @@ var stepSetColumns = func() (list []column) {
 }()
 
 // upsertSteps writes any number of steps. A step that exists is replaced, except for
-// its key. See endReservation for what it had reserved of budgets.
+// its key. endReservation handles what the step had reserved of budgets.
 var upsertSteps = "INSERT INTO steps (" + names("", stepSetColumns) + ") SELECT " + names("u.", stepSetColumns) + " FROM " + source(stepSetColumns) +
 	" ON CONFLICT (run_id, path) DO UPDATE SET " + assignExcluded(stepSetColumns[3:]) + endReservation
 
-// assignExcluded returns the assignments of an upsert that replaces all these columns.
+// assignExcluded returns the assignments of an ON CONFLICT clause that replaces columns by
+// the new values.
 func assignExcluded(columns []column) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {

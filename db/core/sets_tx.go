@@ -14,8 +14,8 @@ type openTx struct {
 	conn   *pgx.Conn
 }
 
-// Exec and the methods below implement pgx.Tx on a connection whose transaction was
-// begun by the caller. The queue inserts jobs through it.
+// Exec runs a statement on the connection, whose transaction the caller has begun. openTx
+// implements pgx.Tx so that the queue can insert jobs in that transaction.
 func (t openTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
 	return t.conn.Exec(ctx, query, args...)
 }

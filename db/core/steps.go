@@ -21,7 +21,8 @@ var stepColumns = []string{
 	"error", "saved", "input", "outputs", "attempts",
 }
 
-// stepOutputs is the index of the column outputs in stepColumns.
+// stepOutputs is the index of the column outputs in stepColumns. It must follow changes of
+// that list.
 const stepOutputs = 24
 
 // stepContent is the index of the first column in stepColumns that counts toward
@@ -41,8 +42,8 @@ var stepStatements = func() (list [maxStepRows + 1]string) {
 	return list
 }()
 
-// stepStatement returns the upsert of a number of steps. The text depends only on the
-// number, so prepared statements are reused.
+// stepStatement returns the upsert of a number of steps. The text depends only on that
+// number, so prepared statements can be reused.
 func stepStatement(rows int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "INSERT INTO steps (%s) VALUES ", strings.Join(stepColumns, ", "))
@@ -165,7 +166,7 @@ func (s Execution) findSteps(ctx context.Context, ws flow.WorkspaceID, runID str
 	return steps, nil
 }
 
-// stepOf decodes a row.
+// stepOf decodes a row whose outputs were joined; see parts.Join.
 func stepOf(r *gen.Step) (s flow.Step, err error) {
 	s = flow.Step{
 		Path: r.Path, Node: r.Node, Kind: r.Kind, State: flow.StepState(r.State),

@@ -80,7 +80,7 @@ func (tx *Tx) flushUsage() error {
 	return nil
 }
 
-// addUsage adds an entry to its row in the database.
+// addUsage adds an entry to the row of its day. The duration is stored in microseconds.
 func (tx *Tx) addUsage(e *UsageEntry) error {
 	return tx.AddUsage(tx.Ctx, gen.AddUsageParams{
 		WorkspaceID: e.ws, Day: e.Day, KeyID: e.KeyID, FlowID: e.FlowID, Model: e.Model, Bucket: int64(e.Bucket),

@@ -32,7 +32,8 @@ func (s *DB) useVital() {
 	}
 }
 
-// close closes the connections of the lane, if it has its own.
+// close closes the connections of the lane. It does nothing on SQLite and for commands, where
+// the lane has none of its own.
 func (l *lane) close() (err error) {
 	if l.pool == nil {
 		return nil

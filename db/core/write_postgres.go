@@ -34,8 +34,8 @@ type postgresWriter struct {
 // close has nothing to wait for: each write commits before it returns.
 func (w *postgresWriter) close() error { return nil }
 
-// write carries out a transaction and repeats it after errors that promise success,
-// such as a serialization failure or a deadlock.
+// write carries out a transaction. It repeats it after errors that may not occur again, such
+// as a deadlock or a lost connection, if nothing was committed; see writesAgain.
 func (w *postgresWriter) write(ctx context.Context, m *member) error {
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
@@ -143,8 +143,8 @@ func (tx *Tx) queueCounters(b *pgx.Batch) error {
 // queries that return rows.
 type queued struct{ b *pgx.Batch }
 
-// ExecContext adds the statement to the batch instead of sending it. Its result is not
-// known until the batch is sent, so it has none.
+// ExecContext adds the statement to the batch instead of sending it. The number of affected
+// rows is not known before the batch is sent, so callers must not ask for it.
 func (q queued) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
 	q.b.Queue(query, args...)
 	return driver.ResultNoRows, nil

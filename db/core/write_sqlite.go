@@ -29,8 +29,8 @@ type GroupWriter struct {
 	Synced       atomic.Int64 // of them with a sync, for tests
 }
 
-// newGroupWriter starts the writer of groups. There is one, because SQLite has one
-// writer.
+// newGroupWriter starts the writer of groups. It commits one group at a time, because SQLite
+// allows only one write transaction.
 func newGroupWriter(s *DB) *GroupWriter {
 	w := &GroupWriter{s: s}
 	w.groups = newGroups(1, w.run)
@@ -70,7 +70,7 @@ var errSpoiled = errors.New("a member failed")
 // lostError is an error of the whole transaction rather than of one member.
 type lostError struct{ cause error }
 
-// Error and Unwrap expose the error that took the transaction down.
+// Error returns the text of the error that rolled back the whole transaction.
 func (e *lostError) Error() string { return e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 

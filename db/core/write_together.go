@@ -9,7 +9,7 @@ type joinedTx struct {
 	after []func() // called after the commit
 }
 
-// joinedKey is the key of the context for a transaction that nested writes join.
+// joinedKey is the context key for the transaction that nested writes join.
 type joinedKey struct{}
 
 // Together runs all writes that fn makes with its context in one transaction. fn

@@ -29,7 +29,8 @@ func ForSQLite(query string) string {
 	return q
 }
 
-// ExecContext and the methods below rewrite the placeholders of a statement.
+// ExecContext runs a statement whose placeholders it rewrites for SQLite, as the other
+// methods do.
 func (n SQLiteParams) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return n.DB.ExecContext(ctx, ForSQLite(query), args...)
 }

@@ -67,7 +67,8 @@ func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC)
 }
 
-// isBusy reports whether another connection holds the database. Waiting helps.
+// isBusy reports whether the database is overloaded: on SQLite another connection holds a
+// lock, on PostgreSQL memory is short or a time limit was reached. Waiting helps.
 func isBusy(err error) bool {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		return e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked
@@ -90,7 +91,8 @@ func Classified(err error) error {
 	return err
 }
 
-// isPermanent reports whether a repetition would fail the same way.
+// isPermanent reports whether a retry would fail the same way, because of damaged data, or
+// of values that the schema does not allow.
 func isPermanent(err error) bool {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
 		switch e.Code {

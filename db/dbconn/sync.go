@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// SyncDir syncs a directory, so that renamed and created files survive a power
-// failure.
+// SyncDir syncs a directory, so that files created or renamed in it survive a power failure.
+// Syncing the files is not enough for that.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -71,7 +71,7 @@ func startServer(t testing.TB) {
 // masterKey is the same in all tests, because a copy of the template needs its key.
 const masterKey = "c2x1aWNlIHRlc3QgbWFzdGVyIGtleSBvZiAzMiBieXQ="
 
-// change applies the changes of a test to a configuration.
+// change returns a configuration with the changes of a test, in their order.
 func change(cfg db.Config, set []func(*db.Config)) db.Config {
 	for _, f := range set {
 		f(&cfg)
@@ -79,7 +79,7 @@ func change(cfg db.Config, set []func(*db.Config)) db.Config {
 	return cfg
 }
 
-// open opens a store and closes it when the test ends.
+// open opens a store and closes it when the test ends. Errors of either fail the test.
 func open(t testing.TB, cfg db.Config) *db.Store {
 	t.Helper()
 	s, err := db.Open(context.Background(), cfg)

@@ -44,7 +44,8 @@ func (p *postgres) start() error {
 	return p.err
 }
 
-// launch starts the server and connects to it.
+// launch initializes and starts the server, connects to it as administrator, and makes the
+// template of all test databases.
 func (p *postgres) launch() (err error) {
 	if p.server, err = pgserver.New(); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (p *postgres) url(database string) string {
 	return p.server.URL(database) + "&pool_max_conns=12"
 }
 
-// stop ends the server with the test process.
+// stop ends the server and removes its files at the end of the test process.
 func (p *postgres) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -121,7 +121,7 @@ func (p *Proxy) Lost() int {
 	return p.lost
 }
 
-// all returns the open connections.
+// all returns a copy of the open connections, which is safe to use without the lock.
 func (p *Proxy) all() []*link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *Proxy) all() []*link {
 	return list
 }
 
-// close refuses new connections and cuts the open ones.
+// close refuses new connections, cuts the open ones, and waits until none is served.
 func (p *Proxy) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -282,8 +282,9 @@ func (l *link) note(kind byte, body []byte) {
 	}
 }
 
-// executed cuts the connection after a statement whose answer the test wants to be
-// lost.
+// executed marks the connection as losing if the test wants the answer to this statement to
+// be lost: the connection is then cut as soon as the server has executed it. The caller
+// holds the lock of the link.
 func (l *link) executed(sql string) {
 	l.p.mu.Lock()
 	lose := l.p.lose

@@ -144,7 +144,7 @@ func (s *Server) ExecIn(database, sql string) {
 	}
 }
 
-// try runs a statement on a connection of its own.
+// try runs a statement on a connection of its own, within 30 seconds.
 func (s *Server) try(database, sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

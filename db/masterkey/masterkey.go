@@ -1,7 +1,6 @@
 // Package masterkey reads, creates and joins the master key, the Tink keyset that
-// encrypts every secret at rest. It owns the forms in which a key is written down
-// and the rule that a key is created only for a fresh database. What is encrypted
-// with it is the business of db/core.
+// encrypts every secret at rest. It owns the text formats of a key, and the rule
+// that a key is created only for a fresh database. Package core encrypts with it.
 package masterkey
 
 import (
@@ -60,7 +59,8 @@ func (s Source) Read(fresh bool) (*keyset.Handle, error) {
 	return Parse(string(text))
 }
 
-// create creates the first key of a database.
+// create creates the first key of a database, and reminds the operator to back it up. If
+// another process was faster, it reads the key of that process.
 func (s Source) create(path string) (*keyset.Handle, error) {
 	handle, err := Create(path)
 	if errors.Is(err, os.ErrExist) { // another process was faster

@@ -152,7 +152,8 @@ func (m *migration) up(ctx context.Context, apply func(*goose.Source) error) err
 	return nil
 }
 
-// apply carries out one migration in its own transaction.
+// apply carries out one migration, in a transaction of its own unless its file says
+// NO TRANSACTION.
 func (m *migration) apply(ctx context.Context, next *goose.Source) error {
 	_, err := m.ApplyVersion(ctx, next.Version, true)
 	return err
@@ -195,7 +196,7 @@ type riverMigration[T any] struct {
 	program string
 }
 
-// newQueueMigration returns the migration of the queue's tables.
+// newQueueMigration returns the migration of the tables of the job queue, which River ships.
 func newQueueMigration[T any](driver riverdriver.Driver[T], s Schema) (queueMigration, error) {
 	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{s.Log.Handler()})})
 	if err != nil {
@@ -224,7 +225,8 @@ func (m *riverMigration[T]) refuseNewer(ctx context.Context) error {
 	return nil
 }
 
-// isCurrent reports whether the tables have the version of this program.
+// isCurrent reports whether the tables of the queue have all migrations that this program
+// knows.
 func (m *riverMigration[T]) isCurrent(ctx context.Context) (bool, error) {
 	v, err := m.Validate(ctx, nil)
 	if err != nil {
@@ -233,7 +235,7 @@ func (m *riverMigration[T]) isCurrent(ctx context.Context) (bool, error) {
 	return v.OK, nil
 }
 
-// up migrates to the version of this program.
+// up applies the migrations of the queue that are missing. Sluice never migrates down.
 func (m *riverMigration[T]) up(ctx context.Context) error {
 	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return fmt.Errorf("migrate the queue: %w", err)
@@ -244,7 +246,7 @@ func (m *riverMigration[T]) up(ctx context.Context) error {
 // quietHandler drops messages below warnings, such as one per migration step.
 type quietHandler struct{ slog.Handler }
 
-// Enabled leaves out what River reports about each migration.
+// Enabled drops the messages below warnings, such as those of River about each migration.
 func (quietHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
 // sqliteFiles are the migrations without the keyword CONCURRENTLY, which only
@@ -264,7 +266,7 @@ func (f sqliteFiles) Open(name string) (fs.File, error) {
 	return &sqliteFile{file, bytes.NewReader([]byte(strings.ReplaceAll(string(text), " CONCURRENTLY", "")))}, nil
 }
 
-// sqliteFile is a migration whose text was adapted to SQLite.
+// sqliteFile is a migration file with the text that sqliteFiles.Open rewrote.
 type sqliteFile struct {
 	fs.File
 	text io.Reader

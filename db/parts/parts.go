@@ -1,9 +1,9 @@
 // Package parts stores the outputs of steps that are too large for their row.
 //
-// Reading the steps of a run, and rewriting a row, cost as much as the rows are large. The
-// lists of a map may have 16 MiB, so large outputs of such steps are stored apart from the
-// row, and joined when the step is read. The package does not know transactions: who calls
-// it writes the row and the parts together.
+// Reading the steps of a run, and rewriting a row, take time in proportion to the size of
+// the rows. The lists of a map may have 16 MiB, so large outputs of such steps are stored
+// apart from the row, and joined when the step is read. The package begins no transaction:
+// its caller writes the row and the parts in one.
 package parts
 
 import (
@@ -21,8 +21,8 @@ const (
 	MaxRow = 1 << 20
 	// partSize is the size of a part in bytes.
 	partSize = 1 << 20
-	// Mark is the column outputs of a step whose outputs are in parts. Outputs are a
-	// JSON object, which cannot be equal.
+	// Mark is the value of the column outputs if the outputs are in parts. Outputs are
+	// otherwise a JSON object or empty, so they never equal it.
 	Mark = "@"
 )
 
@@ -45,8 +45,8 @@ func Write(ctx context.Context, q *gen.Queries, runID string, outputs map[string
 	return nil
 }
 
-// Join puts outputs that are stored in parts into the rows of their steps. The marks are
-// counted in sizes, because the rows lose them.
+// Join puts outputs that are stored in parts into the rows of their steps. The stored bytes
+// include each mark, so Join adds its size to sizes before it replaces it.
 func Join(ctx context.Context, q *gen.Queries, runID string, rows []gen.Step, sizes map[string]int64) error {
 	joined := map[string]*strings.Builder{}
 	for i := range rows {

@@ -18,7 +18,7 @@ import (
 	"sluice/flow/document"
 )
 
-// Slugs stores the slugs of flows.
+// Slugs is the store of slugs. A slug is unique within its workspace.
 type Slugs struct{ *core.DB }
 
 // maxNumberedSlugs is how many slugs New tries before it appends a part of the
@@ -28,7 +28,8 @@ const maxNumberedSlugs = 20
 // slugsPage is how many flows get their slug in one transaction.
 const slugsPage = 200
 
-// New reserves the slug of a new flow and returns it.
+// New reserves the slug of a new flow and returns it. Without a slug in f it derives one from
+// the name, with a number or a hash appended if the slug is taken.
 func New(tx *core.Tx, f *flow.Flow) (string, error) {
 	if f.Slug != "" {
 		return f.Slug, claimSlug(tx, f.WorkspaceID, f.ID, f.Slug)
@@ -63,7 +64,7 @@ func claimSlug(tx *core.Tx, ws flow.WorkspaceID, flowID, slug string) error {
 	return err
 }
 
-// errSlugTaken is the error for a slug of another flow.
+// errSlugTaken returns the error for a slug that another flow has.
 func errSlugTaken(slug string) error {
 	return flow.Errorf(flow.CodeSlugTaken, "The slug %q belongs to another flow. Choose another slug, or rename that flow first.", slug)
 }
@@ -112,7 +113,8 @@ func (s Slugs) FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string)
 	return flowID, err
 }
 
-// FindSlug is FindFlowID that also reports whether the slug is a former one.
+// FindSlug returns the ID of the flow with a slug, and whether the slug is a former one of
+// that flow.
 func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, former bool, err error) {
 	r, err := s.Reads.FindSlug(ctx, gen.FindSlugParams{WorkspaceID: ws, Slug: slug})
 	if err != nil {
@@ -121,8 +123,8 @@ func (s Slugs) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (
 	return r.FlowID, r.Current == 0, nil
 }
 
-// ReleaseAlias makes a former slug of a flow free for another one. It returns CodeNotFound
-// if the flow does not have it as a former slug any more.
+// ReleaseAlias makes a former slug of a flow available to other flows. It returns
+// CodeNotFound if the slug is not a former one of the flow, or no longer.
 func (s Slugs) ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID, slug string) error {
 	return s.Update(ctx, "slug", func(tx *core.Tx) (int64, error) {
 		return tx.ReleaseAlias(tx.Ctx, gen.ReleaseAliasParams{WorkspaceID: ws, Slug: slug, FlowID: flowID})
@@ -150,8 +152,8 @@ func (s Slugs) AddAliasUses(ctx context.Context, uses []flow.AliasUse) error {
 	})
 }
 
-// ListAliasCallers returns the valid keys that used a former slug since a day, ordered by
-// the number of requests.
+// ListAliasCallers returns the valid keys that used a former slug on the day of since or
+// later, those with most requests first.
 func (s Slugs) ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug string, since time.Time) ([]flow.Caller, error) {
 	rows, err := s.Reads.ListAliasCallers(ctx, gen.ListAliasCallersParams{WorkspaceID: ws, Slug: slug, FromDay: core.DayOf(since), Now: s.NowMicros()})
 	if err != nil {

@@ -117,8 +117,7 @@ func (s Deliveries) ReadDelivery(ctx context.Context, ws flow.WorkspaceID, id st
 	return &list[0], nil
 }
 
-// deliveryOf decodes a row. Latencies are stored in microseconds, times in microseconds
-// since 1970.
+// deliveryOf decodes the row of a delivery, without the encrypted secret that may be in it.
 func deliveryOf(r *gen.Delivery) flow.Delivery {
 	return flow.Delivery{
 		ID: r.ID, Position: r.Position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
@@ -127,7 +126,7 @@ func deliveryOf(r *gen.Delivery) flow.Delivery {
 	}
 }
 
-// attemptOf decodes a row of an attempt.
+// attemptOf decodes the row of an attempt, whose latency is stored in microseconds.
 func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 	return flow.DeliveryAttempt{
 		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: dbconn.TimeOf(r.StartedAt), Latency: core.Since(r.Latency),

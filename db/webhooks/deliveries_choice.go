@@ -29,7 +29,7 @@ type deliveryFilter struct {
 // Head is the first delivery of an endpoint in one state.
 type Head struct{ Endpoint, State, Position string }
 
-// deliveryStates is what a filter without states means.
+// deliveryStates are all states of deliveries, which a filter without states selects.
 var deliveryStates = []string{string(flow.DeliveryPending), string(flow.DeliveryDelivered), string(flow.DeliveryFailed)}
 
 // NewDeliveryFilter converts a choice.

@@ -54,8 +54,8 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 	return rows, err
 }
 
-// readDeliveryRow reads a row of the list with its newest attempt, which a delivery
-// that is still waiting does not have.
+// readDeliveryRow reads a row of the list with its newest attempt. A delivery that was not
+// tried yet has none. NextAt is set only while the delivery is pending.
 func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 	var r gen.Delivery
 	var number, started, latency, status sql.NullInt64

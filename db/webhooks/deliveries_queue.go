@@ -190,8 +190,8 @@ WITH RECURSIVE line(endpoint, n) AS (
 	FROM line WHERE line.endpoint IS NOT NULL AND line.endpoint < $3 AND line.n < $4)
 SELECT e.id, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
 
-// waitingAfter returns the next endpoints of a workspace that have due deliveries,
-// between two IDs, with what the assignment of slots must know of each.
+// waitingAfter returns the endpoints of a workspace between two IDs that have due deliveries,
+// at most endpointWindow, with the data that the assignment of slots needs.
 func waitingAfter(tx *core.Tx, ws flow.WorkspaceID, after, before string) ([]fairness.EndpointLoad, error) {
 	rows, err := tx.DBTX.QueryContext(tx.Ctx, waitingQuery, ws, after, before, endpointWindow)
 	list, err := dbconn.Collect(rows, err, func(rows *sql.Rows) (e fairness.EndpointLoad, err error) {

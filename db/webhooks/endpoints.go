@@ -72,7 +72,7 @@ func (s Endpoints) FindEndpoint(ctx context.Context, ws flow.WorkspaceID, id str
 	return &e, s.describe(ctx, &e)
 }
 
-// readEndpoint reads a row of the list of endpoints.
+// readEndpoint reads a row of EndpointsQuery. The last column only orders the list.
 func readEndpoint(rows *sql.Rows) (e endpoints.Endpoint, err error) {
 	var since int64
 	var head string
@@ -112,7 +112,8 @@ func (s Endpoints) describe(ctx context.Context, e *endpoints.Endpoint) error {
 // attemptColumns are the columns of an attempt without the response.
 const attemptColumns = "a.delivery_id, a.number, a.started_at, a.latency, a.status, a.cause, a.error"
 
-// readAttempt reads the part of an attempt by which endpoints are judged.
+// readAttempt reads an attempt without the response, which the list of endpoints does not
+// show.
 func readAttempt(rows *sql.Rows) (flow.DeliveryAttempt, error) {
 	var r gen.DeliveryAttempt
 	err := rows.Scan(&r.DeliveryID, &r.Number, &r.StartedAt, &r.Latency, &r.Status, &r.Cause, &r.Error)

@@ -45,7 +45,7 @@ func KeyLimits(k *flow.Key) []string {
 	return list
 }
 
-// expiryWords says when a key expires, if it does.
+// expiryWords returns the day on which a key expires, or nothing if it never does.
 func expiryWords(k *flow.Key) []string {
 	if k.ExpiresAt.IsZero() {
 		return nil
@@ -53,7 +53,7 @@ func expiryWords(k *flow.Key) []string {
 	return []string{"expires " + dayWords(k.ExpiresAt)}
 }
 
-// dayWords writes a day in UTC.
+// dayWords formats a time as its day in UTC, such as "2 Jan 2026".
 func dayWords(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
 
 // momentWords formats a time with its hour, for what ends within a day.
@@ -82,7 +82,7 @@ func KeyChanges(a, b *flow.Key) []string {
 	return list
 }
 
-// orAll lists flows; an empty list means all.
+// orAll joins the IDs of the flows that a key may call. An empty list means all.
 func orAll(flows []string) string {
 	if len(flows) == 0 {
 		return "all"
@@ -90,7 +90,7 @@ func orAll(flows []string) string {
 	return strings.Join(flows, ", ")
 }
 
-// orNever writes a time; zero means never.
+// orNever formats an expiry with its hour, in UTC. The zero time means never.
 func orNever(at time.Time) string {
 	if at.IsZero() {
 		return "never"

@@ -27,7 +27,7 @@ func LimitChanges(l, to flow.Limits) string {
 	return strings.Join(list, ", ")
 }
 
-// orNone writes a limit; 0 means that there is no limit.
+// orNone formats a limit. 0 means that there is no limit, so it must not read as "0".
 func orNone(n int64) string {
 	if n == 0 {
 		return "no limit"
@@ -35,7 +35,7 @@ func orNone(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// allowedWord writes a permission.
+// allowedWord returns "allowed" or "not allowed".
 func allowedWord(is bool) string {
 	if is {
 		return "allowed"

@@ -93,7 +93,7 @@ func ReadInput(n *flow.Node) Input {
 	return in
 }
 
-// bound returns a limit, or nil if the config has none.
+// bound returns a minimum or maximum of an input, or nil if v is not a number.
 func bound(v any) *float64 {
 	if f, ok := flow.Float(v); ok {
 		return &f
@@ -131,8 +131,8 @@ func Check(inputs []Input, given map[string]any, coerce bool) (map[string]any, [
 	return values, problems
 }
 
-// check checks one value and returns it as the flow gets it. coerce permits texts for
-// other types, as forms send them.
+// check validates one value and returns it as the flow gets it. With coerce, a text is
+// parsed as the type of the input, because forms send only texts.
 func (in *Input) check(v any, coerce bool) (any, []flow.Problem) {
 	fail := func(code, format string, args ...any) []flow.Problem {
 		return []flow.Problem{{Pointer: flow.Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}

@@ -161,7 +161,8 @@ func (in *Input) describeFile(s map[string]any) {
 	}
 }
 
-// acceptSentence says which files an input takes.
+// acceptSentence lists the accepted file types for the description of an input. It is
+// empty if the input accepts all.
 func (in *Input) acceptSentence() string {
 	if len(in.Accept) == 0 {
 		return ""

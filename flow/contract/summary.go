@@ -58,7 +58,8 @@ func summarizeValue(v any, depth int) string {
 	return string(flow.EncodeJSON(v))
 }
 
-// summarizeFields writes the first members of an object.
+// summarizeFields returns the first summaryItems members of an object in the order of
+// their names, each as "name: value".
 func summarizeFields(fields map[string]any, depth int) (texts []string) {
 	for i, name := range slices.Sorted(maps.Keys(fields)) {
 		if i == summaryItems {
@@ -69,7 +70,8 @@ func summarizeFields(fields map[string]any, depth int) (texts []string) {
 	return texts
 }
 
-// summarizeList writes the first items of a list.
+// summarizeList joins the first summaryItems items of a list. Lists deeper than
+// summaryDepth are shown as an ellipsis.
 func summarizeList(items []any, depth int) string {
 	if depth > summaryDepth {
 		return "…"

@@ -9,7 +9,8 @@ import (
 )
 
 // Charges returns what the nodes of a document may cost money for, each once, in
-// their order. Disabled nodes cost nothing.
+// their order. The alternatives of a node, such as its fallback models, are included.
+// Disabled nodes cost nothing.
 func Charges(d *flow.Document, kinds *flow.Registry) (list []flow.Charge) {
 	seen := map[flow.Charge]bool{}
 	for i := range d.Nodes {
@@ -34,8 +35,8 @@ func Charges(d *flow.Document, kinds *flow.Registry) (list []flow.Charge) {
 	return list
 }
 
-// Unpriced returns the models among charges whose price is unknown, sorted. Models
-// that are chosen when a flow runs are not among them.
+// Unpriced returns the models among charges whose price is unknown, sorted. It skips
+// models that are chosen when a flow runs, and those whose provider reports the cost.
 func Unpriced(ctx context.Context, charges []flow.Charge, prices flow.PriceStore, ws flow.WorkspaceID) (models []string, err error) {
 	for i := range charges {
 		c := &charges[i]

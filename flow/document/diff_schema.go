@@ -59,7 +59,7 @@ func widerMembers(was, now map[string]any, at string) (where, why string) {
 	return "", ""
 }
 
-// inside returns the pointer of a member within a schema.
+// inside appends the name of a property to a path in a schema, as in "address.city".
 func inside(at, name string) string {
 	if at == "" {
 		return name

@@ -70,13 +70,13 @@ const (
 // browser: open editors apply these like edits of others.
 const TabAPI = "api"
 
-// UndoTx returns the ID of the transaction that undoes another one. It follows from that
-// one, so that nothing is undone twice.
+// UndoTx returns the ID of the transaction that undoes another one. It is derived from
+// the other ID, so that nothing is undone twice. The query ListUndoable relies on it.
 func UndoTx(txID string) string { return "undo-" + txID }
 
 var editName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Problems returns all that is wrong with a request before it is applied.
+// Problems returns all problems of a request that show without the flow document.
 func (r *EditRequest) Problems() (list []flow.Problem) {
 	add := func(pointer, code, detail string) {
 		list = append(list, flow.Problem{Pointer: pointer, Code: code, Detail: detail})

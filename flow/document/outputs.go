@@ -104,8 +104,8 @@ type typedNode struct {
 	when    conditions
 }
 
-// newTyper prepares the inference of types: what each port can carry, following edges
-// backwards.
+// newTyper indexes nodes and edges for the inference of types, which finds what each
+// port can carry by following edges backwards.
 func newTyper(d *flow.Document, kinds *flow.Registry) *typer {
 	t := &typer{d: d, kinds: kinds, nodes: map[string]*typedNode{}, steps: maxCoverSteps}
 	for i := range d.Nodes {

@@ -32,7 +32,8 @@ func unknown(node string) conditions {
 	return conditions{{choice{node + " maybe", "yes"}}}
 }
 
-// never reports whether there is no case in which the port gets a value.
+// never reports whether the port gets a value in no case: conditions are alternatives, and
+// there is no alternative.
 func (c conditions) never() bool { return len(c) == 0 }
 
 // or returns the alternatives of both.

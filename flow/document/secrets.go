@@ -361,7 +361,7 @@ func stringEnd(s string, start int) int {
 	return len(s)
 }
 
-// notSlug matches what a slug cannot contain.
+// notSlug matches the characters that slug replaces by a hyphen.
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
 // slug returns a text in the characters that the name of a credential may have.

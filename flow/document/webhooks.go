@@ -17,10 +17,10 @@ func WebhookURL(d *flow.Document, n *flow.Node) string {
 }
 
 // WebhookHost returns the host that a webhook node sends to, as in
-// flow.WebhookOwner.
+// flow.WebhookOwner. It is "" if the URL is known only when the flow runs.
 func WebhookHost(d *flow.Document, n *flow.Node) string { return flow.HostOf(WebhookURL(d, n)) }
 
-// Webhook is a webhook node of a flow.
+// Webhook is a webhook node of the live version or of the draft of a flow.
 type Webhook struct {
 	*flow.Node
 	URL  string // typed in the node; empty if the run provides it

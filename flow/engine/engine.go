@@ -51,7 +51,7 @@ type Engine struct {
 	Approvals  flow.Approvals
 	// Children returns what lets a step of a run start child runs; nil if none can.
 	Children func(run *flow.Run, in *flow.In) flow.ChildRuns
-	// Drain reports whether child runs of a run still run. Without it, none does.
+	// Drain reports whether child runs of a run still run; nil if no step can start any.
 	Drain func(ctx context.Context, run *flow.Run) (running bool, err error)
 	// Origin returns the origin of a step of a run, by its path; nil if nothing asks.
 	Origin func(ctx context.Context, run *flow.Run, path string) (flow.Origin, error)
@@ -165,7 +165,8 @@ func (e *Engine) Execute(ctx context.Context, p *Plan, sig Signals) (Outcome, er
 	}
 }
 
-// childrenRun reports whether child runs of the run still run.
+// childrenRun reports whether child runs of the run still run. It outlasts outages of the
+// database: without an answer, the run cannot end.
 func (c *execution) childrenRun(ctx context.Context) (bool, error) {
 	if c.Drain == nil {
 		return false, nil

@@ -17,7 +17,7 @@ const (
 	ActStart                     // run Action.In on its own and call Finish when it is done
 	ActRecord                    // write Action.Write and call Recorded; repeat until it is written
 	ActAbort                     // stop the started steps of Action.Nodes; Finish still follows for each
-	ActAbandon                   // tell the outside that Action.Abandoned are not gone on with
+	ActAbandon                   // clean up after the steps Action.Abandoned, which will not continue
 	ActDrain                     // find out whether child runs of the run still run, and call Drained
 	ActSuspend                   // nothing to do before Action.Until: release the worker
 	ActEnd                       // the run has ended and its end is recorded
@@ -76,18 +76,18 @@ type Plan struct {
 	drain   drainState
 }
 
-// drainState reports whether the run may end although steps of it have started child runs. It
-// ends after the last of them, so that its cost is final then.
+// drainState is what the plan knows about child runs that still run. The run ends after the
+// last of them, so that its cost is final.
 type drainState int
 
 const (
-	drainUnknown drainState = iota // whether any runs was not asked
-	drainAsking                    // it is about to be asked
-	drainDone                      // none runs
+	drainUnknown drainState = iota // the caller was not asked yet
+	drainAsking                    // ActDrain asks the caller
+	drainDone                      // the caller answered with Drained
 )
 
-// drainPause is how long a run that waits for its last child runs waits at most before it
-// cancels them again, in case the first time did not succeed.
+// drainPause is the longest time that a run waits for its last child runs before it checks
+// them again, and cancels them again in case that did not succeed.
 const drainPause = time.Minute
 
 // planNode is the state of one node: its step as it will be recorded, and what the planner
@@ -281,7 +281,8 @@ func (p *Plan) idle(now time.Time) bool {
 	return true
 }
 
-// startedRuns reports whether steps may have started child runs.
+// startedRuns reports whether steps may have started child runs: a step of such a kind has
+// begun. It may have begun without starting any.
 func (p *Plan) startedRuns() bool {
 	for i := range p.nodes {
 		if p.g.nodes[i].kind.StartsRuns() && p.nodes[i].step.Attempt > 0 {
@@ -292,8 +293,8 @@ func (p *Plan) startedRuns() bool {
 }
 
 // Drained tells the plan whether child runs of the run still run. If so, the run waits
-// for them without a worker. Why it failed is recorded before that: it cannot be told from
-// the steps if it is a time limit.
+// for them without a worker. The error of a failed run is recorded before that, because a
+// time limit could not be derived from its steps later.
 func (p *Plan) Drained(running bool, now time.Time) {
 	if p.drain = drainDone; !running {
 		return

@@ -54,8 +54,9 @@ func (p *Plan) takeOver(i int, now time.Time) bool {
 	return true
 }
 
-// isPartial reports whether the parent's step has done a part of its work, such as some of
-// the items of a map. Who runs it again wants the rest of it, not all.
+// isPartial reports whether the parent's step did only a part of its work, such as some of
+// the items of a map. Even when the step is forced to run again, a rerun then reuses that
+// part and does the rest.
 func (p *Plan) isPartial(i int) bool {
 	partial := p.g.nodes[i].kind.Partial
 	old, ok := p.reuse.Steps[p.nodes[i].step.Path]

@@ -175,7 +175,7 @@ func (w *world) endChild(key string, c *simChildren, i int) {
 	if item.state = flow.RunSucceeded; item.bad {
 		item.state = flow.RunFailed
 	}
-	if item.canceled && w.rng.IntN(4) > 0 { // or it ended before it heard of it
+	if item.canceled && w.rng.IntN(4) > 0 { // otherwise it ended before it noticed
 		item.state = flow.RunCanceled
 	}
 	w.say("child %d of %s: %s", i, key, item.state)

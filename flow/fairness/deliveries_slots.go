@@ -73,12 +73,12 @@ type DeliveryShares struct {
 	of       map[flow.WorkspaceID]*slotCount // by workspace
 }
 
-// slotCount counts the slots in use, and those of endpoints that have not proven
-// themselves yet: these may take only a part, so that dead receivers cannot occupy
-// everything.
+// slotCount counts the slots in use, and among them those of endpoints that are not trusted:
+// these may take only a part, so that dead receivers cannot occupy everything.
 type slotCount struct{ all, untested int }
 
-// add counts n slots of an endpoint.
+// add counts n more slots of an endpoint as used. Nothing is subtracted: the counts are
+// computed again for each assignment.
 func (c *slotCount) add(e *EndpointLoad, n int) {
 	c.all += n
 	if !e.Trusted() {
@@ -95,13 +95,13 @@ func NewDeliveryShares(now time.Time, capacity int, inFlight []EndpointLoad) *De
 	return s
 }
 
-// add counts n slots of an endpoint for its workspace and in total.
+// add counts n more slots of an endpoint for its workspace and in total.
 func (s *DeliveryShares) add(e *EndpointLoad, n int) {
 	s.total.add(e, n)
 	s.workspace(e.WorkspaceID).add(e, n)
 }
 
-// workspace returns the count of a workspace.
+// workspace returns the count of a workspace, and creates it on first use.
 func (s *DeliveryShares) workspace(id flow.WorkspaceID) *slotCount {
 	c := s.of[id]
 	if c == nil {

@@ -91,10 +91,10 @@ func work(ctx context.Context, in *flow.In) (flow.Out, error) {
 // over the wrong field is noticed.
 var OneCall = flow.Usage{InputTokens: 3, OutputTokens: 2, CostNanoUSD: 7}
 
-// Seconds converts a number of seconds as configs have it.
+// Seconds converts a number of seconds, as configs have it, to a duration.
 func Seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
 
-// clockKey is the key of the context for the clock of a simulation.
+// clockKey is the context key for the time of a simulation.
 type clockKey struct{}
 
 // WithClock gives kinds the time of a test that has a clock of its own.
@@ -220,7 +220,7 @@ func JobState(name string, pauses int) any {
 	return map[string]any{"job": name, "pauses": flow.Number(pauses)}
 }
 
-// JobOf reads what JobState made.
+// JobOf decodes a state of JobState. Another value is a job without a name or pauses.
 func JobOf(state any) (name string, pauses int) {
 	m, _ := state.(map[string]any)
 	n, _ := flow.Float(m["pauses"])

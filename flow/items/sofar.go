@@ -13,7 +13,7 @@ type PartialOutput struct {
 	Values []any // of the first items, in their order; nil for one that failed
 }
 
-// ownPorts are outputs of a map that are no lists of its items' outputs.
+// ownPorts are the outputs of a map that do not list one output of each item.
 var ownPorts = []string{"results", "file", "errors", "succeeded", "failed"}
 
 // SoFar returns the outputs of a flow that the step at path fills with a list, with the

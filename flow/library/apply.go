@@ -133,7 +133,8 @@ func (l *Library) planApply(ctx context.Context, ws flow.WorkspaceID, r *ApplyRe
 	return p, l.review(ctx, p, r)
 }
 
-// planCreate prepares a new flow with the slug of the plan.
+// planCreate prepares a new flow with the slug of the plan. It returns the error of
+// ApplyRequest.Allow if the caller may not create flows.
 func (l *Library) planCreate(ws flow.WorkspaceID, p *plan, r *ApplyRequest) error {
 	if err := r.Allow(nil); err != nil {
 		return err
@@ -143,8 +144,9 @@ func (l *Library) planCreate(ws flow.WorkspaceID, p *plan, r *ApplyRequest) erro
 	return nil
 }
 
-// planTake prepares a new flow with the former slug of another one, if the request takes it.
-// Otherwise the error says which flow has the slug and who uses it.
+// planTake prepares a new flow with the former slug of another one if TakeAlias is set.
+// Otherwise it returns a BreakingError that names the flow that has the slug and the keys
+// that use it.
 func (l *Library) planTake(ctx context.Context, p *plan, r *ApplyRequest, holder *flow.Flow) error {
 	callers, err := l.Store.ListAliasCallers(ctx, holder.WorkspaceID, p.Slug, r.At.Add(-flow.CallerPeriod))
 	if err != nil {
@@ -306,7 +308,8 @@ func (l *Library) applyDraft(ctx context.Context, p *plan, r *ApplyRequest) erro
 	return l.audit(ctx, f, r.By, "flow.edit", f.Name)
 }
 
-// releaseAlias takes the slug of a new flow from the flow that had it before.
+// releaseAlias takes the slug of a new flow from the flow that had it before, and records
+// that in the audit log of that flow.
 func (l *Library) releaseAlias(ctx context.Context, p *plan, r *ApplyRequest) error {
 	if p.alias == nil {
 		return nil

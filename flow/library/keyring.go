@@ -97,7 +97,8 @@ func (r *Keyring) Change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID
 }
 
 // change reads a key, lets set change it, checks the result and stores it with an audit
-// entry.
+// entry. It writes nothing if nothing changed. Of what set changes, only the name, the
+// flows, the expiry and the limits are kept.
 func (r *Keyring) change(ctx context.Context, by flow.Actor, ws flow.WorkspaceID, id string, set func(k *flow.Key)) (*flow.Key, error) {
 	k, err := r.Find(ctx, ws, id)
 	if err != nil {

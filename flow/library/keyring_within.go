@@ -74,9 +74,9 @@ func (r *Keyring) mayRotate(ctx context.Context, k *flow.Key) error {
 	return nil
 }
 
-// MayReadSecret returns an error unless the caller is a key, or has made it: then it was
-// shown the webhook secret before. With any other it could sign messages in the name of that
-// key.
+// MayReadSecret returns an error if a key asks for the webhook secret of a key other than
+// itself and the keys made with it. With that secret it could sign messages in the name of
+// the other key. Users may read all of them.
 func (r *Keyring) MayReadSecret(ctx context.Context, k *flow.Key) error {
 	if r.Caller == nil {
 		return nil

@@ -30,9 +30,11 @@ type LibraryStore interface {
 	FindFlow(ctx context.Context, ws flow.WorkspaceID, flowID string) (*flow.Flow, error)
 	// FindFlowID returns the ID of the flow with a slug, current or former.
 	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
-	// ReleaseAlias makes a former slug of a flow free, or returns CodeNotFound.
+	// ReleaseAlias makes a former slug of a flow available. It returns CodeNotFound if
+	// the flow does not have it, or has it as its current slug.
 	ReleaseAlias(ctx context.Context, ws flow.WorkspaceID, flowID, slug string) error
-	// ListAliasCallers lists the keys that used a former slug since a day.
+	// ListAliasCallers lists the valid keys that used a former slug on the day of since
+	// or later, those with most requests first.
 	ListAliasCallers(ctx context.Context, ws flow.WorkspaceID, slug string, since time.Time) ([]flow.Caller, error)
 	FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)

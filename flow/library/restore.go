@@ -36,7 +36,7 @@ func (l *Library) RestoreVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 }
 
 // UndoEdit undoes a transaction of the edit log. Later edits of other fields stay. Undoing it
-// again changes nothing.
+// again changes nothing. Concurrent edits make it try again, up to restoreTries times.
 func (l *Library) UndoEdit(ctx context.Context, ws flow.WorkspaceID, flowID, user, txID string) error {
 	r := document.EditRequest{Tab: "undo", TxID: document.UndoTx(txID), Undo: txID}
 	if _, err := l.Store.FindEdit(ctx, ws, flowID, r.TxID); err == nil || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

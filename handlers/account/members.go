@@ -14,7 +14,8 @@ import (
 	"sluice/views/layout"
 )
 
-// memberRoutes returns the routes of members. Owners change others; everyone may leave.
+// memberRoutes returns the routes of members. Only owners change other members; every member
+// may see the list and leave the workspace.
 func (s *Server) memberRoutes() []route {
 	return []route{
 		{"GET", "/settings/members", web.Viewer, s.showMembers},

@@ -15,7 +15,8 @@ import (
 	"sluice/views/layout"
 )
 
-// signInRoutes returns the routes of signing in and out.
+// signInRoutes returns the routes of signing in and out. Signing out and the theme are open:
+// they also work after the session has ended.
 func (s *Server) signInRoutes() []route {
 	return []route{
 		{"GET", "/", web.SignedIn, s.home},

@@ -9,7 +9,7 @@ import (
 	"sluice/handlers/api"
 )
 
-// AuditStore keeps audit logs.
+// AuditStore verifies the hash chain of a workspace's audit log.
 type AuditStore interface {
 	VerifyAudit(ctx context.Context, ws flow.WorkspaceID) ([]flow.AuditChain, error)
 }
@@ -60,7 +60,7 @@ type AuditBreak struct {
 	Reason string `json:"reason"`
 }
 
-// AuditObject returns the JSON of the result.
+// AuditObject returns the JSON of verified logs. The report is intact if every log is.
 func AuditObject(chains []flow.AuditChain) AuditReport {
 	o := AuditReport{Intact: true, Workspaces: []AuditChain{}}
 	for _, c := range chains {
@@ -76,8 +76,8 @@ func AuditObject(chains []flow.AuditChain) AuditReport {
 	return o
 }
 
-// verifyAudit is GET audit/verify. It reads the whole log, so it counts among the requests
-// that take long.
+// verifyAudit is GET audit/verify. It reads the whole log, so it is counted with the requests
+// that wait or stream. A log that does not match is still a 200.
 func (s *Server) verifyAudit(c *api.Call) error {
 	if err := allowWhole(c, "audit logs"); err != nil {
 		return err

@@ -36,7 +36,7 @@ type Providers interface {
 	// Test asks the provider, at the address that the credential is bound to, whether it
 	// accepts the secret.
 	Test(ctx context.Context, ws flow.WorkspaceID, name string) (string, error)
-	// CredentialUses returns the nodes that use credentials, by credential.
+	// CredentialUses returns the nodes that use credentials, by the name of the credential.
 	CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error)
 }
 
@@ -131,7 +131,7 @@ type Credential struct {
 	UsedBy   []CredentialUse `json:"used_by" doc:"The nodes that use it."`
 }
 
-// CredentialUse is a node that uses a credential.
+// CredentialUse is the JSON of a node that uses a credential, in a live version or a draft.
 type CredentialUse struct {
 	FlowID string `json:"flow_id"`
 	Flow   string `json:"flow" doc:"Name of the flow."`
@@ -139,19 +139,20 @@ type CredentialUse struct {
 	Live   bool   `json:"live" doc:"Whether the live version uses it; otherwise the draft does."`
 }
 
-// CredentialList is the JSON of all credentials.
+// CredentialList is the response to GET credentials. It has no pages.
 type CredentialList struct {
 	Credentials []Credential `json:"credentials"`
 }
 
-// CredentialTest is the JSON of the result of a test.
+// CredentialTest is the JSON of a test. A secret that the provider refuses is no error of the
+// request.
 type CredentialTest struct {
 	Accepted bool   `json:"accepted" doc:"Whether the provider accepts the secret."`
 	Message  string `json:"message" doc:"Explanation for people."`
 }
 
-// allowWhole refuses keys with a list of flows for what is the workspace's, such as
-// credentials: changing one would change other flows.
+// allowWhole refuses keys with a list of flows access to settings of the whole workspace, such
+// as credentials, since these also affect other flows. nouns names them in the message.
 func allowWhole(c *api.Call, nouns string) error {
 	if len(c.Key.Flows) > 0 {
 		return flow.Errorf(flow.CodeFlowNotAllowed, "This key is for some flows only, and %s are for all. Use a key without a list of flows.", nouns)
@@ -167,8 +168,8 @@ func (s *Server) findCredential(c *api.Call) (flow.Credential, error) {
 	return s.store.FindCredential(c.Request().Context(), c.Key.WorkspaceID, c.Param("name"))
 }
 
-// CredentialObject returns the JSON of a credential. readable is whether its secret can be
-// decrypted.
+// CredentialObject returns the JSON of a credential. readable reports whether the master key
+// decrypts its secret.
 func CredentialObject(k *flow.Credential, readable bool, uses []library.CredentialUse) Credential {
 	o := Credential{
 		Name: k.Name, Provider: k.Provider, BaseURL: k.BaseURL, Hosts: append([]string{}, k.Hosts...), MaxCalls: k.Limits.AtOnce, PerMinute: k.Limits.PerMinute,
@@ -180,7 +181,8 @@ func CredentialObject(k *flow.Credential, readable bool, uses []library.Credenti
 	return o
 }
 
-// credentialObjects returns the JSON of credentials of the workspace.
+// credentialObjects returns the JSON of credentials of the workspace, with their uses. It
+// decrypts each secret to find out whether that is possible, and discards it.
 func (s *Server) credentialObjects(c *api.Call, list ...flow.Credential) ([]Credential, error) {
 	ctx, all := c.Request().Context(), []Credential{}
 	uses, err := s.providers.CredentialUses(ctx, c.Key.WorkspaceID)
@@ -255,7 +257,8 @@ func (s *Server) setCredential(c *api.Call) error {
 	return s.showCredential(c)
 }
 
-// audit records what the acting key did.
+// audit records what the key in the request did. In a transaction, ctx is that of the
+// transaction.
 func (s *Server) audit(ctx context.Context, c *api.Call, action, target, detail string) error {
 	by := c.Actor()
 	return s.store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})
@@ -313,8 +316,8 @@ func readCredential(body map[string]any) (k flow.Credential, secret string, err 
 	return k, secret, nil
 }
 
-// limitCredential is PATCH credentials/name. A key with limits may lower those of a
-// credential only: they protect the account that it is for.
+// limitCredential is PATCH credentials/name. A key with limits may lower the limits of a
+// credential but not raise them, because they protect the account at the provider.
 func (s *Server) limitCredential(c *api.Call) error {
 	k, err := s.findCredential(c)
 	if err != nil {
@@ -352,8 +355,8 @@ func (s *Server) limitCredential(c *api.Call) error {
 	return s.showCredential(c)
 }
 
-// requestFields returns an error whose fields are JSON Pointers into the request. The rules of
-// the dashboard name the fields of its form, such as base_url.
+// requestFields returns an error whose fields are JSON Pointers into the request. The rules
+// are shared with the dashboard and name form fields: base_url becomes /base_url.
 func requestFields(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok {

@@ -138,8 +138,8 @@ type keyList struct {
 	NextCursor *string     `json:"next_cursor"`
 }
 
-// newKeyObject returns the object of the API. The store has 0 for a limit that is not
-// set; the API has null.
+// newKeyObject returns the JSON of a key at a time. The store has 0 for a limit that is not
+// set; the API has null. The previous secret is shown only while it still works.
 func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	o := keyObject{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: append([]flow.Scope{}, k.Scopes...), Flows: append([]string{}, k.Flows...), State: k.State(now),
@@ -158,7 +158,7 @@ func newKeyObject(k *flow.Key, now time.Time) keyObject {
 	return o
 }
 
-// orNull returns nil for 0.
+// orNull returns nil, JSON null, for 0: the store's form of "no limit".
 func orNull(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -208,7 +208,8 @@ func (s *Server) showKey(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, newKeyObject(k, s.now()))
 }
 
-// showKeySecret is GET keys/key/webhook-secret.
+// showKeySecret is GET keys/key/webhook-secret. A key reads only its own secret and those of
+// keys that it made. The audit entry is written before the secret is sent.
 func (s *Server) showKeySecret(c *api.Call) error {
 	ring, ctx := s.keyring(c), c.Request().Context()
 	k, err := ring.Find(ctx, c.Key.WorkspaceID, c.Param("key_id"))

@@ -44,7 +44,7 @@ var (
 // defaultOverlap is how long the old secret works if the request does not say.
 const defaultOverlap = 24 * time.Hour
 
-// keyLimit returns the schema of a limit that may be null.
+// keyLimit returns the schema of a limit, which null removes. The bounds are those of asCount.
 func keyLimit(text string) map[string]any {
 	return map[string]any{"type": []string{"integer", "null"}, "minimum": 1, "maximum": 1_000_000_000, "description": text + " Null: no limit."}
 }
@@ -80,9 +80,8 @@ func readKeySettings(body map[string]any, create bool) (func(k *flow.Key), error
 	return r.apply(unknownKeyField)
 }
 
-// unknownKeyField returns the problem of a field that a key does not have. The scopes
-// get a reason of their own, because clients that manage keys declaratively try to
-// change them.
+// unknownKeyField returns the problem of a field that a body cannot set. The scopes get their
+// own message: they can be set when a key is created, but not changed.
 func unknownKeyField(name string) flow.Problem {
 	detail := "this is not a setting of a key"
 	if name == "scopes" {

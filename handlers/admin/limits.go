@@ -12,7 +12,7 @@ import (
 	"sluice/handlers/api"
 )
 
-// LimitStore keeps the limits of flows.
+// LimitStore sets the limits of flows. FindFlow returns them with the flow.
 type LimitStore interface {
 	SetFlowLimits(ctx context.Context, ws flow.WorkspaceID, flowID string, l flow.Limits) error
 	// FlowBudgets returns the budgets of a flow for this UTC day and their usage.
@@ -37,8 +37,8 @@ var limitSchemas = map[string]map[string]any{"LimitFlow": {
 	"examples": []any{map[string]any{"usd_per_day": 5}},
 }}
 
-// limitRoutes returns the routes of the limits of flows. Reading them needs no scope admin,
-// since clients want to know why a start was refused.
+// limitRoutes returns the routes of the limits of flows. The scope manage is enough to read
+// them, since clients want to know why a start was refused. Changing them needs admin.
 func (s *Server) limitRoutes() []api.Route {
 	const path, tag = "/v1/flow/:flow_id/limits", "Flows"
 	return []api.Route{{
@@ -99,7 +99,7 @@ func UnpricedModels(ctx context.Context, f *flow.Flow, kinds *flow.Registry, pri
 	return document.Unpriced(ctx, document.Charges(d, kinds), prices, f.WorkspaceID)
 }
 
-// showLimits is GET flow/limits.
+// showLimits is GET flow/limits: the limits of a flow and their use today.
 func (s *Server) showLimits(c *api.Call) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -108,7 +108,8 @@ func (s *Server) showLimits(c *api.Call) error {
 	return s.writeLimits(c, f)
 }
 
-// writeLimits responds with the limits of a flow and what was used today.
+// writeLimits responds with the limits of a flow, their use on this UTC day, and the models
+// of its draft without a price.
 func (s *Server) writeLimits(c *api.Call, f *flow.Flow) error {
 	ctx := c.Request().Context()
 	budgets, err := s.store.FlowBudgets(ctx, f)
@@ -122,7 +123,7 @@ func (s *Server) writeLimits(c *api.Call, f *flow.Flow) error {
 	return c.WriteJSON(http.StatusOK, FlowLimitsObject(f, budgets, unpriced))
 }
 
-// changeLimits is PATCH flow/limits.
+// changeLimits is PATCH flow/limits. A request that changes no limit writes no audit entry.
 func (s *Server) changeLimits(c *api.Call) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -155,7 +156,8 @@ func (s *Server) changeLimits(c *api.Call) error {
 	return s.writeLimits(c, f)
 }
 
-// readLimits returns what a body sets of the limits. Members that are missing set nothing.
+// readLimits returns a function that applies a body to limits. Missing members change nothing,
+// null removes a limit.
 func readLimits(body map[string]any) (func(l *flow.Limits), error) {
 	r := newSettings[flow.Limits](body)
 	read(r, "max_running", wantedCount, orZero(asCount), func(l *flow.Limits, n int64) { l.MaxRunning = n })
@@ -166,7 +168,8 @@ func readLimits(body map[string]any) (func(l *flow.Limits), error) {
 	return r.apply(unknownSetting("the limits of a flow"))
 }
 
-// loosensFlow reports whether limits allow anything that they did not allow before.
+// loosensFlow reports whether any limit of a flow is higher than before or was removed, or
+// models without a price are newly allowed.
 func loosensFlow(before, after flow.Limits) bool {
 	return loosens(before.MaxRunning, after.MaxRunning) || loosens(before.MaxQueued, after.MaxQueued) || loosens(before.RunsPerDay, after.RunsPerDay) ||
 		loosens(int64(before.USDPerDay), int64(after.USDPerDay)) || after.AllowUnpriced && !before.AllowUnpriced

@@ -9,14 +9,14 @@ import (
 	"sluice/handlers/api"
 )
 
-// Catalog knows the providers and what models they have. Its errors are a flow.Error with
-// CodeNotFound for what does not exist, and CodeInputInvalid for others that people can fix.
+// Catalog lists providers and their models. Its errors are a flow.Error with CodeNotFound if
+// something does not exist, and CodeInputInvalid if the user can fix the cause.
 type Catalog interface {
 	ListProviders() []Provider
 	// ListModels asks a provider for its models, with the credential that a run would use.
 	ListModels(ctx context.Context, ws flow.WorkspaceID, provider, query string) ([]Model, error)
-	// ListHosted lists models of the hosting platform. A notice says why it could not be
-	// asked; then the featured models are there all the same.
+	// ListHosted lists models of the hosting platform. If the platform cannot be reached,
+	// notice is the reason for users, and only featured models are returned.
 	ListHosted(ctx context.Context, ws flow.WorkspaceID, query, category string) (models []HostedModel, notice string, err error)
 	FindHosted(ctx context.Context, ws flow.WorkspaceID, model string) (HostedForm, error)
 	// CompareHosted compares versions of a model; "" is the newest.
@@ -39,7 +39,8 @@ var modelNames = map[reflect.Type]string{
 	reflect.TypeFor[HostedChange]():    "HostedChange",
 }
 
-// modelParams are the parameters that routes name in their Params.
+// modelParams are the parameters that routes name in their Params. The keys are unique in the
+// API: model_query and price_query are both named query in URLs.
 var modelParams = map[string]map[string]any{
 	"provider":        {"name": "provider", "in": "path", "required": true, "description": "A provider, or the name of a credential with a base URL of its own.", "schema": map[string]any{"type": "string"}},
 	"owner":           {"name": "owner", "in": "path", "required": true, "description": "The part of the model's name before the slash.", "schema": map[string]any{"type": "string"}},
@@ -93,7 +94,7 @@ type Provider struct {
 	Can         []string `json:"can" doc:"Kinds of nodes that work with it."`
 }
 
-// ProviderList is the JSON of all providers.
+// ProviderList is the response to GET providers. It has no pages.
 type ProviderList struct {
 	Providers []Provider `json:"providers"`
 }
@@ -105,7 +106,7 @@ type Model struct {
 	Owner string `json:"owner"`
 }
 
-// ModelList is the JSON of the models of a provider.
+// ModelList is the response to GET providers/provider/models. It has no pages.
 type ModelList struct {
 	Models []Model `json:"models"`
 }
@@ -127,7 +128,8 @@ type HostedModelList struct {
 	Notice string        `json:"notice" doc:"Why only featured models are listed, if the platform could not be asked."`
 }
 
-// HostedForm is the JSON of what a hosted model takes and puts out.
+// HostedForm is the JSON of the inputs and outputs of one version of a hosted model, and a
+// node that is pinned to it.
 type HostedForm struct {
 	Model       string         `json:"model"`
 	Version     string         `json:"version" doc:"Empty if unknown."`
@@ -183,12 +185,12 @@ type HostedChange struct {
 	Sentence string `json:"sentence"`
 }
 
-// listProviders is GET providers.
+// listProviders is GET providers. It asks none of them, so it needs no credential.
 func (s *Server) listProviders(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, ProviderList{s.Catalog.ListProviders()})
 }
 
-// listModels is GET providers/provider/models.
+// listModels is GET providers/provider/models?query=.
 func (s *Server) listModels(c *api.Call) error {
 	return asked(c, func(ctx context.Context, q map[string]string) (list ModelList, err error) {
 		list.Models, err = s.Catalog.ListModels(ctx, c.Key.WorkspaceID, c.Param("provider"), q["query"])
@@ -196,7 +198,7 @@ func (s *Server) listModels(c *api.Call) error {
 	}, "query")
 }
 
-// listHosted is GET hosted-models.
+// listHosted is GET hosted-models?query=&category=.
 func (s *Server) listHosted(c *api.Call) error {
 	return asked(c, func(ctx context.Context, q map[string]string) (list HostedModelList, err error) {
 		list.Models, list.Notice, err = s.Catalog.ListHosted(ctx, c.Key.WorkspaceID, q["query"], q["category"])
@@ -204,14 +206,15 @@ func (s *Server) listHosted(c *api.Call) error {
 	}, "query", "category")
 }
 
-// showHosted is GET hosted-models/owner/model.
+// showHosted is GET hosted-models/owner/model?version=. The default is the newest version.
 func (s *Server) showHosted(c *api.Call) error {
 	return asked(c, func(ctx context.Context, q map[string]string) (HostedForm, error) {
 		return s.Catalog.FindHosted(ctx, c.Key.WorkspaceID, hostedName(c, q["version"]))
 	}, "version")
 }
 
-// compareHosted is GET hosted-models/owner/model/diff.
+// compareHosted is GET hosted-models/owner/model/diff?from=&to=. from is required; without to
+// it compares with the newest version.
 func (s *Server) compareHosted(c *api.Call) error {
 	return asked(c, func(ctx context.Context, q map[string]string) (HostedChanges, error) {
 		if q["from"] == "" {
@@ -221,7 +224,8 @@ func (s *Server) compareHosted(c *api.Call) error {
 	}, "from", "to")
 }
 
-// hostedName returns the model of the path as people write it.
+// hostedName returns the model of the path as owner/model or, with a version,
+// owner/model:version.
 func hostedName(c *api.Call, version string) string {
 	name := c.Param("owner") + "/" + c.Param("model")
 	if version != "" {
@@ -230,8 +234,8 @@ func hostedName(c *api.Call, version string) string {
 	return name
 }
 
-// asked responds with what find returns for query parameters. find may ask a provider, so the
-// request counts among those that wait.
+// asked responds with the result of find for the query parameters named params. find may ask
+// a provider, so the request is counted with those that wait.
 func asked[T any](c *api.Call, find func(ctx context.Context, q map[string]string) (T, error), params ...string) error {
 	q, err := c.QueryTexts(params...)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestWorkspaceQuotas(t *testing.T) {
 	}
 }
 
-// guests makes another workspace and returns its ID.
+// guests creates a second workspace, which does not belong to the operator, and returns its ID.
 func (e *env) guests() flow.WorkspaceID {
 	e.T.Helper()
 	ws := flow.Workspace{ID: flow.WorkspaceID(flow.NewIDs().New(flow.PrefixWorkspace)), Name: "Guests"}
@@ -137,8 +137,8 @@ func (e *env) guests() flow.WorkspaceID {
 	return ws.ID
 }
 
-// keyOf returns a key with every scope that a person with a role in the default workspace
-// has made.
+// keyOf returns the secret of a key with every scope, made by a new member of the default
+// workspace with a role.
 func (e *env) keyOf(role flow.MemberRole) string {
 	e.T.Helper()
 	user := e.Add(string(role)+"@example.com", flow.DefaultWorkspace, role)

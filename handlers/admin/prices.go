@@ -16,7 +16,8 @@ import (
 	"sluice/handlers/api"
 )
 
-// PriceStore keeps the prices that workspaces set.
+// PriceStore keeps the prices that workspaces set. Unlike Config.Prices, it does not know the
+// price list.
 type PriceStore interface {
 	flow.PriceStore
 	ListPrices(ctx context.Context, ws flow.WorkspaceID) ([]flow.Price, error)
@@ -24,11 +25,12 @@ type PriceStore interface {
 	RemovePrice(ctx context.Context, ws flow.WorkspaceID, model string) error
 }
 
-// PriceList is a list of prices of common models, for which no workspace has to set one.
+// PriceList is a list of prices of common models. The price that a workspace sets wins.
 type PriceList interface {
-	// About returns who has made the list, and its date.
+	// About returns the source of the list and its date.
 	About() (source, date string)
-	// Search returns the models whose name contains a text, with their price at a time.
+	// Search returns the models whose name contains a text, ignoring case, with their price
+	// at a time. An empty text matches all.
 	Search(text string, at time.Time) []flow.Price
 }
 
@@ -40,13 +42,15 @@ var priceNames = map[reflect.Type]string{
 	reflect.TypeFor[PriceListInfo](): "PriceListInfo",
 }
 
-// priceParams are the parameters that routes name in their Params.
+// priceParams are the parameters that routes name in their Params. In the URL they are query
+// and model.
 var priceParams = map[string]map[string]any{
 	"price_query": queryParam("query", "Also returns models of the price list whose name contains this.", map[string]any{"type": "string"}),
 	"price_model": {"name": "model", "in": "query", "required": true, "description": "The model, as provider/model.", "schema": map[string]any{"type": "string"}},
 }
 
-// modelName is a model as provider/model. The names of models may have more slashes.
+// modelName matches provider/model in printable ASCII without spaces. The name of the model
+// may contain more slashes.
 var modelName = regexp.MustCompile(`^[!-.0-~]{1,64}/[!-~]{1,200}$`)
 
 // priceSchemas are the bodies of requests. An amount of 0 is a price too: the model is free.
@@ -113,14 +117,15 @@ type Prices struct {
 	List   PriceListInfo `json:"list" doc:"The price list, which has the prices of other models."`
 }
 
-// PriceListInfo describes the price list.
+// PriceListInfo is the JSON about the price list itself: users judge by it how old prices are.
 type PriceListInfo struct {
 	Source string `json:"source"`
 	Date   string `json:"date"`
 	Models int    `json:"models" doc:"How many models it has."`
 }
 
-// PriceObject returns the JSON of a price, whether it is of the workspace or of the list.
+// PriceObject returns the JSON of a price. Only prices of the list have Tokens; they get its
+// source and date.
 func PriceObject(p *flow.Price, list PriceList) Price {
 	o := Price{Model: p.Model, Input: p.Input.String(), Output: p.Output.String(), Second: p.Second.String(), Call: p.Call.String(), Source: "workspace"}
 	if t := p.Tokens; t != nil {
@@ -131,7 +136,8 @@ func PriceObject(p *flow.Price, list PriceList) Price {
 	return o
 }
 
-// rateText returns a price per million tokens; longer prompts may cost more.
+// rateText returns the dollars per million tokens, with higher prices for longer prompts, as in
+// "2.5 (5 above 200000)". It returns "" without a rate.
 func rateText(r *flow.TokenRate) string {
 	if r == nil {
 		return ""
@@ -143,15 +149,15 @@ func rateText(r *flow.TokenRate) string {
 	return text
 }
 
-// rateOf returns a price per million tokens; "" if the list has none for this kind of
-// tokens.
+// rateOf is rateText for a member that is absent for prices of a workspace. It never returns
+// nil: a rate that the list lacks is "".
 func rateOf(r *flow.TokenRate) *string {
 	text := rateText(r)
 	return &text
 }
 
-// FindPrices returns the prices of a workspace and, with a query, those of the list that
-// match it.
+// FindPrices returns the prices of a workspace. With a query, it returns only those whose model
+// contains it, and adds the ones of the list that do.
 func FindPrices(ctx context.Context, store PriceStore, list PriceList, ws flow.WorkspaceID, query string, now time.Time) (Prices, error) {
 	found, err := store.ListPrices(ctx, ws)
 	if err != nil {
@@ -169,7 +175,7 @@ func FindPrices(ctx context.Context, store PriceStore, list PriceList, ws flow.W
 	return out, nil
 }
 
-// listPrices is GET prices.
+// listPrices is GET prices?query=. The price list is long, so it is only searched.
 func (s *Server) listPrices(c *api.Call) error {
 	q, err := c.QueryTexts("query")
 	if err != nil {
@@ -182,7 +188,8 @@ func (s *Server) listPrices(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, found)
 }
 
-// allowPrices refuses keys that could spend more than they may by lowering prices.
+// allowPrices refuses keys with a list of flows, and keys with limits: by lowering a price they
+// could spend more than their budget.
 func allowPrices(c *api.Call) error {
 	if err := allowWhole(c, "prices"); err != nil {
 		return err
@@ -193,7 +200,7 @@ func allowPrices(c *api.Call) error {
 	return nil
 }
 
-// setPrice is PATCH prices.
+// setPrice is PATCH prices. Parts of the price that the body leaves out are kept.
 func (s *Server) setPrice(c *api.Call) error {
 	if err := allowPrices(c); err != nil {
 		return err
@@ -224,7 +231,8 @@ func (s *Server) setPrice(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, PriceObject(&p, s.PriceList))
 }
 
-// readPrice returns the model of a body, and what the body sets of its price.
+// readPrice returns the model of a body, and a function that sets the parts of the price that
+// the body has. At least one part is required.
 func readPrice(body map[string]any) (model string, set func(p *flow.Price), err error) {
 	r := newSettings[flow.Price](body)
 	const wanted = "wanted a number of dollars from 0 to a million"
@@ -243,7 +251,7 @@ func readPrice(body map[string]any) (model string, set func(p *flow.Price), err 
 	return model, set, err
 }
 
-// removePrice is DELETE prices.
+// removePrice is DELETE prices?model=. It is 404 if the workspace has set no price for it.
 func (s *Server) removePrice(c *api.Call) error {
 	if err := allowPrices(c); err != nil {
 		return err

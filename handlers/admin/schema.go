@@ -7,7 +7,8 @@ import (
 	"sluice/handlers/api"
 )
 
-// schemaRoutes returns the route of the schema of documents.
+// schemaRoutes returns the route of the JSON Schema of flow documents. It has no scope, so it
+// needs no key.
 func (s *Server) schemaRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/schema/flow.json", Handle: s.showSchema,

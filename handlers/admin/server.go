@@ -36,7 +36,7 @@ type Config struct {
 	Catalog   Catalog
 	Prices    flow.PriceStore // of workspaces and of the price list
 	PriceList PriceList
-	Schema    func() any // returns the JSON Schema of flow documents; called once
+	Schema    func() any // returns the JSON Schema of flow documents; called at most once
 }
 
 // Server serves the routes for an API server.
@@ -46,11 +46,11 @@ type Server struct {
 	now       func() time.Time
 	ids       flow.IDs
 	kinds     *flow.Registry
-	schema    func() []byte // JSON Schema of documents
+	schema    func() []byte // encoded Config.Schema; made when first requested
 	providers Providers
 }
 
-// New adds the routes to the API.
+// New adds the routes of operators to an API server, with their part of its OpenAPI document.
 func New(a *api.Server, cfg Config) *Server {
 	s := &Server{Config: cfg, store: cfg.Store, ids: cfg.IDs, now: a.Now, kinds: a.Kinds, providers: cfg.Providers,
 		schema: sync.OnceValue(func() []byte { return flow.EncodeJSON(cfg.Schema()) })}

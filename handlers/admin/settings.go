@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// What the members of a body may be, for messages about those that are not.
+// What a member of a body may be, for the message if its value is invalid.
 const (
 	wantedCount = "wanted a whole number from 1 to 1000000000, or null for no limit"
 	wantedUSD   = "wanted an amount such as 0.5, up to a million, or null for no limit"
@@ -23,12 +23,14 @@ type settings[T any] struct {
 	set   []func(of *T)
 }
 
-// newSettings begins to read a body.
+// newSettings returns settings that have read nothing yet: call read for each member that the
+// body may have, then apply.
 func newSettings[T any](body map[string]any) *settings[T] {
 	return &settings[T]{body: body, known: map[string]bool{}}
 }
 
-// read adds what sets the member with a name, if the body has it and as can read it.
+// read reads one member of the body with as. If it is missing, nothing is set; if as rejects
+// it, the problem says what was wanted.
 func read[T, V any](r *settings[T], name, wanted string, as func(v any) (V, bool), set func(of *T, v V)) {
 	r.known[name] = true
 	given, present := r.body[name]
@@ -43,8 +45,8 @@ func read[T, V any](r *settings[T], name, wanted string, as func(v any) (V, bool
 	r.set = append(r.set, func(of *T) { set(of, v) })
 }
 
-// apply returns a function that sets all members that the body has, or the error that names
-// all problems. unknown explains a member that has not been read.
+// apply returns a function that sets all members that were read, and an error with every
+// problem of the body. unknown explains a member that no call of read named.
 func (r *settings[T]) apply(unknown func(name string) flow.Problem) (func(of *T), error) {
 	for _, name := range flow.SortedNames(r.body) {
 		if !r.known[name] {
@@ -58,7 +60,8 @@ func (r *settings[T]) apply(unknown func(name string) flow.Problem) (func(of *T)
 	}, invalid(r.wrong...)
 }
 
-// unknownSetting explains a member that is no setting of a noun, such as "a price".
+// unknownSetting returns an explanation of unknown members for apply. of is a noun with an
+// article, such as "a price".
 func unknownSetting(of string) func(name string) flow.Problem {
 	return func(name string) flow.Problem {
 		return flow.Problem{Pointer: flow.Pointer(name), Code: "unknown_field", Detail: "this is not a setting of " + of}
@@ -89,7 +92,7 @@ func orZero[V any](as func(v any) (V, bool)) func(v any) (V, bool) {
 func asText(v any) (string, bool) { s, ok := v.(string); return s, ok }
 func asBool(v any) (bool, bool)   { b, ok := v.(bool); return b, ok }
 
-// asTexts reads a list whose items are all strings.
+// asTexts reads a list whose items are all strings. It may be empty, but not null.
 func asTexts(v any) (texts []string, ok bool) {
 	list, ok := v.([]any)
 	for _, item := range list {
@@ -99,8 +102,8 @@ func asTexts(v any) (texts []string, ok bool) {
 	return texts, ok
 }
 
-// asTime reads a time in RFC 3339. It is cut to microseconds, the resolution of the
-// database, so that a response equals what a later one says.
+// asTime reads a time in RFC 3339, from 1970 on. It is cut to microseconds, the resolution of
+// the database, so that this response and later ones have the same time.
 func asTime(v any) (time.Time, bool) {
 	s, _ := v.(string)
 	at, err := time.Parse(time.RFC3339, s)
@@ -111,20 +114,20 @@ func asTime(v any) (time.Time, bool) {
 // rounded.
 func asCount(v any) (int64, bool) { return asWhole(v, 1, 1e9) }
 
-// asWhole reads a whole number within bounds.
+// asWhole reads a whole number from least to most, which are exact as floats below 2⁵³.
 func asWhole(v any, least, most float64) (int64, bool) {
 	n, ok := flow.Float(v)
 	return int64(n), ok && n == math.Trunc(n) && n >= least && n <= most
 }
 
-// asUSD reads a limit in dollars. An amount that is less than a billionth of a dollar
-// would be stored as 0, which means no limit, so it is refused.
+// asUSD reads a limit in dollars. An amount that rounds to 0 billionths of a dollar is refused,
+// because a stored 0 means no limit.
 func asUSD(v any) (flow.NanoUSD, bool) {
 	usd, ok := asPrice(v)
 	return usd, ok && usd > 0
 }
 
-// asPrice reads an amount of dollars that may be 0.
+// asPrice reads an amount from 0 to flow.MaxUSD dollars, and rounds it to billionths.
 func asPrice(v any) (flow.NanoUSD, bool) {
 	n, ok := flow.Float(v)
 	if !ok || n < 0 || n > flow.MaxUSD.Dollars() {
@@ -136,8 +139,8 @@ func asPrice(v any) (flow.NanoUSD, bool) {
 // loosens reports whether a limit would allow more than before; 0 means no limit.
 func loosens(before, after int64) bool { return before > 0 && (after == 0 || after > before) }
 
-// errLoosens refuses to let a key with limits loosen others: a person who holds it could
-// get more out of the server with another key than this one was meant to allow.
+// errLoosens is the error if a key with limits would raise a limit: then it could allow more
+// than the person who limited the key wanted. of is a noun with an article.
 func errLoosens(of string) error {
 	return flow.Errorf(flow.CodeExceedsKey, "The key in the request, or a key that made it, has limits, so it may only lower the limits of %s. Use a key without limits.", of)
 }

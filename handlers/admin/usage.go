@@ -27,10 +27,11 @@ const (
 	byModel = "model"
 )
 
-// usageGroups are the values of the parameter by.
+// usageGroups are the values of the parameter by; the first is the default.
 var usageGroups = []string{byDay, byFlow, byKey, byModel}
 
-// usageParams are the parameters that routes name in their Params.
+// usageParams are the parameters that routes name in their Params. In the URL they are by,
+// from and to.
 var usageParams = map[string]map[string]any{
 	"by":         queryParam("by", "What to group by.", map[string]any{"type": "string", "enum": usageGroups, "default": byDay}),
 	"usage_from": queryParam("from", "The first day, in UTC. Default: 29 days before the last.", map[string]any{"type": "string", "format": "date"}),
@@ -45,7 +46,7 @@ var usageNames = map[reflect.Type]string{
 	reflect.TypeFor[runCounts]():   "RunCounts",
 }
 
-// usageRoutes returns the route of the report.
+// usageRoutes returns the route of the usage report. It is limited to the flows of the key.
 func (s *Server) usageRoutes() []api.Route {
 	return []api.Route{{
 		Method: get, Path: "/v1/usage", Scope: flow.ScopeRead, Handle: s.showUsage,
@@ -93,8 +94,8 @@ type usageSum struct {
 	took histogram.Histogram
 }
 
-// add adds a day. Durations are counted in buckets, because quantiles of days cannot be
-// averaged.
+// add adds a row of a day. Durations are counted in buckets, because the median of several days
+// is not the average of their medians.
 func (u *usageSum) add(d *flow.UsageDay) {
 	if u.took == nil {
 		u.took = histogram.Histogram{}

@@ -13,7 +13,8 @@ import (
 	"sluice/handlers/api"
 )
 
-// WebhookStore keeps the secrets that sign the messages of webhook nodes.
+// WebhookStore rotates the secrets that sign the messages of webhook nodes, and reads the live
+// version, which decides which secret that is.
 type WebhookStore interface {
 	FindDocument(ctx context.Context, ws flow.WorkspaceID, hash string) ([]byte, error)
 	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error)
@@ -35,8 +36,8 @@ var webhookSchemas = map[string]map[string]any{"RotateWebhookSecret": {
 	"examples":   []any{map[string]any{"overlap_s": 3600}},
 }}
 
-// webhookRoutes returns the route that replaces a secret. Package api has the one that reads
-// them.
+// webhookRoutes returns the route that rotates a secret. The route that reads the secrets is
+// in package api.
 func (s *Server) webhookRoutes() []api.Route {
 	return []api.Route{{
 		Method: http.MethodPost, Path: "/v1/flow/:flow_id/webhooks/:node/rotate", Scope: flow.ScopeAdmin, Handle: s.rotateWebhookSecret,
@@ -53,7 +54,8 @@ type RotatedSecret struct {
 	Secret string `json:"secret" doc:"The whsec_ secret that signs its messages from now on."`
 }
 
-// rotateWebhookSecret is POST flow/webhooks/node/rotate.
+// rotateWebhookSecret is POST flow/webhooks/node/rotate. It fails if somebody else rotates the
+// same secret at the same time, so that nobody holds one that is already replaced.
 func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -88,8 +90,9 @@ func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	return c.WriteJSON(http.StatusOK, RotatedSecret{owner.Node, secret})
 }
 
-// webhookOwner returns the owner of the secret of a webhook node: that of the live version,
-// if the draft sends to another host.
+// webhookOwner returns the owner of the secret of a webhook node. If live version and draft send
+// to different hosts, they have different secrets, and the one of the live version is meant.
+// A node whose messages are signed with a credential has no secret here.
 func (s *Server) webhookOwner(ctx context.Context, f *flow.Flow, node string) (o flow.WebhookOwner, err error) {
 	var live *flow.Document
 	if f.LiveHash != "" {

@@ -13,7 +13,7 @@ import (
 	"sluice/handlers/api"
 )
 
-// WorkspaceStore keeps the quotas of workspaces.
+// WorkspaceStore reads what workspaces store, and sets their quotas.
 type WorkspaceStore interface {
 	FindStorage(ctx context.Context, ws flow.WorkspaceID) (*flow.WorkspaceStorage, error)
 	// ListStorage returns workspaces after an ID, ordered by ID.
@@ -51,7 +51,7 @@ func quota(text string) map[string]any {
 	return map[string]any{"type": []string{"integer", "string", "null"}, "minimum": 1, "maximum": maxQuota, "pattern": "^default$", "description": text + " Null: no limit. default: the default of the server."}
 }
 
-// maxQuota bounds a quota.
+// maxQuota bounds a quota, in bytes or items. JSON numbers are exact up to this size.
 const maxQuota = 1_000_000_000_000_000
 
 // workspaceRoutes returns the routes of workspaces. No route makes or removes a
@@ -108,9 +108,9 @@ func WorkspaceObject(ws *flow.WorkspaceStorage) Workspace {
 	return Workspace{ID: ws.ID, Name: ws.Name, Bytes: quota(flow.QuotaBytes), Flows: quota(flow.QuotaFlows), Runs: quota(flow.QuotaRuns)}
 }
 
-// isOperator reports whether a key may act for the operator of the server: like the people
-// who may, it belongs to the default workspace and goes back to an owner or to a command on
-// the machine. The owner must still be one.
+// isOperator reports whether a key may act for the operator of the server: it belongs to the
+// default workspace, has no limits and no list of flows, and was made, directly or through
+// other keys, by the command line or by a user who still is an owner there.
 func (s *Server) isOperator(c *api.Call) (bool, error) {
 	k := c.Key
 	if k.WorkspaceID != flow.DefaultWorkspace || len(k.Flows) > 0 || library.Limited(k) {
@@ -127,7 +127,7 @@ func (s *Server) isOperator(c *api.Call) (bool, error) {
 	return slices.ContainsFunc(members, func(m flow.Member) bool { return m.UserID == by && m.Role == flow.MemberOwner }), err
 }
 
-// listWorkspaces is GET workspaces.
+// listWorkspaces is GET workspaces. A key that is not the operator's gets only its workspace.
 func (s *Server) listWorkspaces(c *api.Call) error {
 	if err := allowWhole(c, "quotas"); err != nil {
 		return err
@@ -182,7 +182,8 @@ func (s *Server) findWorkspace(c *api.Call) (ws *flow.WorkspaceStorage, operator
 	return ws, operator, err
 }
 
-// showWorkspace is GET workspaces/workspace.
+// showWorkspace is GET workspaces/workspace. Other workspaces are 404 unless the key is the
+// operator's.
 func (s *Server) showWorkspace(c *api.Call) error {
 	ws, _, err := s.findWorkspace(c)
 	if err != nil {
@@ -223,8 +224,8 @@ func (s *Server) limitWorkspace(c *api.Call) error {
 	return s.showWorkspace(c)
 }
 
-// setQuota stores quotas. The members of the workspace can see who limited them, and those of
-// the operator's workspace what its keys did.
+// setQuota stores quotas and adds the change to two audit logs: to that of the workspace, whose
+// members see who limited them, and to that of the key's workspace, if it is another one.
 func (s *Server) setQuota(ctx context.Context, c *api.Call, ws *flow.WorkspaceStorage, changes string) error {
 	return s.store.Together(ctx, func(ctx context.Context) error {
 		if err := s.store.SetQuota(ctx, flow.WorkspaceID(ws.ID), ws.Own); err != nil {
@@ -238,7 +239,8 @@ func (s *Server) setQuota(ctx context.Context, c *api.Call, ws *flow.WorkspaceSt
 	})
 }
 
-// asQuota reads a quota as the store keeps it: 0 is unlimited.
+// asQuota reads a quota as the store keeps it: null becomes 0, which is unlimited, and
+// "default" becomes flow.DefaultQuota.
 func asQuota(v any) (int64, bool) {
 	switch v {
 	case nil:
@@ -261,7 +263,7 @@ func QuotaChanges(before, after flow.Storage) string {
 	return strings.Join(list, ", ")
 }
 
-// quotaText returns the quota that the operator set for a workspace.
+// quotaText returns the quota that the operator set for a workspace, as people read it.
 func quotaText(own flow.Storage, k flow.QuotaUnit) string {
 	switch n := own.Get(k); {
 	case n == flow.DefaultQuota:

@@ -156,7 +156,7 @@ func (c *Call) checkFlow() error {
 
 // resolveFlow returns the ID of the flow that a path names by its ID or slug. An ID
 // is returned without checking that the flow exists. A former slug still names its
-// flow; such uses are counted.
+// flow; its uses are counted, so that users see which keys would lose it.
 func (c *Call) resolveFlow(name string) (id string, err error) {
 	if flow.ValidID(flow.PrefixFlow, name) {
 		return name, nil

@@ -20,7 +20,7 @@ type Extension struct {
 type Route struct {
 	Method, Path           string
 	Scope                  flow.Scope // that the key needs; "" for a route that needs no key
-	Or                     flow.Scope // another scope that will do
+	Or                     flow.Scope // a scope that suffices in place of Scope
 	ID, Tag, Summary, Text string     // of the operation in the OpenAPI document
 	Params                 []string   // query and header parameters
 	Body                   string     // name of the schema of the body; "" for none

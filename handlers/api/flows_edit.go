@@ -42,7 +42,8 @@ func (c *Call) audit(action, target, detail string) error {
 	return c.auditIn(c.Request().Context(), action, target, detail)
 }
 
-// auditIn is audit as part of a transaction.
+// auditIn is audit with the context of a transaction, so that the entry is written if and only
+// if the change is.
 func (c *Call) auditIn(ctx context.Context, action, target, detail string) error {
 	by := c.Actor()
 	return c.s.Library.Store.AddAudit(ctx, flow.AuditEntry{WorkspaceID: c.Key.WorkspaceID, Actor: by.ID, Action: action, Target: target, Detail: detail, IP: by.IP})

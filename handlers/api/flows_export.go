@@ -11,15 +11,16 @@ import (
 // and edges. Such an export is a list without a name, so name and slug stand beside it.
 const exportMember = "ai_flow"
 
-// importLoss is one sentence about what a flow could not keep of an export.
+// importLoss is the JSON of a note about a converted export: something that the flow could not
+// keep, or that is left to do before it runs.
 type importLoss struct {
 	Kind string `json:"kind" doc:"noted: a node is a note now. lost: an edge is missing. left: a setting was dropped. changed: a name or text is another. needed: a credential is missing. todo: what keeps the flow from running."`
 	Node string `json:"node,omitempty" doc:"The node of the flow, if it is about one."`
 	Text string `json:"text"`
 }
 
-// convertExports replaces the exports of AI-Flow in a list of documents by the documents
-// that they become, and returns what each of them loses; nil for a document.
+// convertExports replaces the exports of AI-Flow in a list of documents by converted
+// documents, in place. It returns the losses for each item; nil if it is no export.
 func (c *Call) convertExports(list []any) ([][]importLoss, error) {
 	losses := make([][]importLoss, len(list))
 	var wrong problems
@@ -39,7 +40,7 @@ func (c *Call) convertExports(list []any) ([][]importLoss, error) {
 			return nil, fmt.Errorf("read a converted export: %w", err)
 		}
 		converted := document.(map[string]any)
-		for name, value := range members { // what else it has is checked like that of a document
+		for name, value := range members { // slug, name and others win, and are checked later
 			if name != exportMember {
 				converted[name] = value
 			}

@@ -7,7 +7,7 @@ import (
 	"sluice/flow/library"
 )
 
-// importedObject is the JSON of a flow that was imported.
+// importedObject is the JSON of a flow that an import created.
 type importedObject struct {
 	FlowID  string   `json:"flow_id"`
 	Slug    string   `json:"slug" doc:"Name of the flow in URLs, in place of its ID. It has a number if another flow had the slug of the document."`
@@ -21,9 +21,9 @@ type importedList struct {
 	Flows []importedObject `json:"flows"`
 }
 
-// importFlows is POST flow/import: makes a new flow of each document, all or none. Documents
-// with literal secrets are refused, as everywhere over HTTP: only a person's import moves
-// them to encrypted storage.
+// importFlows is POST flow/import. It creates a flow from each document, in one transaction.
+// Documents with literal secrets are refused, as everywhere in the API: only an import in the
+// dashboard or on the command line moves them to encrypted storage.
 func (s *Server) importFlows(c *Call) error {
 	if err := c.allowAll(); err != nil {
 		return err

@@ -27,7 +27,7 @@ type diffObject struct {
 	Alias    *takenAlias      `json:"alias,omitempty" doc:"The former slug of another flow that the document takes. Absent for other documents."`
 }
 
-// takenAlias is a former slug of a flow that would name another one.
+// takenAlias is the JSON of a former slug of a flow that a document claims for another flow.
 type takenAlias struct {
 	Slug   string        `json:"slug"`
 	FlowID string        `json:"flow_id" doc:"The flow that had the slug."`
@@ -67,7 +67,7 @@ type noticingKey struct {
 	Calls int64  `json:"calls_30d"`
 }
 
-// newNoticingKeys returns the JSON of keys and how often they called.
+// newNoticingKeys returns the JSON of keys with their calls in the last 30 days.
 func newNoticingKeys(list []flow.Caller) []noticingKey {
 	return convert(list, func(k *flow.Caller) noticingKey { return noticingKey{k.KeyID, k.Name, k.Runs} })
 }
@@ -296,8 +296,9 @@ func newAppliedObject(a *library.Applied) appliedObject {
 	return o
 }
 
-// readDocuments parses and checks all documents, and reports the problems of all. If their
-// slugs identify flows, each slug may occur once.
+// readDocuments parses and checks all documents. The error has the problems of all of them,
+// with pointers that start with /documents and the index. With identify, slugs identify flows,
+// so each may occur only once.
 func (c *Call) readDocuments(list []any, identify bool) ([]*flow.Document, error) {
 	documents, first := make([]*flow.Document, len(list)), (*flow.Error)(nil)
 	seen, faults := map[string]bool{}, make([][]flow.Problem, len(list))

@@ -17,7 +17,7 @@ type problemFact struct {
 	after  time.Duration // Retry-After unless the error has its own
 }
 
-// problemFacts are the codes that a problem can have. Errors with any other code are
+// problemFacts are the codes that a response can have. Errors with any other code are
 // internal errors to the client.
 var problemFacts = map[flow.Code]problemFact{
 	flow.CodeInvalidJSON:           {400, "Invalid JSON", 0},

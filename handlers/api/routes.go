@@ -34,7 +34,7 @@ const (
 	accessTools             // scope read, run or edit; package mcp checks what a tool needs
 	accessKey               // any scope, for routes about the key itself
 
-	// For routes of operators that others may read too.
+	// For the routes of package admin that a second scope may read too.
 	accessReadOrAdmin
 	accessManageOrAdmin
 	accessEditOrAdmin

@@ -25,7 +25,7 @@ func (t stampOrNull) MarshalJSON() ([]byte, error) {
 	return stamp(t).MarshalJSON()
 }
 
-// UnmarshalJSON implements json.Unmarshaler, for commands that read responses.
+// UnmarshalJSON implements json.Unmarshaler: the command line reads responses into this type.
 func (t *stampOrNull) UnmarshalJSON(data []byte) error {
 	return (*time.Time)(t).UnmarshalJSON(data) // leaves null as the zero time
 }

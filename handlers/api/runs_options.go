@@ -85,11 +85,13 @@ func readOptions(body map[string]any) (flow.RunOptions, problems) {
 	return o, *p
 }
 
-// childrenDraft asks for the drafts of the flows that steps run.
+// childrenDraft is the value that asks for the drafts of the flows that steps run. The other
+// one is childrenLive, the default.
 const childrenDraft = "draft"
 
-// children returns the versions that steps run of other flows. Their drafts are for runs of
-// a draft only: a published version keeps doing what was published.
+// children returns which versions of other flows the steps run. draft reports whether the run
+// itself is of a draft: only then may children be drafts, since a published version must not
+// depend on unpublished ones. at is the pointer for problems.
 func (p *problems) children(v any, draft bool, at string) flow.ChildVersions {
 	switch {
 	case v == nil || v == childrenLive:

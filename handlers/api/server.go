@@ -52,7 +52,7 @@ type Store interface {
 	FindFlowID(ctx context.Context, ws flow.WorkspaceID, slug string) (string, error)
 	// FindSlug is FindFlowID that also reports whether the slug is a former one.
 	FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (flowID string, former bool, err error)
-	// AddAliasUses counts requests that named a flow by a former slug.
+	// AddAliasUses adds the counts of requests that named a flow by a former slug.
 	AddAliasUses(ctx context.Context, uses []flow.AliasUse) error
 	ListFlows(ctx context.Context, ws flow.WorkspaceID, afterID string, limit int) ([]flow.Flow, error)
 	// ListFlowHeads lists all flows, archived ones too, without their drafts.

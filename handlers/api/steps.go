@@ -108,7 +108,7 @@ func newStepObject(s *flow.Step) stepObject {
 	}
 }
 
-// newTryObjects returns the attempts of a step, oldest first.
+// newTryObjects returns the JSON of the attempts of a step, oldest first; never null.
 func newTryObjects(s *flow.Step) []tryObject {
 	list := []tryObject{}
 	for _, a := range s.Tries() {

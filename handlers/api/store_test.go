@@ -78,7 +78,7 @@ func (m *memory) ListApprovals(_ context.Context, ws flow.WorkspaceID, runID str
 	return []flow.Approval{askedOf(ws, runID)}, nil
 }
 
-// FindSlug knows no former slugs.
+// FindSlug never reports a former slug: this store does not keep them.
 func (m *memory) FindSlug(ctx context.Context, ws flow.WorkspaceID, slug string) (string, bool, error) {
 	id, err := m.FindFlowID(ctx, ws, slug)
 	return id, false, err

@@ -56,8 +56,8 @@ func (u *uses) add(key *flow.Key, ip string, at time.Time) {
 	use.Count++
 }
 
-// addAlias counts a request that named a flow by a former slug. Only these are counted by
-// slug, so requests with current slugs and IDs cost nothing.
+// addAlias counts a request that named a flow by a former slug. The key of the local command
+// line has no ID and is not counted.
 func (u *uses) addAlias(key *flow.Key, slug string, at time.Time) {
 	if key.ID == "" {
 		return
@@ -107,7 +107,7 @@ func (u *uses) flush(ctx context.Context) error {
 	return u.store.TouchKeys(ctx, list)
 }
 
-// flushAliases stores the uses of former slugs.
+// flushAliases stores the uses of former slugs. Like those of keys, they are lost on an error.
 func (u *uses) flushAliases(ctx context.Context, alias map[flow.AliasUse]*flow.AliasUse) error {
 	if len(alias) == 0 {
 		return nil

@@ -31,7 +31,7 @@ type webhookList struct {
 	Webhooks []webhookObject `json:"webhooks"`
 }
 
-// KeySecret is the JSON of the webhook secret of a key.
+// KeySecret is the JSON of the secret that signs the webhooks which runs of a key ask for.
 type KeySecret struct {
 	Secret string `json:"secret" doc:"whsec_ and base64. Unchanged when the key is rotated."`
 }

@@ -12,8 +12,8 @@ import (
 	"sluice/views/layout"
 )
 
-// auditRoutes returns the route of the audit log. It is for owners, because it shows
-// what each member did.
+// auditRoutes returns the route of the audit log. Only owners may read it, because it shows
+// what each member did and from which address.
 func (s *Server) auditRoutes() []route {
 	return []route{{"GET", "/settings/audit", web.Owner, s.showAudit}}
 }
@@ -81,7 +81,7 @@ func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 		At: e.CreatedAt, Who: auditActor(e), What: auditText[e.Action], Target: e.Target, Detail: e.Detail, From: e.IP,
 		Alarm: e.Action == "session.refuse",
 	}
-	if e.Action == "flow.restore" && strings.HasSuffix(e.Detail, " to the draft") { // older entries have one action for both
+	if e.Action == "flow.restore" && strings.HasSuffix(e.Detail, " to the draft") { // older entries call both flow.restore
 		row.What = auditText["flow.revert"]
 	}
 	if row.What == "" {

@@ -17,8 +17,8 @@ import (
 	"sluice/views/layout"
 )
 
-// credentialRoutes returns the routes of credentials. Viewers see their names only: a
-// flow that they read refers to them.
+// credentialRoutes returns the routes of credentials. Viewers may list them, because flows refer
+// to them by name, but see neither their uses nor whether they can be decrypted.
 func (s *Server) credentialRoutes() []route {
 	return []route{
 		{http.MethodGet, "/credentials", web.Viewer, onCredential((*credentialCall).listCredentials)},

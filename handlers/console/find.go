@@ -29,7 +29,7 @@ type found struct {
 	Href    string `json:"href"`
 }
 
-// findRoutes returns the route of the command palette.
+// findRoutes returns the route of the command palette, which it requests while users type.
 func (s *Server) findRoutes() []route {
 	return []route{{http.MethodGet, "/find", web.Viewer, (*call).find}}
 }

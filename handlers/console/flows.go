@@ -17,8 +17,8 @@ import (
 	"sluice/views/layout"
 )
 
-// flowRoutes returns the routes of the list of flows and of what is done to a flow as a
-// whole.
+// flowRoutes returns the routes of the list of flows and of actions on whole flows. Those with
+// findAnyFlow also work on archived flows.
 func (s *Server) flowRoutes() []route {
 	return slices.Concat([]route{
 		{http.MethodGet, "/flows", web.Viewer, (*call).listFlows},

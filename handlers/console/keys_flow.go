@@ -15,8 +15,8 @@ import (
 	"sluice/views/layout"
 )
 
-// flowKeyRoutes returns the routes of the keys in the API pane of a flow, which may
-// call only this flow.
+// flowKeyRoutes returns the routes of the keys in the API pane of a flow. Keys that are created
+// there may call only this flow.
 func (s *Server) flowKeyRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/keys", web.Viewer, onKey(web.OnFlow((*keyCall).showFlowKeys))},

@@ -16,7 +16,8 @@ import (
 	"sluice/views/layout"
 )
 
-// modelRoutes returns the routes of the catalog.
+// modelRoutes returns the routes of the list of all models and of the page of a hosted model,
+// whose name is owner/model.
 func (s *Server) modelRoutes() []route {
 	return []route{
 		{http.MethodGet, "/models", web.Viewer, (*call).showModels},

@@ -79,10 +79,11 @@ func (c *call) runChildren(v *runView, link consoleview.RunLink) (list []console
 	return list, nil
 }
 
-// firstResults is how many items' outputs are shown while others still run.
+// firstResults is how many items, from the first on, show their outputs while others run.
 const firstResults = 5
 
-// outputsSoFar returns the outputs of a run that the items of its steps are filling.
+// outputsSoFar returns the lists among the outputs of an open run that its child runs are
+// filling, with the values of the first items. A run that has ended has its real outputs.
 func (c *call) outputsSoFar(v *runView) (list []components.ValueView, err error) {
 	if v.run.State.Ended() || v.doc == nil {
 		return nil, nil

@@ -152,7 +152,7 @@ func (n *runLabels) export(r *flow.RunRow) *exportedRun {
 // jsonLines writes one JSON object per line.
 type jsonLines struct{ io.Writer }
 
-// run writes a run as one line.
+// run writes a run as one line, since Encode ends each object with a line break.
 func (j jsonLines) run(r *exportedRun) error { return json.NewEncoder(j).Encode(r) }
 
 // note writes a remark as an object of its own, such as that the export was cut off.
@@ -167,15 +167,15 @@ func (jsonLines) flush() error { return nil }
 // csvTable writes CSV for spreadsheets.
 type csvTable struct{ *csv.Writer }
 
-// csvColumns are the columns of the export. New ones are appended, because people
-// address them by position.
+// csvColumns are the columns of the export, in the order of the cells of csvTable.run. New ones
+// are appended, because spreadsheets address columns by position.
 var csvColumns = []string{
 	"run_id", "state", "flow_id", "flow", "version", "trigger", "key_id", "key", "created_at", "started_at", "ended_at", "took_ms",
 	"input_tokens", "output_tokens", "cost_usd", "error", "input", "unpriced_steps", "cached_tokens", "reasoning_tokens",
 }
 
 // run writes a run as one row. Times are RFC 3339 in UTC, took_ms is in milliseconds
-// and cost_usd in dollars.
+// and cost_usd in dollars. Texts that a spreadsheet would run as formulas are escaped.
 func (t csvTable) run(r *exportedRun) error {
 	version := draftWord
 	if r.Version != nil {
@@ -192,10 +192,10 @@ func (t csvTable) run(r *exportedRun) error {
 	return t.Write(cells)
 }
 
-// note writes a remark as a row that begins with #.
+// note writes a remark as a row with a single cell that begins with #.
 func (t csvTable) note(text string) error { return t.Write([]string{"# " + text}) }
 
-// flush writes what is buffered.
+// flush writes the buffered rows and returns the first error of any earlier write.
 func (t csvTable) flush() error {
 	t.Flush()
 	return t.Error()

@@ -37,7 +37,8 @@ type Config struct {
 	Links     *filelinks.Signer
 	Starters  []Starter
 	Prices    flow.PriceStore // of workspaces and of the price list
-	// FindDocs returns at most n sections of the documentation that match a query.
+	// FindDocs returns at most n sections of the documentation that match a query, the best
+	// first, for the command palette.
 	FindDocs func(query string, n int) []docs.Hit
 }
 
@@ -58,7 +59,7 @@ type call struct {
 	s *Server
 }
 
-// newCall wraps a call of the site with this server.
+// newCall gives the handlers, which are methods of call, access to this server.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
 // route is a line of the table of routes.

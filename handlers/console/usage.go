@@ -25,7 +25,7 @@ const (
 	topParts = 8
 )
 
-// usageRoutes returns the route of the usage page.
+// usageRoutes returns the route of the usage page. Viewers may see the costs of all flows.
 func (s *Server) usageRoutes() []route {
 	return []route{{http.MethodGet, "/usage", web.Viewer, (*call).showUsage}}
 }
@@ -181,8 +181,8 @@ type usageCount struct {
 	took histogram.Histogram
 }
 
-// add adds a day. Durations are kept in buckets, because quantiles of several days
-// cannot be computed from those of each.
+// add adds a row of a day. Durations are kept in buckets, because quantiles of several days
+// cannot be computed from those of each. Canceled runs have no duration.
 func (u *usageCount) add(d *flow.UsageDay) {
 	if u.took == nil {
 		u.took = histogram.Histogram{}
@@ -204,7 +204,7 @@ func (u *usageCount) sum() consoleview.UsageSum {
 // usageCounts are sums by name.
 type usageCounts map[string]*usageCount
 
-// add adds a day to the sum of a name, such as a flow or a model.
+// add adds a row of a day to the sum with a name, which is an ID or a model.
 func (m usageCounts) add(name string, d *flow.UsageDay) {
 	if m[name] == nil {
 		m[name] = &usageCount{}

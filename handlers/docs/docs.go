@@ -53,8 +53,8 @@ func New(site *web.Site, api func(key *flow.Key, w http.ResponseWriter, r *http.
 	return s
 }
 
-// Routes returns the routes of the documentation. They are public, because nothing
-// in it is private.
+// Routes returns the routes of the documentation. They are public: the text is the same
+// for everyone, and the page only adds the navigation of the visitor.
 func (s *Server) Routes() []web.Route {
 	return []web.Route{
 		{Method: "GET", Path: "/docs", Access: web.Open, Handle: s.showHome},
@@ -101,7 +101,8 @@ func (s *Server) newBook() (*book, error) {
 	return b, nil
 }
 
-// highlight splits a code sample into tokens for syntax highlighting.
+// highlight splits a code sample into tokens for syntax highlighting, with the lexers
+// of the snippets.
 func highlight(language, code string) []docs.Token {
 	tokens := snippets.Highlight(language, code)
 	list := make([]docs.Token, len(tokens))
@@ -111,7 +112,7 @@ func highlight(language, code string) []docs.Token {
 	return list
 }
 
-// body returns the rendered content of a page.
+// body returns the content of a page, which must exist. It renders the page on first use.
 func (b *book) body(name string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		text, err := b.bodies[name]()
@@ -175,7 +176,7 @@ func (s *Server) showLLMs(c *web.Call) error {
 	return sendCached(c, "text/plain; charset=utf-8", []byte(book.LLMs(strings.TrimRight(s.PublicURL, "/"))))
 }
 
-// showPicture is GET /docs/images/steps/{file}.
+// showPicture is GET /docs/images/steps/{file}: a PNG of a step in a guide.
 func (s *Server) showPicture(c *web.Call) error {
 	data, ok := docs.PictureFile(c.Param("file"))
 	if !ok {
@@ -196,7 +197,7 @@ func sendCached(c *web.Call, mediaType string, body []byte) error {
 	return nil
 }
 
-// search renders the results of a search.
+// search renders the page of at most maxHits results.
 func (s *Server) search(c *web.Call, query string) error {
 	book, err := s.book()
 	if err != nil {
@@ -250,7 +251,8 @@ func renderCached(c *web.Call, component templ.Component) error {
 	}))
 }
 
-// pageTitle returns the title of a page in the browser.
+// pageTitle returns the title of a page in the browser. The home page is titled
+// Documentation, so it needs no suffix.
 func pageTitle(p *docs.Page) string {
 	if p.Name == docs.Home {
 		return p.Title

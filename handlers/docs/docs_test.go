@@ -113,20 +113,20 @@ func TestDocs(t *testing.T) {
 	})
 }
 
-// TestDocs_waitForAnOwner: nothing but set-up is answered on the network before.
-// On the machine itself the API answers, and so do the pages its problems lead to.
+// TestDocs_waitForAnOwner checks that an exposed server without an owner serves only the setup.
+// One that is not exposed serves the API, and the pages to which its problems link.
 func TestDocs_waitForAnOwner(t *testing.T) {
 	t.Parallel()
 	h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) { c.Exposed = true })
 	h.Anonymous().Get("/docs").Is(http.StatusServiceUnavailable)
 
-	h = webtest.SetupOn(t, dbtest.SQLite(t)) // on this machine alone
+	h = webtest.SetupOn(t, dbtest.SQLite(t)) // not exposed
 	h.Anonymous().Get("/docs").Is(http.StatusOK)
 	h.Anonymous().Get("/docs/errors").Is(http.StatusOK).Has("key_missing")
 	h.Anonymous().Get("/flows").Is(http.StatusSeeOther)
 }
 
-// Pages lead to the part of the documentation that explains what is on them.
+// TestDocsLinks checks that pages link to the part of the documentation that explains them.
 func TestDocsLinks(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

@@ -131,7 +131,8 @@ func outputNote(out *document.Output) string {
 	return "output"
 }
 
-// webhooks adds the webhooks of both, by node.
+// webhooks adds the webhooks of the draft, and those of the live version that the draft no
+// longer sends. Nodes are matched by their ID, since webhooks have no names.
 func (t *fieldTable) webhooks() {
 	for i := range t.Nodes {
 		if n := &t.Nodes[i]; t.sendsWebhook(n) {

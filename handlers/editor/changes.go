@@ -144,7 +144,7 @@ func fieldsChanged(d *document.Diff, role flow.Role, change string) int {
 	return len(names)
 }
 
-// appendSome adds "2 nodes added" unless the number is 0.
+// appendSome appends a part of a summary, such as "2 nodes added", unless n is 0.
 func appendSome(parts []string, n int, noun, change string) []string {
 	if n == 0 {
 		return parts

@@ -143,8 +143,8 @@ func textDiff(before, after string) []editorview.Piece {
 	return pieces
 }
 
-// pieceChanges maps the operations of the text diff to the words of the page. Equal
-// pieces are not marked.
+// pieceChanges maps the operations of the text diff to the changes of a piece. Equal pieces
+// are missing, so their change is "".
 var pieceChanges = map[diffmatchpatch.Operation]string{
 	diffmatchpatch.DiffInsert: document.ChangeAdded, diffmatchpatch.DiffDelete: document.ChangeRemoved,
 }
@@ -168,8 +168,8 @@ func splitWords(s string) (list []string) {
 	return list
 }
 
-// isWordRune reports whether a character belongs to a word. Differences are shown by
-// whole words, because single letters are hard to read.
+// isWordRune reports whether a character belongs to a word. Every character outside ASCII
+// does, so text without spaces, such as Chinese, is compared as one word.
 func isWordRune(r rune) bool {
 	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
 }

@@ -76,8 +76,8 @@ func (l *completions) all() []completion {
 	return l.list
 }
 
-// connectedFirst sorts values that are connected already before those that would add an
-// edge.
+// connectedFirst is the sort key that puts values which are already connected before those
+// whose completion adds an edge, which have To.
 func connectedFirst(c completion) int {
 	if c.To == "" {
 		return 0
@@ -136,7 +136,7 @@ func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[strin
 	l.list = append(l.list, out)
 }
 
-// notName matches what a name between braces cannot contain.
+// notName matches runs of characters that a name in {{braces}} cannot contain.
 var notName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
 // nameFor returns a name for a value in a template: the name of an input, the

@@ -37,7 +37,8 @@ const (
 // whole top-level domain cannot be allowed.
 var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
 
-// formSettingsRoutes returns the routes of a form's settings.
+// formSettingsRoutes returns the routes of the settings of a flow's public form. Package forms
+// serves the form itself.
 func (s *Server) formSettingsRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/form", web.Viewer, onForm(web.OnFlow((*formCall).showFormSettings))},

@@ -185,7 +185,8 @@ func tooMuch(list []document.EditTx) error {
 	return nil
 }
 
-// errTooMuch is the error for edits whose base is too old to be rebased.
+// errTooMuch is the error if a canvas has missed more edits than it can take over: then it
+// must load the whole draft.
 func errTooMuch() error {
 	return flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
 }

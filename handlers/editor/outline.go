@@ -101,7 +101,7 @@ func (o *outliner) byPlace(a, b string) int {
 	return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(p.Y, q.Y))
 }
 
-// placeOf returns the position of a node; one without is at the origin.
+// placeOf returns the position of a node in canvas units, the origin if it has none.
 func placeOf(n *flow.Node) flow.Position {
 	if n.Position == nil {
 		return flow.Position{}
@@ -109,7 +109,7 @@ func placeOf(n *flow.Node) flow.Position {
 	return *n.Position
 }
 
-// nodeOf returns the node of a port reference.
+// nodeOf returns the ID of the node in a port reference, which is node.port.
 func nodeOf(ref string) string { node, _, _ := strings.Cut(ref, "."); return node }
 
 // title returns the title of a port with that of its node.

@@ -11,7 +11,8 @@ func (c *call) showProblems(d *draft) error {
 	return c.Render(http.StatusOK, editorview.Problems(c.problemsOf(d)))
 }
 
-// problemsOf returns the panel of a draft's problems.
+// problemsOf returns the panel of a draft's problems. The page, its fragment and the answer to
+// edits all use it, so that they agree.
 func (c *call) problemsOf(d *draft) editorview.ProblemsPanel {
 	return editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, d.problems)
 }

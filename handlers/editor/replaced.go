@@ -17,10 +17,10 @@ import (
 // edit log has the replacement as one transaction with its inverse, so that they can undo
 // it: from a note in the builder while it is new, and on the page of versions.
 
-// replacedFor is how long the builder shows that the draft was replaced.
+// replacedFor is how long after a replacement the builder offers to undo it.
 const replacedFor = time.Hour
 
-// maxReplaced is how many replacements the page of versions lists.
+// maxReplaced is how many replacements the page of versions lists at most, newest first.
 const maxReplaced = 5
 
 func (s *Server) replacedRoutes() []route {
@@ -30,7 +30,8 @@ func (s *Server) replacedRoutes() []route {
 	}
 }
 
-// replaced returns the newest replacements of a draft over the API that can be undone.
+// replaced returns the replacements of a draft over the API that can be undone, newest first:
+// at most limit, and none that is older than since.
 func (c *call) replaced(flowID string, since time.Duration, limit int) ([]editorview.Replacement, error) {
 	list, err := c.s.Store.ListUndoable(c.Ctx(), c.WorkspaceID(), flowID, document.TabAPI, c.s.Now().Add(-since), limit)
 	if err != nil {
@@ -53,7 +54,8 @@ func (c *call) newestReplaced(flowID string) (editorview.Replacement, error) {
 	return list[0], nil
 }
 
-// showReplaced is GET /flows/{id}/replaced: the note in the builder. ?keep=1 hides it.
+// showReplaced is GET /flows/{id}/replaced: the note in the builder. ?keep=1 hides the note in
+// this page only; others still see it.
 func (c *call) showReplaced(f *flow.Flow) error {
 	r := editorview.Replacement{FlowID: f.ID}
 	if c.QueryParam("keep") == "" {
@@ -68,7 +70,7 @@ func (c *call) showReplaced(f *flow.Flow) error {
 }
 
 // undoReplaced is POST /flows/{id}/replaced/undo. Open builders get the inverse edits like
-// those of another person; edits that were made since the replacement stay.
+// those of another person. Later edits of other fields stay.
 func (c *call) undoReplaced(f *flow.Flow) error {
 	err := c.s.Library.UndoEdit(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, c.FormValue("tx"))
 	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {

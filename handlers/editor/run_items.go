@@ -32,8 +32,8 @@ type stepItems struct {
 	due  *time.Timer
 }
 
-// newStepItems returns the progress of map steps in a run. Documents without such steps
-// never read the store for it.
+// newStepItems returns the progress of steps that run other flows, before the first look. The
+// timer is stopped until some children are open. Without such steps the store is never read.
 func newStepItems(d *flow.Document, kinds *flow.Registry) stepItems {
 	due := time.NewTimer(time.Hour)
 	due.Stop()

@@ -110,7 +110,8 @@ func (c *call) webhooks(d *draft) (n int) {
 	return n
 }
 
-// runsFlows reports whether an active node runs another flow, whose draft can be tried too.
+// runsFlows reports whether an active node runs another flow. Then the run form offers to use
+// the drafts of such flows.
 func (c *call) runsFlows(d *draft) bool {
 	return slices.ContainsFunc(d.Nodes, func(n flow.Node) bool {
 		k := c.s.Kinds.Find(n.Kind)

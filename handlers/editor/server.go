@@ -73,7 +73,7 @@ type call struct {
 	s *Server
 }
 
-// newCall wraps a call of the site with this server.
+// newCall gives the handlers, which are methods of call, access to this server.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
 // route is a line of the table of routes.

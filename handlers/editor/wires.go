@@ -37,7 +37,7 @@ func (c *call) showWire() error {
 	return c.Render(http.StatusOK, editorview.Wire(w))
 }
 
-// noValue responds with 204, or with the error.
+// noValue responds with 204, so that the page shows nothing at the edge, or returns err.
 func noValue(c *call, err error) error {
 	if err != nil {
 		return err

@@ -121,7 +121,8 @@ func (c *call) ofMember() (*approvalCall, error) {
 func (c *call) showLinked() error   { return show(c.linked()) }
 func (c *call) showApproval() error { return show(c.ofMember()) }
 
-// show renders a question, for both ways to reach it.
+// show renders a question as it is: open, answered or expired. It passes on the error of the
+// lookup, by link or by member.
 func show(a *approvalCall, err error) error {
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ const turnsField = "turns"
 const maxChatPictures = 10
 
 var (
-	// errForgedTurn refuses a conversation with an answer that this form did not give.
-	// A model would trust such words as its own.
+	// errForgedTurn refuses a conversation with a malformed turn, a turn of another role
+	// than user and assistant, or one of the assistant without a valid signature.
 	errForgedTurn = &formRefusal{http.StatusUnprocessableEntity, "This conversation does not fit the answers given here. Start a new chat.", 0}
 	errNoMessage  = &formRefusal{http.StatusUnprocessableEntity, "Type a message.", 0}
 )

@@ -16,8 +16,8 @@ import (
 	"sluice/views/layout"
 )
 
-// formRoutes returns the routes of public forms. withPassword asks for the form's
-// password first, if it has one.
+// formRoutes returns the routes of public forms. withPassword asks for the form's password
+// first, if it has one. The script that embeds a form needs none: it is the same for all.
 func (s *Server) formRoutes() []route {
 	return []route{
 		{http.MethodGet, "/f/:flow", web.Open, withPassword((*formCall).show)},

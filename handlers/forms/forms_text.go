@@ -155,7 +155,7 @@ func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 	return "This value is not accepted."
 }
 
-// wrongTypeText says how to enter a value of a type.
+// wrongTypeText are the messages for values that cannot be read as the type of their input.
 var wrongTypeText = map[flow.Type]string{
 	flow.TypeNumber: "Type a number, such as 3 or 0.5.", flow.TypeBoolean: "Choose yes or no.", flow.TypeText: "Type some text.",
 	flow.TypeList: "Type one item per line, or a list as JSON.", flow.TypeJSON: "Type JSON.", flow.TypeFile: "Choose a file or paste a URL.",
@@ -163,7 +163,8 @@ var wrongTypeText = map[flow.Type]string{
 }
 
 var (
-	// tooSmallText and tooLargeText complete "is too …" for the bounds of a type.
+	// tooSmallText and tooLargeText complete "This is too …" for the bounds of a type:
+	// the size of a number, or the length of anything else.
 	tooSmallText = map[flow.Type]string{flow.TypeNumber: "small", flow.TypeText: "short", flow.TypeList: "short", flow.TypeJSON: "short", flow.TypeMessages: "short"}
 	tooLargeText = map[flow.Type]string{flow.TypeNumber: "large", flow.TypeText: "long", flow.TypeList: "long", flow.TypeJSON: "long"}
 )

@@ -66,7 +66,8 @@ func (w *responseWriter) pad() error {
 	return w.send("\n")
 }
 
-// send writes an event and flushes it, since clients show progress as it arrives.
+// send writes an event and flushes it, since clients show progress as it arrives. Any error
+// counts as a client that has disconnected.
 func (w *responseWriter) send(text string) error {
 	_, err := w.Write([]byte(text))
 	if err == nil {

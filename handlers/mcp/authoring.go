@@ -61,7 +61,7 @@ func (a authoring) list(*message) ([]tool, error) {
 	return list, nil
 }
 
-// find returns a tool by its name, or nil.
+// find returns a tool by its name, or nil. It has only the call, not the declaration.
 func (a authoring) find(m *message, name string) (*tool, error) {
 	i := slices.IndexFunc(a, func(t authorTool) bool { return t.name == name })
 	if i < 0 {

@@ -160,7 +160,8 @@ func (o *openCalls) add(name string, run *flow.Run) (forget func()) {
 	}
 }
 
-// find returns the run of a call that is open here, or nil.
+// find returns the run of a call that is open in this instance, or nil. Another instance may
+// have it, so a cancellation is also broadcast.
 func (o *openCalls) find(name string) *flow.Run {
 	o.mu.Lock()
 	defer o.mu.Unlock()

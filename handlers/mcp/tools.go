@@ -39,14 +39,15 @@ type flowTool struct {
 	flow *flow.Flow
 }
 
-// instructions tell a model what the tools are.
+// instructions tell a model what all tools have in common; each has the description of its
+// flow.
 func (flowTools) instructions() string {
 	return "Each tool runs a flow and answers with its outputs by name. A run may take minutes; ask for progress to follow it."
 }
 
 func (flowTools) maxMessage() int64 { return api.MaxBody }
 
-// list returns the flows that the key may call as tools.
+// list returns the flows that the key may call as tools, described by their live versions.
 func (flowTools) list(m *message) ([]tool, error) {
 	ctx := m.Request().Context()
 	flows, err := m.flowTools(ctx)
@@ -67,7 +68,8 @@ func (flowTools) list(m *message) ([]tool, error) {
 	return list, nil
 }
 
-// find returns the tool with a name, or nil. Only its flow is read.
+// find returns the tool with a name, or nil. It has only the call, not the declaration, so no
+// document is read.
 func (flowTools) find(m *message, name string) (*tool, error) {
 	t, err := m.findFlow(m.Request().Context(), name)
 	if t == nil || err != nil {
@@ -188,10 +190,10 @@ func (m *message) findFlow(ctx context.Context, name string) (*flowTool, error) 
 	return found, nil
 }
 
-// findSlug returns the tool of the flow that has, or had, a name as its slug, or nil. The slug
-// is made from the first name of a flow, as the name of its tool is. Clients keep the names of
-// tools that they have listed, for example in prompts, so a tool answers to these after the
-// flow was renamed, until another flow takes the slug.
+// findSlug returns the tool of the flow whose slug, current or former, is a name with hyphens
+// in place of underscores, or nil. By default a slug is made from the name of a flow, as the
+// name of its tool is. Clients keep names of tools, for example in prompts, so these work
+// after the flow was renamed, until another flow takes the slug.
 func (m *message) findSlug(list []flowTool, name string) (*flowTool, error) {
 	f, err := m.FindCallable(strings.ReplaceAll(name, "_", "-"))
 	for _, code := range []flow.Code{flow.CodeNotFound, flow.CodeFlowNotAllowed, flow.CodeNotPublished} {
@@ -232,7 +234,7 @@ func toolBase(title string) string {
 	return cut(b.String(), maxToolName)
 }
 
-// cut shortens a name without an underscore at its end.
+// cut shortens an ASCII name to a number of bytes at most, without underscores at its end.
 func cut(s string, most int) string { return strings.TrimRight(s[:min(len(s), most)], "_") }
 
 // tail returns the last n characters of an ID.

@@ -25,7 +25,8 @@ type completion struct {
 	Usage   *usage   `json:"usage,omitempty"`
 }
 
-// choice is an answer in OpenAI's format. There is always one.
+// choice is an answer in OpenAI's format: a whole Message, or a Delta in a stream. There is one
+// in each response and chunk, except in the last chunk, which has the usage.
 type choice struct {
 	Index   int      `json:"index"`
 	Message *message `json:"message,omitempty"`
@@ -33,20 +34,20 @@ type choice struct {
 	Finish  *string  `json:"finish_reason"`
 }
 
-// message is a turn of a conversation.
+// message is the reply, or a piece of it. The role is only in the first piece.
 type message struct {
 	Role    string `json:"role,omitempty"`
 	Content string `json:"content"`
 }
 
-// usage are the tokens of all steps of the run.
+// usage are the tokens of all steps of the run, and of its child runs.
 type usage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
 }
 
-// newUsage returns the tokens of a run under the names of OpenAI's API.
+// newUsage converts usage. Total is the sum of both, as clients expect.
 func newUsage(u flow.Usage) *usage {
 	return &usage{u.InputTokens, u.OutputTokens, u.InputTokens + u.OutputTokens}
 }

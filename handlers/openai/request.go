@@ -24,8 +24,8 @@ func invalid(format string, args ...any) *flow.Error {
 	return flow.Errorf(flow.CodeInputInvalid, format, args...)
 }
 
-// read reads a request. Parameters that a flow cannot obey are ignored, as
-// OpenAI-compatible servers do, because clients send them by default.
+// read reads a request. Parameters such as temperature are ignored, because clients send them by
+// default. Only tools and several choices are refused: the client could not do without them.
 func (s *Server) read(c *api.Call) (*request, error) {
 	body, _, err := c.ReadObjectUpTo(false, maxBody)
 	if err != nil {

@@ -53,7 +53,8 @@ type pieces struct {
 	broken bool // the node began again with another text, which cannot be taken back
 }
 
-// add sends one chunk of a streamed answer.
+// add adds one chunk to the stream, which the next flush sends. Without a delta it has no
+// choice, only usage.
 func (p *pieces) add(delta *message, finish *string, u *usage) {
 	c := completion{ID: p.id(), Object: "chat.completion.chunk", Created: p.run.CreatedAt.Unix(), Model: p.model, Usage: u, Choices: []choice{}}
 	if delta != nil {

@@ -53,8 +53,8 @@ func (c *Call) Page(title string, section layout.Section) layout.Page {
 	return p
 }
 
-// Theme returns the theme of the cookie. It is sent with the page, so that a dark page
-// never flashes white.
+// Theme returns the theme from the cookie, which the server renders into the page, so that
+// a dark page never flashes white. Without a cookie it is the theme of the system.
 func (c *Call) Theme() layout.Theme {
 	if cookie, err := c.Cookie("theme"); err == nil {
 		return layout.ParseTheme(cookie.Value)
@@ -89,7 +89,7 @@ func (c *Call) FindFlow() (*flow.Flow, error) {
 // MayEdit reports whether the user may change flows.
 func (c *Call) MayEdit() bool { return c.Member.Role.AtLeast(flow.MemberEditor) }
 
-// Actor returns the signed-in member for the audit log.
+// Actor returns the signed-in member with the client's address, for the audit log.
 func (c *Call) Actor() flow.Actor { return flow.Actor{ID: c.Member.UserID, IP: c.IP()} }
 
 // IsNotFound reports whether an error is that something does not exist, or belongs to

@@ -8,8 +8,8 @@ import "strings"
 type deviceToken struct{ token, name string }
 
 var (
-	// browserTokens are searched in this order: most browsers also name the ones that
-	// they descend from.
+	// browserTokens are searched in this order. Most browsers also name Safari, and many name
+	// Chrome, so these come after the others.
 	browserTokens = []deviceToken{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
 		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"},
@@ -35,7 +35,7 @@ func DeviceName(agent string) string {
 	return browser + " on " + system
 }
 
-// firstToken returns the name of the first token in a User-Agent, or "".
+// firstToken returns the name of the first token of the list that a User-Agent contains, or "".
 func firstToken(agent string, signs []deviceToken) string {
 	for _, s := range signs {
 		if strings.Contains(agent, s.token) {

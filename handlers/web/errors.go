@@ -38,7 +38,8 @@ func (e *PageError) Error() string { return e.text }
 // archivedError is the error for an archived flow. Its page links to the archive.
 type archivedError struct{ *PageError }
 
-// errArchived is the error for a flow in the archive: 410, with the way to restore it.
+// errArchived is the error for a flow in the archive: 410, since it existed and can be
+// restored. Unlike ErrNotFound it names the flow, so use it only after access was checked.
 func errArchived(f *flow.Flow) error {
 	return &archivedError{NewError(http.StatusGone, "“"+f.Name+"” is in the archive. Restore it there to open it.")}
 }

@@ -31,8 +31,8 @@ func (c *Call) FormAddress(f *flow.Flow) (string, error) {
 	return c.s.FormURL(f.ID), err
 }
 
-// FormURL returns the public URL of a form.
+// FormURL returns the absolute URL of a flow's public form, for links that are copied.
 func (s *Site) FormURL(flowID string) string { return s.PublicURL + FormPath(flowID) }
 
-// FormPath returns the path of a form.
+// FormPath returns the path of a flow's public form on this server.
 func FormPath(flowID string) string { return "/f/" + url.PathEscape(flowID) }

@@ -135,8 +135,9 @@ func (t *Inputs) Values(inputs []contract.Input) map[string]any {
 	return given
 }
 
-// value returns what was entered for an input, converted to its type, and whether
-// anything was.
+// value returns the value that was entered for an input, and reports whether there is one. A file
+// is the one that was uploaded, a URL, or else that of the earlier run in Last. Numbers and JSON stay
+// text, which starting a run converts. An unchecked box is false, not missing.
 func (t *Inputs) value(in *contract.Input) (v any, ok bool) {
 	text, came := t.texts[in.Name]
 	switch in.Type {

@@ -38,8 +38,7 @@ func RemoteIP(r *http.Request) string {
 	return host
 }
 
-// peerOf returns the IP address of the client, which the proxy middleware put into the
-// context.
+// peerOf returns the IP address of the client, which withPeer put into the context, or "".
 func peerOf(ctx context.Context) string {
 	ip, _ := ctx.Value(peer{}).(string)
 	return ip

@@ -51,8 +51,8 @@ func (r *Route) hasHead() bool {
 // anything else.
 func isValidText(u *url.URL) bool { return isText(u.Path) && allText(u.Query()) }
 
-// allText reports whether a form contains only valid text. Databases refuse NUL and
-// invalid UTF-8, so it is refused at the door.
+// allText reports whether all values of a form are valid UTF-8 without NUL; PostgreSQL rejects
+// anything else. It does not check the names of fields.
 func allText(form url.Values) bool {
 	for _, values := range form {
 		if slices.ContainsFunc(values, func(s string) bool { return !isText(s) }) {

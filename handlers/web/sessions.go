@@ -304,7 +304,8 @@ func (c *Call) CheckSession() error {
 // programActors are the names of actors that are not users.
 var programActors = map[string]string{"cli": "the command line", "sluice": "Sluice"}
 
-// UserNames returns a function that finds the name of a user or key, once for each ID.
+// UserNames returns a function that finds the name of a user, key or program by its ID, for
+// texts such as "changed by you". It looks up each ID once, and is not safe for concurrent use.
 func (c *Call) UserNames() func(id string) string {
 	known := map[string]string{c.Member.UserID: "you"}
 	return func(id string) string {

@@ -79,7 +79,8 @@ func New(cfg Config) *Site {
 	return s
 }
 
-// withDefaults fills the fields that tests leave out.
+// withDefaults sets defaults for empty fields and removes slashes at the end of PublicURL, to
+// which paths are appended.
 func (c Config) withDefaults() Config {
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	if c.Log == nil {

@@ -15,8 +15,8 @@ const RetryPause = 500 * time.Millisecond
 // more than the tabs of any person, and little for the server.
 const MaxStreams = 60
 
-// errTooManyStreams bounds the open streams of a user: each holds a connection, and
-// browsers keep those of forgotten tabs.
+// errTooManyStreams is the error beyond MaxStreams: each stream holds a connection, and
+// browsers keep those of forgotten tabs open.
 var errTooManyStreams = NewError(http.StatusTooManyRequests, "You have Sluice open in too many tabs. Close some of them and load this page again.")
 
 // Streams counts the open streams per user. It is safe for concurrent use.

@@ -1,6 +1,7 @@
 package webtest
 
-// Greeting takes a name and returns a text. Its webhook sends the text to a receiver.
+// Greeting takes a name, and a count that defaults to 3, and returns a text. The example of the
+// name contains markup, so that a page that forgets to escape it is noticed.
 const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
  {"id":"who","kind":"input","config":{"name":"who","type":"text","example":"Ada <b>","description":"Whom to greet."}},
  {"id":"count","kind":"input","config":{"name":"count","type":"number","default":3}},

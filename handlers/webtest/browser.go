@@ -105,8 +105,8 @@ func (p *Tab) hear(ev any) {
 	}
 }
 
-// Do runs actions in the page. An action that takes longer than BrowserPatience fails
-// the test.
+// Do runs actions in the page, one after the other. It fails the test if they take longer than
+// BrowserPatience together.
 func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
@@ -173,7 +173,7 @@ func (p *Tab) Want(js, want string) {
 // Spot is a point of the page in CSS pixels, from the top left of the viewport.
 type Spot struct{ X, Y float64 }
 
-// Middle returns the center of an element.
+// Middle returns the center of the first element that matches a selector, which must exist.
 func (p *Tab) Middle(selector string) Spot {
 	p.T.Helper()
 	return Value[Spot](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
@@ -190,9 +190,8 @@ func (p *Tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
 	Send(p, input.DispatchMouseEvent, e)
 }
 
-// Click presses and releases the left button in the middle of an element. Unlike a
-// click by script it fails if something else covers the element, as it would for a
-// person.
+// Click presses and releases the left button in the middle of an element. Unlike a click by
+// script, it hits whatever covers the element there, as it would for a person.
 func (p *Tab) Click(selector string) {
 	p.T.Helper()
 	at := p.Middle(selector)

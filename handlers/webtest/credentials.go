@@ -62,7 +62,7 @@ func (FakeProviders) TestSecret(_ context.Context, _ flow.Credential, secret str
 	return "OpenAI accepts it.", nil
 }
 
-// Environment returns one credential, as if the server had been started with it.
+// Environment returns one credential, as if the variable were set where the server runs.
 func (FakeProviders) Environment(ws flow.WorkspaceID) []flow.Credential {
 	return []flow.Credential{{Name: "REPLICATE_API_TOKEN", Provider: "replicate"}}
 }
@@ -77,7 +77,8 @@ func (f FakeProviders) CredentialUses(ctx context.Context, ws flow.WorkspaceID) 
 	return library.CredentialUses(ctx, f.Store, ws, func(*flow.Node) string { return "" })
 }
 
-// FakeCatalog knows one provider with one model, and one hosted model with two versions.
+// FakeCatalog knows the provider openai, which has a model for every query, and the hosted model
+// acme/paint, which has every version.
 type FakeCatalog struct{}
 
 var errNoModel = flow.Errorf(flow.CodeNotFound, "There is no such model.")

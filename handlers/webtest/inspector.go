@@ -59,7 +59,7 @@ func (FakeModels) Providers() []components.Option {
 	return []components.Option{{Value: "openai", Label: "OpenAI"}}
 }
 
-// NewCredential refuses only an empty secret.
+// NewCredential refuses only an empty secret. It does not check the provider or hosts.
 func (FakeModels) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {
 	if secret == "" {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: "Paste the secret here."}}}
@@ -67,7 +67,7 @@ func (FakeModels) NewCredential(ws flow.WorkspaceID, name, provider, secret stri
 	return flow.Credential{WorkspaceID: ws, Name: name, Provider: provider}, nil
 }
 
-// Draft returns the parsed draft of a flow as the store has it.
+// Draft returns the parsed draft of a flow in the store. Problems of parsing fail the test.
 func (h *Env) Draft(id string) *flow.Document {
 	h.T.Helper()
 	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, id)

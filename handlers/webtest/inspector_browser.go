@@ -20,7 +20,7 @@ const inspectorFlow = `{"schema": "sluice.flow/v1", "name": "Route a support tic
 	{"id": "reply", "kind": "output", "position": {"x": 900, "y": 60}, "config": {"name": "reply"}}],
 	"edges": [{"from": "ticket.value", "to": "team.text"}, {"from": "ticket.value", "to": "write.ticket"}, {"from": "write.text", "to": "reply.value"}, {"from": "ticket.value", "to": "call.ticket"}]}`
 
-// Bench is the builder in a browser, with the house behind it.
+// Bench is the builder in a browser, with the test environment that serves it.
 type Bench struct {
 	*Env
 	*chrome.Tab
@@ -67,5 +67,5 @@ func (w *Bench) UntilConfig(node, field, want string) {
 	}
 }
 
-// Field returns the selector of the inspector's control for a field.
+// Field returns the CSS selector of the inspector's control for a field of a node.
 func Field(name string) string { return `#inspector [data-set="` + name + `"]` }

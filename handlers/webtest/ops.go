@@ -17,7 +17,7 @@ type told struct {
 	Detail, Node string
 }
 
-// Told decodes the answer to a request of ops.
+// Told decodes the answer to a request of ops, of any status.
 func (a *Answer) Told() told {
 	a.T.Helper()
 	var v told

@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// Fetching asks a server, sorts by what it says, and has a branch that is not
-// taken.
+// Fetching returns a document that asks a server and returns its answer. The request is tried
+// three times.
 func Fetching(server string) string {
 	return `{"schema": "sluice.flow/v1", "name": "Ask around", "nodes": [
 	{"id": "q", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "q", "type": "text"}},
@@ -22,7 +22,7 @@ func Fetching(server string) string {
 	"edges": [{"from": "q.value", "to": "trim.q"}, {"from": "trim.text", "to": "ask.text"}, {"from": "ask.body", "to": "out.value"}]}`
 }
 
-// Asked is a server that fails so many times first.
+// Asked starts a server that fails the first requests with 503, and answers later ones with q.
 func Asked(t *testing.T, fails int32) (url string) {
 	var n atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +36,8 @@ func Asked(t *testing.T, fails int32) (url string) {
 	return s.URL
 }
 
-// Publish publishes the draft of a flow, which must have no problems.
+// Publish publishes the draft of a flow, as the command line would. The draft must have no
+// problems.
 func (h *Env) Publish(id string) {
 	h.T.Helper()
 	if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, id, "cli"); err != nil {

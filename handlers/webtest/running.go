@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// Routing has two inputs, a branch, and an answer of each branch.
+// Routing has two inputs: one reaches its output through two templates, the other directly.
 const Routing = `{"schema":"sluice.flow/v1","name":"Route","nodes":[
  {"id":"ticket","kind":"input","config":{"name":"ticket","type":"text","example":"I was charged twice."}},
  {"id":"times","kind":"input","config":{"name":"times","type":"number","default":2,"min":1,"max":5}},
@@ -22,7 +22,7 @@ const Routing = `{"schema":"sluice.flow/v1","name":"Route","nodes":[
  {"id":"count","kind":"output","config":{"name":"count"}}],
  "edges":[{"from":"ticket.value","to":"hello.ticket"},{"from":"hello.text","to":"again.text"},{"from":"again.text","to":"reply.value"},{"from":"times.value","to":"count.value"}]}`
 
-// Ticket returns the form values that run SampleFlow with a text, three times over.
+// Ticket returns the form values that run Routing with a text, and with 3 for the input times.
 func Ticket(text string) url.Values {
 	return url.Values{"filled": {"1"}, "in.ticket": {text}, "in.times": {"3"}}
 }

@@ -208,7 +208,7 @@ type Answer struct {
 
 func (b *Browser) Get(path string) *Answer { b.T.Helper(); return b.Send("GET", path, "", nil) }
 
-// Post submits a form as browsers encode it.
+// Post submits a form in the URL encoding that browsers use for forms without files.
 func (b *Browser) Post(path string, form url.Values) *Answer {
 	b.T.Helper()
 	return b.Send("POST", path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))

@@ -172,8 +172,8 @@ func (e *Expression) eval(ctx context.Context, variables map[string]any, subject
 	return result, nil
 }
 
-// notBoolean is the error for a condition that gives another type. It names the usual
-// mistake.
+// notBoolean returns the error for a condition whose type is got. It suggests a comparison,
+// which is what such a condition usually lacks.
 func notBoolean(got string) error {
 	return flow.Errorf(flow.CodeExpressionFailed,
 		"The expression must give true or false, but it gives %s. Compare it with something, as in value == \"yes\" or value > 10.", got)

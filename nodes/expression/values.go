@@ -94,8 +94,8 @@ func objectFromCEL(from traits.Mapper) (any, error) {
 // of text. A negative number means that the value is too large.
 type converter struct{ items, text int }
 
-// convert converts a value and counts its items and text. Beyond the budget it converts
-// nothing more; the caller reports that.
+// convert converts a value to CEL and counts its items and bytes of text. Beyond the budget
+// it converts nothing more; the caller reports that.
 func (c *converter) convert(v any) ref.Val {
 	c.items--
 	if c.items < 0 || c.text < 0 {

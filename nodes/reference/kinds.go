@@ -62,7 +62,7 @@ type ExampleDescription struct {
 }
 
 var (
-	// roleNames and the maps below are the words of the declarations in the API, which
+	// roleNames, classNames and escapeNames are the names of constants in the API, which
 	// must not change.
 	roleNames   = map[flow.Role]string{flow.RoleNode: "node", flow.RoleInput: "input", flow.RoleOutput: "output", flow.RoleCanvas: "canvas"}
 	classNames  = map[flow.Class]string{flow.Inline: "inline", flow.Compute: "compute", flow.Outside: "outside"}
@@ -82,7 +82,8 @@ func Describe(kinds *flow.Registry) []KindDescription {
 	return list
 }
 
-// describeKind returns the declaration of a kind as the API and `sluice kinds` show it.
+// describeKind returns the declaration of a kind as the API and `sluice kinds` show it:
+// with its time limit in seconds, and for a node whose config is empty.
 func describeKind(k *flow.Kind) KindDescription {
 	d := KindDescription{
 		Kind: k.Name, Title: k.Title, Group: k.Group, Icon: k.Icon, Summary: k.Summary, Doc: k.Doc,
@@ -105,7 +106,8 @@ func describeKind(k *flow.Kind) KindDescription {
 	return d
 }
 
-// describeField returns the declaration of a field.
+// describeField returns the declaration of a field. Port stays empty for a field that can
+// only be typed.
 func describeField(f *flow.Field) FieldDescription {
 	d := FieldDescription{
 		Name: f.Name, Title: f.Title, Help: f.Help, Type: string(f.Type), Default: f.Default, Options: f.Options, Values: f.Values, Task: f.Task, Accept: f.Accept,

@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 )
 
-// markdownHead is the fixed beginning of docs/nodes.md.
+// markdownHead is the beginning of docs/nodes.md, which explains what all kinds share.
 const markdownHead = `# Node kinds
 
 Every kind of node: what it does, its fields and ports, an example, and how it can fail.
@@ -43,7 +43,8 @@ func Markdown(kinds *flow.Registry) []byte {
 	return b.Bytes()
 }
 
-// writeKind writes the section of a kind.
+// writeKind writes the section of a kind: its doc, fields, ports, an example and its
+// errors.
 func writeKind(b *bytes.Buffer, k KindDescription) {
 	fmt.Fprintf(b, "\n### `%s`\n\n%s: %s\n\n%s\n", k.Kind, k.Title, lowered(k.Summary), k.Doc)
 	if k.Outside {
@@ -59,7 +60,8 @@ func writeKind(b *bytes.Buffer, k KindDescription) {
 // lowered lowercases the first letter, for a sentence after a colon.
 func lowered(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
-// writeFields writes the table of fields.
+// writeFields writes the table of fields, if there are any. A ° marks those that can only
+// be typed.
 func writeFields(b *bytes.Buffer, fields []FieldDescription) {
 	if len(fields) == 0 {
 		return
@@ -74,7 +76,7 @@ func writeFields(b *bytes.Buffer, fields []FieldDescription) {
 	}
 }
 
-// fieldType writes the type of a field with its options and limits.
+// fieldType returns the type of a field with its options, and whether it is a template.
 func fieldType(f FieldDescription) string {
 	s := f.Type
 	if len(f.Options) > 0 {
@@ -98,7 +100,7 @@ func fieldBounds(f FieldDescription) string {
 	return ""
 }
 
-// fieldDefault writes the default of a field, or that it is required.
+// fieldDefault returns the default of a field as code, or "required", or "".
 func fieldDefault(f FieldDescription) string {
 	switch {
 	case f.Default != nil && f.Default != "":
@@ -124,7 +126,7 @@ func ownPorts(k KindDescription) []flow.Port {
 	return ports
 }
 
-// writePorts writes a table of ports.
+// writePorts writes a table of ports, if there are any. title heads the first column.
 func writePorts(b *bytes.Buffer, title string, ports []flow.Port) {
 	if len(ports) == 0 {
 		return
@@ -163,7 +165,8 @@ func writeExample(b *bytes.Buffer, k KindDescription) {
 	}
 }
 
-// encode writes an example as indented JSON without the escapes of HTML.
+// encode returns an example as indented JSON. It does not escape <, > and &, which the page
+// shows as they are.
 func encode(v any) string {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)

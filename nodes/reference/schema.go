@@ -7,7 +7,7 @@ import (
 	"sluice/flow/document"
 )
 
-// schema is a JSON Schema. Maps keep the code close to what is written.
+// schema is a JSON Schema, written as a map to keep the code close to the result.
 type schema = map[string]any
 
 // dialect is what editors know best of all versions of JSON Schema.
@@ -70,7 +70,7 @@ func nodeSchema(kinds, summaries []string, rules []schema) schema {
 	return node
 }
 
-// edgeSchema returns the schema of an edge.
+// edgeSchema returns the schema of an edge, whose ends are references node.port.
 func edgeSchema() schema {
 	end := func(description string) schema {
 		return schema{"type": "string", "pattern": `^[a-z0-9_-]{1,64}\..+$`, "description": description}
@@ -198,8 +198,8 @@ func object(properties schema, required ...string) schema {
 	return s
 }
 
-// text returns the schema of a text.
+// text returns the schema of a string with a description.
 func text(description string) schema { return schema{"type": "string", "description": description} }
 
-// ref returns a reference to a definition.
+// ref returns a reference to a schema under "definitions".
 func ref(name string) schema { return schema{"$ref": "#/definitions/" + name} }

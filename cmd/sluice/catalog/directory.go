@@ -24,17 +24,18 @@ type Directory struct {
 	hosted    *hosted.Directory
 }
 
-// NewDirectory returns the models that a workspace in a store can use. The store may be nil.
-// With servers, which a server has found on its machine, no others there are asked: callers
-// over HTTP must not make it call any address that is private.
+// NewDirectory returns a directory. store may be nil for commands without a database. A server
+// passes the local model servers that it has found on its machine: then no others are
+// asked, because callers over HTTP must not make it call arbitrary private addresses.
 func NewDirectory(u *upstream.Clients, servers *upstream.LocalServers, store flow.CredentialStore, platform *hosted.Directory) *Directory {
 	return &Directory{u, store, servers, platform}
 }
 
-// ListProviders returns the providers that Sluice knows.
+// ListProviders implements admin.Catalog. The list is the same for all workspaces.
 func (d *Directory) ListProviders() []admin.Provider { return ListProviders() }
 
-// ListProviders returns the providers that Sluice knows, hosted ones first.
+// ListProviders returns the presets of providers, local model servers last, with the
+// environment variables that can hold their secrets.
 func ListProviders() (list []admin.Provider) {
 	for _, p := range providers.Presets() {
 		list = append(list, admin.Provider{
@@ -44,7 +45,8 @@ func ListProviders() (list []admin.Provider) {
 	return list
 }
 
-// ListModels asks a provider for its models.
+// ListModels asks a provider, or a local model server, for its models and returns those that
+// match the query.
 func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provider, query string) ([]admin.Model, error) {
 	all, isFound, err := d.onMachine(ctx, ws, provider)
 	if err == nil && !isFound {
@@ -60,8 +62,9 @@ func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provide
 	return list, nil
 }
 
-// onMachine returns the models of a local model server that was found, and whether that
-// is the only way: the workspace has no credential for the provider.
+// onMachine returns the models that a local model server had when it was found. isLocal
+// reports that the provider must not be asked in another way: the workspace has no
+// credential for it.
 func (d *Directory) onMachine(ctx context.Context, ws flow.WorkspaceID, provider string) (models []providers.Model, isLocal bool, err error) {
 	p, known := providers.FindPreset(provider)
 	if d.servers == nil || !known || !p.Local {
@@ -78,8 +81,8 @@ func (d *Directory) onMachine(ctx context.Context, ws flow.WorkspaceID, provider
 	return nil, true, fmt.Errorf("no %s was found on the machine of the server; for one elsewhere, add a credential with its base URL", p.Title)
 }
 
-// asInvalid makes an error of a provider, which its message explains, one that the API
-// shows. The end of a context stays what it is.
+// asInvalid converts an error of a provider to a flow.Error, whose message the API shows. An
+// error after the end of the context stays as it is.
 func asInvalid(ctx context.Context, err error) error {
 	if _, known := errors.AsType[*flow.Error](err); known || ctx.Err() != nil {
 		return err
@@ -101,8 +104,8 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// secret returns the secret for the platform that a run would use, or "" without one that
-// may be sent there: the featured models can be shown without.
+// secret returns the secret for the platform that a run would use. It returns "" if no secret
+// exists that may be sent there: featured models can be shown without one.
 func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
 	if d.store == nil {
 		return d.upstreams.Resolver(nil).Environment["replicate"].Secret, nil // the resolver has bound it to the platform's host
@@ -117,7 +120,8 @@ func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, er
 	return access.Secret, err
 }
 
-// ListHosted searches by words, lists a category, or lists all featured models.
+// ListHosted searches by words, lists a category, or lists all featured models. notice says
+// why only featured models are listed, if the platform could not be asked.
 func (d *Directory) ListHosted(ctx context.Context, ws flow.WorkspaceID, query, category string) (models []admin.HostedModel, notice string, err error) {
 	secret, err := d.secret(ctx, ws)
 	if err != nil {
@@ -137,8 +141,8 @@ func (d *Directory) ListHosted(ctx context.Context, ws flow.WorkspaceID, query, 
 	return models, notice, nil
 }
 
-// findHosted returns the models of the platform that match. With an error, which says why the
-// platform could not be asked, the featured ones are there all the same.
+// findHosted returns the models of the platform that match. If the platform could not be
+// asked, it returns the error together with the featured models.
 func (d *Directory) findHosted(ctx context.Context, secret, query, category string) (list []hosted.Listing, err error) {
 	switch {
 	case query != "":
@@ -153,7 +157,8 @@ func (d *Directory) findHosted(ctx context.Context, secret, query, category stri
 	return list, nil
 }
 
-// inCategory lists the models of a category, featured or from the platform.
+// inCategory lists the models of a category, featured ones first. A category that does not
+// exist is an error of the field "/category", which lists the known ones.
 func (d *Directory) inCategory(ctx context.Context, secret, category string) ([]hosted.Listing, error) {
 	list, err := d.hosted.Models(ctx, secret, category)
 	if len(list) > 0 || err != nil {
@@ -171,7 +176,8 @@ func (d *Directory) inCategory(ctx context.Context, secret, category string) ([]
 	return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "There is no such category.", Fields: []flow.Problem{{Pointer: "/category", Code: "not_found", Detail: text}}}
 }
 
-// resolve describes a hosted model.
+// resolve reads the version and schema of a hosted model, written owner/name or
+// owner/name:version, from the platform.
 func (d *Directory) resolve(ctx context.Context, ws flow.WorkspaceID, model string) (*hosted.Model, error) {
 	secret, err := d.secret(ctx, ws)
 	if err != nil {
@@ -212,7 +218,7 @@ func (d *Directory) FindHosted(ctx context.Context, ws flow.WorkspaceID, model s
 }
 
 // CompareHosted compares two versions of a hosted model by their schemas, and marks the
-// changes that break a flow which uses the old one.
+// changes that break flows which use the old one. An empty to means the newest version.
 func (d *Directory) CompareHosted(ctx context.Context, ws flow.WorkspaceID, model, from, to string) (o admin.HostedChanges, err error) {
 	older, err := d.resolve(ctx, ws, model+":"+from)
 	if err != nil {

@@ -31,7 +31,8 @@ type Applied struct {
 	Losses  []Loss `json:"losses"`  // of an export of AI-Flow; nil for a document
 }
 
-// Loss is what a flow could not keep of an export, as a sentence.
+// Loss is something that the conversion of an export could not keep, or left to do. Kind
+// groups losses; Text is a sentence.
 type Loss struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
@@ -126,8 +127,8 @@ func (c *Client) Document(ctx context.Context, flowID, version string) (data []b
 }
 
 // ReplaceDraft replaces the draft of a flow unless it is no longer the one that tag
-// identifies: that is an error with flow.CodePreconditionFailed. It returns the flow and the
-// new tag.
+// identifies; then it returns an error with flow.CodePreconditionFailed. It returns the flow
+// and the new tag.
 func (c *Client) ReplaceDraft(ctx context.Context, flowID, tag string, document []byte) (f Flow, newTag string, err error) {
 	req, err := c.request(ctx, http.MethodPut, "/v1/flow/"+url.PathEscape(flowID), "application/json", document)
 	if err != nil {

@@ -74,7 +74,7 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 	return nil
 }
 
-// values returns the documents of files, and exports as they are.
+// values returns what an apply sends for each file: the document, or an export unconverted.
 func values(files []*source) []any {
 	list := make([]any, len(files))
 	for i, f := range files {
@@ -104,7 +104,8 @@ func refused(files []*source, err error) error {
 	return fmt.Errorf("%s\n  %s", r.Problem.Message, strings.Join(locate(files, r.Problem.Fields), "\n  "))
 }
 
-// aliasKeys returns the keys that used a former slug as the rest of a sentence, or "".
+// aliasKeys returns the end of a sentence that names the keys which used a former slug. It is ""
+// if no key did.
 func aliasKeys(a *client.Alias) string {
 	list := make([]string, len(a.Keys))
 	for i, k := range a.Keys {
@@ -250,7 +251,8 @@ func Publish(ctx context.Context, api *client.Client, s *Streams, flowID string,
 	return err
 }
 
-// publish publishes a flow and returns the response and the number of the live version.
+// publish publishes the draft of a flow and returns the response and the number of the live
+// version. The error for breaking changes lists them.
 func publish(ctx context.Context, api *client.Client, flowID string, body map[string]any) (raw []byte, version int64, err error) {
 	raw, err = api.Call(ctx, "POST", "/v1/flow/"+url.PathEscape(flowID)+"/publish", body)
 	if r, ok := errors.AsType[*client.Rejection](err); ok && r.Problem.Code == flow.CodeBreakingChange {

@@ -187,7 +187,8 @@ func lastLine(data []byte) int {
 	}
 }
 
-// lineAt returns the number of the line, from 1, that an offset in bytes is in.
+// lineAt returns the line, counted from 1, of an offset in bytes. An offset beyond the end is in
+// the last line.
 func lineAt(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
 }

@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// Imported is a flow that was imported from a file.
+// Imported is a flow that was imported from a file, as --json prints it.
 type Imported struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
@@ -29,7 +29,7 @@ type ImportFile struct {
 }
 
 // PrintImported prints the ID of each imported flow on a line of its own, and on standard
-// error what flows lack of the exports that they were made from.
+// error what was lost in the conversion of exports. As JSON it prints one array.
 func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 	if asJSON {
 		raw, err := json.Marshal(list)
@@ -47,7 +47,7 @@ func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 	return nil
 }
 
-// Import sends documents to a server.
+// Import is an import of documents over HTTP.
 type Import struct {
 	Files   []ImportFile
 	Publish bool
@@ -55,7 +55,8 @@ type Import struct {
 	JSON    bool
 }
 
-// Send imports the documents and prints their IDs.
+// Send imports the documents, all or none, and prints the IDs of the flows. With Flow set it
+// replaces the draft of that flow instead.
 func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error {
 	sources := make([]*source, len(m.Files))
 	for i, f := range m.Files {
@@ -93,7 +94,8 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 	return PrintImported(s, list, m.JSON)
 }
 
-// refused returns an error that names the files and lines of all problems.
+// refused returns an error that names the file and line of each problem. Errors without fields
+// are returned unchanged.
 func (m Import) refused(err error, sources []*source) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {
@@ -102,8 +104,8 @@ func (m Import) refused(err error, sources []*source) error {
 	return fmt.Errorf("%s\n  %s", e.Message, strings.Join(locate(sources, e.Fields), "\n  "))
 }
 
-// replace makes a document the draft of a flow, and publishes it. The draft stays
-// if it cannot be published, since these are two requests.
+// replace makes a document the draft of a flow, and publishes it if that is asked for. The
+// new draft stays even if publishing fails, since these are two requests.
 func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
 	if members, ok := f.value.(map[string]any); ok {
 		delete(members, "slug") // the flow keeps its own

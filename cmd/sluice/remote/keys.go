@@ -160,7 +160,8 @@ func ListUsers(ctx context.Context, api *client.Client, s *Streams, asJSON bool)
 // keyPath returns the path of a key in the API.
 func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
 
-// keyTime writes a time in the zone of this machine, since a person reads it here.
+// keyTime formats a time in the time zone of this machine, where a person reads it. nil means
+// never.
 func keyTime(at *time.Time) string {
 	if at == nil {
 		return "never"

@@ -9,8 +9,8 @@ import (
 	"sluice/providers"
 )
 
-// ErrNoProvider is the start of the error for a name that is neither a provider nor a
-// credential.
+// ErrNoProvider is wrapped by the error of List for a name that is neither a provider nor a
+// credential. It begins that error's text.
 var ErrNoProvider = errors.New("there is no provider")
 
 // List asks a provider for its models, with a credential if one exists. The errors explain

@@ -95,8 +95,8 @@ func newConversion(list []any, kinds *flow.Registry) *conversion {
 	return c
 }
 
-// say adds a note to the report, in which the user finds everything that is not as it
-// was.
+// say adds a note to the report, which lists the kept nodes too, in the order of the
+// conversion.
 func (c *conversion) say(n Note) { c.report = append(c.report, n) }
 
 // nodes makes a node or a note of every source that is not passed through.
@@ -150,8 +150,8 @@ func (c *conversion) shown(s *source) {
 	c.node(s)
 }
 
-// node converts one node by the rule of its kind. Settings that no rule used are
-// reported, so that nothing is lost silently.
+// node converts one node by its rule. Settings that the rule did not use are reported, so
+// that nothing is lost silently.
 func (c *conversion) node(s *source) {
 	n := flow.Node{ID: c.freeID(s.rule.kind), Kind: s.rule.kind, Label: s.label, Config: map[string]any{}}
 	b := &builder{c: c, s: s, kind: c.kinds.Find(s.rule.kind), n: &n, used: map[string]bool{}}

@@ -168,7 +168,7 @@ func escaped(v any) any {
 	return v
 }
 
-// changed reports a setting that has another form here.
+// changed reports a name or text that differs from the file, which callers may notice.
 func (b *builder) changed(format string, args ...any) {
 	b.c.say(Note{Sort: Changed, Source: b.s.name, Node: b.n.ID, Text: fmt.Sprintf(format, args...)})
 }
@@ -197,8 +197,8 @@ func (b *builder) take(names ...string) any {
 	return nil
 }
 
-// describeInput gives an input its name in the API. Names that are not possible here,
-// or taken, are changed and reported, because callers must change with them.
+// describeInput takes over the name, default and description of an input. A name that is
+// invalid here or taken is changed and reported, because callers must change with it.
 func describeInput(b *builder) {
 	wanted := flow.Text(b.take("api_input_name"))
 	name := freeName(wanted, "input", b.c.inputs)
@@ -214,7 +214,8 @@ func describeInput(b *builder) {
 	}
 }
 
-// nameOutput gives an output its name in the API.
+// nameOutput gives an output a valid, unused name. The first output with a name decides what
+// chosen writes for it in webhooks. A node without a name only showed a result.
 func nameOutput(b *builder) {
 	wanted := flow.Text(b.take("api_output_name"))
 	name := freeName(wanted, "output", b.c.outputs)
@@ -232,7 +233,8 @@ func nameOutput(b *builder) {
 // signatureHeader carries the signature of AI-Flow's webhooks.
 const signatureHeader = "AI_FLOW_SIGNATURE"
 
-// signWebhook converts the signature and the chosen outputs of a webhook.
+// signWebhook converts the signature and the chosen outputs of a webhook. Receivers find the
+// signature in the same header as before. The outputs have their old names until chosen.
 func signWebhook(b *builder) {
 	if v := b.take("signature", "webhook_signature", "signing_secret", "secret"); v != nil {
 		b.n.Config["signature"], b.n.Config["signature_header"] = flow.Text(v), signatureHeader
@@ -298,7 +300,7 @@ func depth(v any) int {
 	return most + 1
 }
 
-// mergePlace matches the places of inputs in a text to merge, as in ${input-1}.
+// mergePlace matches a placeholder for an input, such as ${input-1}.
 var mergePlace = regexp.MustCompile(`\$\{input-(\d{1,3})\}`)
 
 // mergePrompt writes ${input-1} as {{input_1}}.
@@ -331,7 +333,7 @@ func joins(literal string) bool {
 	return braces%2 == 1 || strings.HasSuffix(literal, `\`)
 }
 
-// mergeField matches the number at the end of a field's name, which counts such places.
+// mergeField matches the number at the end of a field's name: that of its placeholder.
 var mergeField = regexp.MustCompile(`(\d{1,3})$`)
 
 // mergePort is the place that an edge fills: by its name or its turn.

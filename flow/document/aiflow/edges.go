@@ -63,7 +63,8 @@ func (c *conversion) origin(l *link) (from *source, output int, why string) {
 	return nil, 0, "the nodes that pass it on lead to each other in a circle"
 }
 
-// outPort returns the port that an output by number became, or why it does not exist.
+// outPort returns the port for output number output of a node, counted from 0, or the reason
+// why there is no such port.
 func outPort(from *source, output int) (port, why string) {
 	switch {
 	case from.remark:
@@ -76,7 +77,7 @@ func outPort(from *source, output int) (port, why string) {
 	return from.rule.outputs[output], ""
 }
 
-// inPort returns the port that a link arrives at, or why it does not exist.
+// inPort returns the port that a link arrives at, or the reason why there is no such port.
 func inPort(l *link) (port, why string) {
 	if l.to.remark {
 		return "", fmt.Sprintf("%s is a note now", l.to.title())
@@ -147,7 +148,8 @@ func edgeOf(pointer string) (int, bool) {
 	return i, err == nil
 }
 
-// drop removes edges that the document cannot have, and reports each with its reason.
+// drop removes edges and reports each as lost. bad maps the index of an edge to the reason.
+// Edges and arrived keep the same indexes.
 func (c *conversion) drop(bad map[int]string) {
 	edges, arrived := []flow.Edge{}, []*link{}
 	for i, e := range c.d.Edges {

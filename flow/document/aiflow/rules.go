@@ -24,7 +24,8 @@ type rule struct {
 	also    func(b *builder)
 }
 
-// pair is the name of a setting there and of the field here.
+// pair is the name of a setting in AI-Flow and of the config field in Sluice, which may end
+// with °: see rule.fields.
 type pair struct{ from, to string }
 
 // typed reports whether a setting can only be typed.
@@ -33,8 +34,8 @@ func (p pair) typed() bool { return strings.HasSuffix(p.to, "°") }
 // field is Sluice's config field.
 func (p pair) field() string { return strings.TrimSuffix(p.to, "°") }
 
-// types matches the names of node types, which differ between versions of the other
-// program.
+// types compiles a pattern that must match a whole node type, in lower case. Types are spelled
+// differently in versions of AI-Flow, such as file-drop and file_drop.
 func types(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
 // chatFields are those of every node that asks a language model.
@@ -44,7 +45,7 @@ var chatFields = append([]pair{{"context", "system"}, {"prompt", "prompt"}, {"te
 var chatSettings = []pair{{"reasoning_effort", "reasoning_effort°"}, {"thinking_budget", "thinking_budget°"}, {"budget_tokens", "thinking_budget°"}, {"max_completion_tokens", "max_tokens°"},
 	{"top_p", "top_p°"}, {"seed", "seed°"}, {"stop", "stop°"}, {"stop_sequences", "stop°"}, {"web_search", "web_search°"}}
 
-// text is the output of most nodes.
+// text are the output ports of most rules: one port, named text.
 var text = []string{"text"}
 
 // outputRule also stands for nodes that only show a result.
@@ -85,8 +86,8 @@ func itemPorts(n int) (ports []string) {
 // passThrough are the nodes that only hand a value on.
 var passThrough = types(`transition|display|.*-transition|.*display-(processor|node)`)
 
-// passes reports whether a node of an unknown type only hands its input on, as notes
-// and reroutes do.
+// passes reports whether a node has no rule and only hands its input on, as transitions and
+// displays do. Such a node becomes no node: its edges are joined.
 func (s *source) passes() bool {
 	return s.rule == nil && passThrough.MatchString(strings.ToLower(s.kind))
 }

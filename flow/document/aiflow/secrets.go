@@ -29,7 +29,8 @@ var (
 	line = regexp.MustCompile(`(?m)^(\s*["']?([\w-]+)["']?\s*[:=]\s*)(\S.*)$`)
 )
 
-// sorted returns the names of a map in order, so that the report is the same each time.
+// sorted returns the names of a map in order, so that a file always gives the same document
+// and report.
 func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // readable writes a setting for people, cut and without secrets.

@@ -42,8 +42,8 @@ var frame = []string{"name", "processorType", "x", "y", "width", "height", "inpu
 // spaced are settings in which white space has a meaning.
 var spaced = []string{"separator", "search_text", "replacement_text"}
 
-// readSource reads a node leniently. What is not an object is skipped, and later
-// reported as missing.
+// readSource reads a node leniently: members of the wrong type count as missing. It returns
+// nil for a value that is not an object. Empty settings are left out.
 func readSource(v any) *source {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -74,8 +74,8 @@ func typeOf(m map[string]any) string {
 // with nonsense in it must not put a node where nobody finds it.
 const farthest = 1e6
 
-// position reads where a node was. Positions beyond farthest are dropped, because the
-// canvas would have to show everything between.
+// position reads where a node was, in whole canvas units. It returns nil, so that the node is
+// placed automatically, without a valid position or for one beyond farthest.
 func position(m map[string]any) *flow.Position {
 	x, okX := flow.Float(m["x"])
 	y, okY := flow.Float(m["y"])
@@ -91,7 +91,8 @@ func blank(v any) bool {
 	return v == nil || isText && strings.TrimSpace(s) == ""
 }
 
-// readConfig reads the settings of a node.
+// readConfig reads the label of a node, the names and defaults of its fields, and the fields
+// that take edges in their order: inputNames, or else the fields with a handle.
 func (s *source) readConfig(v any) {
 	m, _ := v.(map[string]any)
 	s.label = cleanLabel(flow.Text(m["nodeName"]))
@@ -174,10 +175,10 @@ func (s *source) title() string {
 	return "A node without a type"
 }
 
-// quoted puts a text in typographic quotes.
+// quoted puts a text in the typographic quotes of messages for users.
 func quoted(text string) string { return "“" + text + "”" }
 
-// notName matches what the name of an input or output cannot contain.
+// notName matches runs of characters that the name of an input or output cannot contain.
 var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // asText are the settings of a node for people to read, without secrets.

@@ -204,7 +204,7 @@ func (d *Document) problemResponse(status int, codes []string) Schema {
 	}
 }
 
-// headerRefs returns references to shared headers.
+// headerRefs returns references to headers of the components, by the name of the header.
 func headerRefs(names []string) Schema {
 	refs := Schema{}
 	for _, n := range names {

@@ -154,5 +154,5 @@ type connTicker struct {
 	interval time.Duration
 }
 
-// hurry makes the next check of a connection happen soon.
+// hurry shortens the interval to probe, if it is longer, from now on.
 func (t *connTicker) hurry() { t.Reset(min(t.interval, probe)) }
