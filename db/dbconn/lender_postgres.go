@@ -128,3 +128,7 @@ func (r *lentRows) Next(dest []driver.Value) error {
 	}
 	return r.c.named(r.ctx, err)
 }
+
+// Close ends the query. The connection may be lost after the last row that was read, before
+// the server reported the end.
+func (r *lentRows) Close() error { return r.c.named(r.ctx, r.Rows.Close()) }
