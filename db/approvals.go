@@ -128,7 +128,7 @@ func decide(tx *core.Tx, a *flow.Approval) error {
 }
 
 // foundApproval decodes a row, or converts its error to CodeNotFound. The approval is closed
-// if its run has ended or is being canceled, even if nobody answered.
+// if its run has ended or is being canceled, even without an answer.
 func foundApproval(r gen.FindApprovalRow, err error) (*flow.Approval, error) {
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "approval")

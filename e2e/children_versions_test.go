@@ -89,7 +89,7 @@ func TestChildrenDraft(t *testing.T) {
 	}
 	s.publish(word("live"))
 	s.publish(middle("live"))
-	top := s.publish(mapping("middle", object{"version": 1})) // pinned: a draft run that asks for drafts uses them all the same
+	top := s.publish(mapping("middle", object{"version": 1})) // pinned: a draft run that asks for drafts uses them here too
 	c := s.client(s.key("--scope", "edit", "--scope", "run", "--scope", "read", "--scope", "manage"))
 	change := func(documents ...[]byte) {
 		t.Helper()

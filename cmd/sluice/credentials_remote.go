@@ -60,7 +60,7 @@ func (c credentialAddCmd) RunRemote(ctx context.Context, api *client.Client, s *
 
 // RunRemote refuses: the API changes hosts only together with the secret.
 func (c credentialHostsCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
-	return usageError(fmt.Sprintf("over HTTP, hosts change only together with the secret, so that nobody can have a stored secret sent elsewhere; use 'sluice credential add --name %s --host HOST', or run this on the machine of the server", c.Name))
+	return usageError(fmt.Sprintf("over HTTP, hosts change only together with the secret, so that a key cannot have a stored secret sent elsewhere; use 'sluice credential add --name %s --host HOST', or run this on the machine of the server", c.Name))
 }
 
 // RunRemote sets the limits that have flags, or shows the limits if there are no flags.

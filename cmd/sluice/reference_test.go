@@ -43,7 +43,7 @@ What a key may not do is refused, with the reason:
 | Command | Over HTTP |
 |---|---|
 | ` + "`user add`, `user remove`, `user password`" + ` | Refused: a key that sets passwords or makes owners would gain more than its own rights. |
-| ` + "`credential hosts`, `credential add --any-host`" + ` | Refused: hosts change only together with the secret, so that nobody can have a stored secret sent elsewhere. Use ` + "`credential add`" + `. |
+| ` + "`credential hosts`, `credential add --any-host`" + ` | Refused: hosts change only together with the secret, so that a key cannot have a stored secret sent elsewhere. Use ` + "`credential add`" + `. |
 | ` + "`credential add --base-url`" + ` | The address may be private only if ` + "`SLUICE_ALLOW_PRIVATE`" + ` allows it for everybody. |
 | ` + "`flow import`" + ` | Documents with secrets in clear text are refused. |
 | ` + "`flow limits`, `credential limits`, `price set`" + ` | A key with limits may only lower limits, and not change prices. |

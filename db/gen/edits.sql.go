@@ -252,7 +252,7 @@ type ListUndoableRow struct {
 	CreatedAt int64
 }
 
-// Transactions of a tab that nobody has undone, see document.UndoTx; newest first.
+// Transactions of a tab that have not been undone, see document.UndoTx; newest first.
 func (q *Queries) ListUndoable(ctx context.Context, arg ListUndoableParams) ([]ListUndoableRow, error) {
 	rows, err := q.db.QueryContext(ctx, listUndoable,
 		arg.FlowID,

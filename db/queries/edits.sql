@@ -27,7 +27,7 @@ RETURNING workspace_id, CAST(octet_length(ops) + octet_length(inverse) + octet_l
 DELETE FROM edits WHERE flow_id = @flow_id
 RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes;
 
--- Transactions of a tab that nobody has undone, see document.UndoTx; newest first.
+-- Transactions of a tab that have not been undone, see document.UndoTx; newest first.
 -- name: ListUndoable :many
 SELECT e.rev, e.tx_id, e.user_id, e.created_at FROM edits e
 WHERE e.flow_id = @flow_id AND e.workspace_id = @workspace_id AND e.tab = @tab AND e.created_at >= @since

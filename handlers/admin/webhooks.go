@@ -54,8 +54,8 @@ type RotatedSecret struct {
 	Secret string `json:"secret" doc:"The whsec_ secret that signs its messages from now on."`
 }
 
-// rotateWebhookSecret is POST flow/webhooks/node/rotate. It fails if somebody else rotates the
-// same secret at the same time, so that nobody holds one that is already replaced.
+// rotateWebhookSecret is POST flow/webhooks/node/rotate. It fails if another request rotates the
+// same secret at the same time, so that none of them gets one that is already replaced.
 func (s *Server) rotateWebhookSecret(c *api.Call) error {
 	f, err := c.FindFlow()
 	if err != nil {

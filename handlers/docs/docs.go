@@ -153,16 +153,26 @@ func (s *Server) showPage(c *web.Call) error {
 	return web.ErrNotFound // its address is /docs
 }
 
-// showMarkdown responds with the text of a page, for assistants and for people
-// who copy it.
-func (s *Server) showMarkdown(c *web.Call, name string) error {
+// findPage returns a page with the book that it is part of. Without such a page the error is
+// web.ErrNotFound.
+func (s *Server) findPage(name string) (*book, *docs.Page, error) {
 	book, err := s.book()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	page := book.Page(name)
 	if page == nil {
-		return web.ErrNotFound
+		return nil, nil, web.ErrNotFound
+	}
+	return book, page, nil
+}
+
+// showMarkdown responds with the text of a page, for assistants and for people
+// who copy it.
+func (s *Server) showMarkdown(c *web.Call, name string) error {
+	_, page, err := s.findPage(name)
+	if err != nil {
+		return err
 	}
 	return sendCached(c, "text/markdown; charset=utf-8", []byte(page.Markdown))
 }
@@ -211,13 +221,9 @@ func (s *Server) search(c *web.Call, query string) error {
 
 // renderPage responds with a page. A page that does not exist is 404.
 func (s *Server) renderPage(c *web.Call, name string) error {
-	book, err := s.book()
+	book, page, err := s.findPage(name)
 	if err != nil {
 		return err
-	}
-	page := book.Page(name)
-	if page == nil {
-		return web.ErrNotFound
 	}
 	identifyVisitor(c)
 	d := docsview.DocsPage{Sections: book.Sections, Page: page, Body: book.body(name)}
