@@ -71,7 +71,7 @@ type MadeKey struct {
 	Key           KeyRow
 	// Rotated is set if the key was rotated, and not created. Done is the URL to go to next.
 	Rotated bool
-	Done   string
+	Done    string
 }
 
 // KeysPage lists the keys of a workspace.
