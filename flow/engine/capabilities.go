@@ -274,10 +274,6 @@ func (c *execution) reserve(ctx context.Context, r flow.Reservation) error {
 	}
 }
 
-// errUncertainSave is returned to a step when the write of its state failed in a way that
-// does not exclude that it was committed.
-var errUncertainSave = errors.New("it is uncertain whether the state of the step is on disk")
-
 // checkCredential returns an error for a credential that the config of the node does not
 // name. Values that arrive through edges come from callers, models and external services, so
 // they must not select which secret of the workspace is sent where.
@@ -300,44 +296,6 @@ func (n *graphNode) checkDeliveryCredentials(list []flow.NewDelivery) error {
 		}
 	}
 	return nil
-}
-
-// save passes a state to the goroutine of the run and waits until it is on disk. Once the
-// state is passed, save waits even after ctx has ended, because the step must know whether
-// the next worker will find the state.
-func (c *execution) save(ctx context.Context, node int, state any) error {
-	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
-	if err == nil && c.plan.nodes[node].class == flow.Inline {
-		err = errors.New("an inline step cannot save: it runs on the goroutine that records states")
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", flow.ErrNotSaved, err)
-	}
-	done := make(chan error, 1)
-	select {
-	case c.saves <- saveRequest{node, state, done}:
-		return <-done
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", flow.ErrNotSaved, ctx.Err())
-	}
-}
-
-// failPendingSaves unblocks the steps that wait in Save when the worker releases the run.
-func (c *execution) failPendingSaves() {
-	err := flow.ErrNotSaved
-	if c.uncertain {
-		err = errUncertainSave
-	}
-	c.resolvePendingSaves(err)
-}
-
-// resolvePendingSaves unblocks the steps that wait in Save: nil means that their state
-// is on disk, an error that it never will be.
-func (c *execution) resolvePendingSaves(err error) {
-	for _, done := range c.pendingSaves {
-		done <- err
-	}
-	c.pendingSaves = nil
 }
 
 // cleanup cleans up after abandoned steps in parallel. Errors are only reported: they must
@@ -367,34 +325,4 @@ func (c *execution) cleanupStep(ctx context.Context, in *flow.In) (err error) {
 	i := c.plan.g.index[in.Node]
 	secrets, _ := c.bindCapabilities(ctx, Action{Node: i, In: in})
 	return redactError(c.plan.g.nodes[i].kind.Cleanup(ctx, in), secrets)
-}
-
-// redactOut removes the secrets that the step has received from its result, because an
-// external service may have echoed them.
-func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
-	if secrets.Empty() {
-		return o
-	}
-	o.Log = secrets.Text(o.Log)
-	if o.Outputs != nil {
-		o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)
-	}
-	return o
-}
-
-// redactError removes the secrets that the step has received from an error, because providers
-// quote parts of a request in their messages.
-func redactError(err error, secrets *redaction.Redactor) error {
-	if err == nil || secrets.Empty() {
-		return err
-	}
-	if e, ok := errors.AsType[*flow.Error](err); ok {
-		own := *e
-		own.Message = secrets.Text(e.Message)
-		return &own
-	}
-	if text := secrets.Text(err.Error()); text != err.Error() {
-		return errors.New(text)
-	}
-	return err
 }
