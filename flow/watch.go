@@ -21,7 +21,7 @@ type Peer struct {
 // PeerText is a message from the instance that executes a run to another instance.
 type PeerText struct {
 	Deltas []Delta  `json:"deltas,omitempty"`
-	Over   []string `json:"over,omitempty"` // paths of ended steps, of which no more text follows
+	Over   []string `json:"over,omitempty"` // paths of ended steps; no more text of them follows
 	// Seq is the number of the newest recorded event. Text that steps streamed before it is in
 	// this message or an earlier one.
 	Seq int64 `json:"seq,omitempty"`
