@@ -186,8 +186,8 @@ type In struct {
 	// plain text that arrived through an edge is returned unchanged.
 	Secret func(ctx context.Context, value any, host string) (string, error)
 	// Access returns the credential for a provider: the one that ref names, or else the
-	// default of the workspace, or else the one in the environment. It returns ErrNoAccess if
-	// there is none.
+	// default of the workspace, or else the one in the environment. Without one it returns
+	// ErrNoAccess.
 	Access func(ctx context.Context, provider string, ref any) (Access, error)
 	// TakeCall begins a call with a credential that may have limits. It returns a *DelayError,
 	// which the kind must return, if the step must start again later. The call ends with the

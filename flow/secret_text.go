@@ -82,7 +82,7 @@ func (s SecretText) String() string {
 func (s SecretText) MarshalJSON() ([]byte, error) { return EncodeJSON(s.String()), nil }
 
 // ParseSecretText parses a text that is not a template, in which only references to credentials
-// are special. It returns nil if there are none.
+// are special. It returns nil for a text without references.
 func ParseSecretText(s string) SecretText {
 	var out SecretText
 	for rest := s; ; {
