@@ -26,7 +26,7 @@ type Credential struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Plain reports whether the secret is not for a model provider, but for headers and the like,
+// Plain reports whether the secret is not for a model provider. It is for headers and the like,
 // or was extracted from a node.
 func (c *Credential) Plain() bool {
 	return c.Provider == "" || strings.HasPrefix(c.Provider, ExtractedPrefix)
