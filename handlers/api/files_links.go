@@ -33,8 +33,8 @@ func (s *Server) linkedOutput(ws flow.WorkspaceID, o *contract.OutputEvent) cont
 // file.
 var errInvalidLink = flow.Errorf(flow.CodeNotFound, "This link is invalid or has expired. Get the run again for a new link, or send a key.")
 
-// followLink authorizes a request by the signature in its URL. It reports false if there is
-// none, or if it is invalid but the request also has a key, which then decides.
+// followLink authorizes a request by the signature in its URL. It reports false without a
+// signature, or if the signature is invalid but the request also has a key, which then decides.
 func (c *Call) followLink() (followed bool, err error) {
 	q := c.Request().URL.Query()
 	if !q.Has("signature") {
