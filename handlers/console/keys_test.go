@@ -117,7 +117,7 @@ func TestKeys_of_others(t *testing.T) {
 	id := h.Flow(webtest.PublishGreeting)
 	makeKey(h.As(flow.MemberEditor))
 	k := onlyKey(h)
-	stranger := h.Fresh("stranger")
+	stranger := h.NewUser("stranger")
 	for _, path := range []string{"/keys/" + k.ID, "/flows/" + id + "/keys"} {
 		if a, none := stranger.Get(path), stranger.Get(strings.Replace(path, k.ID, "key_nothing", 1)); a.Status != http.StatusNotFound || none.Status != http.StatusNotFound {
 			t.Errorf("%s answers %d", path, a.Status)
