@@ -254,10 +254,10 @@ func instanceName() string {
 	return fmt.Sprintf("%.40s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// leave reports to load balancers that this instance shuts down, and keeps
+// announceShutdown reports to load balancers that this instance shuts down, and keeps
 // serving for SLUICE_DRAIN_DELAY so that they can notice. Without the delay they
 // would send requests to a closed port, which clients see as errors of a deployment.
-func (a *app) leave() {
+func (a *app) announceShutdown() {
 	a.web.Leave()
 	a.server.Leave()
 	time.Sleep(a.cfg.DrainDelay)

@@ -33,12 +33,12 @@ func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *s
 		return printJSON(s.out, b)
 	}
 	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and verified.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
-	fmt.Fprintf(s.err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
+	fmt.Fprintf(s.err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.masterKeyLocation())
 	return nil
 }
 
-// keyPlace describes where the master key is.
-func (c *Config) keyPlace() string {
+// masterKeyLocation describes where the master key is.
+func (c *Config) masterKeyLocation() string {
 	switch {
 	case c.MasterKey != "":
 		return "as SLUICE_MASTER_KEY has it"

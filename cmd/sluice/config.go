@@ -176,17 +176,17 @@ func (c *Config) check() error {
 // minute, so shorter sessions would end while in use. Browsers keep no cookie
 // longer than 400 days.
 const (
-	shortestSession = 5 * time.Minute
-	longestSession  = 400 * 24 * time.Hour
+	minSession = 5 * time.Minute
+	maxSession = 400 * 24 * time.Hour
 )
 
 // checkSessions checks the lifetimes of dashboard sessions.
 func (c *Config) checkSessions() error {
 	idle, most := time.Duration(c.SessionIdle), time.Duration(c.SessionMax)
 	switch {
-	case idle > 0 && idle < shortestSession:
+	case idle > 0 && idle < minSession:
 		return usageError("SLUICE_SESSION_IDLE is too short; write at least 5m")
-	case most > longestSession:
+	case most > maxSession:
 		return usageError("SLUICE_SESSION_MAX is too long; write at most 400d")
 	case most > 0 && most < idle:
 		return usageError("SLUICE_SESSION_MAX is shorter than SLUICE_SESSION_IDLE; make it at least as long")

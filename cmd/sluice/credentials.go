@@ -414,7 +414,7 @@ func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.S
 	if err != nil {
 		return err
 	}
-	if err := c.mayRemove(admin.CredentialObject(&flow.Credential{}, false, uses[c.Name]).UsedBy); err != nil {
+	if err := c.checkUnused(admin.CredentialObject(&flow.Credential{}, false, uses[c.Name]).UsedBy); err != nil {
 		return err
 	}
 	if err := store.RemoveCredential(ctx, cfg.workspace(), c.Name); err != nil {
@@ -424,8 +424,8 @@ func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.S
 	return store.Audit(ctx, cfg.workspace(), "cli", "credential.remove", c.Name, "")
 }
 
-// mayRemove returns an error if flows use the credential, unless --force is given.
-func (c credentialRemoveCmd) mayRemove(uses []admin.CredentialUse) error {
+// checkUnused returns an error if flows use the credential, unless --force is given.
+func (c credentialRemoveCmd) checkUnused(uses []admin.CredentialUse) error {
 	if len(uses) > 0 && !c.Force {
 		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses))
 	}

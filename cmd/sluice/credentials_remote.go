@@ -121,7 +121,7 @@ func (c credentialRemoveCmd) RunRemote(ctx context.Context, api *client.Client, 
 	}
 	i := slices.IndexFunc(list.Credentials, func(k admin.Credential) bool { return k.Name == c.Name })
 	if i >= 0 {
-		if err := c.mayRemove(list.Credentials[i].UsedBy); err != nil {
+		if err := c.checkUnused(list.Credentials[i].UsedBy); err != nil {
 			return err
 		}
 	}

@@ -21,9 +21,9 @@ type doctorCmd struct {
 type verdict string
 
 const (
-	fine   verdict = "ok"
-	notice verdict = "warn" // it works, but the operator should know
-	wrong  verdict = "bad"  // it does not work, or soon will not
+	verdictOK   verdict = "ok"
+	verdictWarn verdict = "warn" // it works, but the operator should know
+	verdictBad  verdict = "bad"  // it does not work, or soon will not
 )
 
 // finding is the result of one check. Text is the fact, Advice the fix; both are sentences
@@ -45,9 +45,9 @@ func (f *findings) add(name string, state verdict, advice, format string, args .
 
 // worst returns the most severe state among the findings.
 func (f findings) worst() verdict {
-	worst := fine
+	worst := verdictOK
 	for _, one := range f {
-		if one.State == wrong || worst == fine {
+		if one.State == verdictBad || worst == verdictOK {
 			worst = one.State
 		}
 	}
@@ -69,7 +69,7 @@ func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	} else {
 		err = found.print(s.out, settings)
 	}
-	if err == nil && found.worst() == wrong {
+	if err == nil && found.worst() == verdictBad {
 		err = errFoundProblems
 	}
 	return err
@@ -88,7 +88,7 @@ func (f findings) print(out io.Writer, settings []setting) error {
 	fmt.Fprintf(out, "\nFindings\n")
 	w = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, one := range f {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", sign(one.State), one.Name, one.Text)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", verdictLabel(one.State), one.Name, one.Text)
 		if one.Advice != "" {
 			fmt.Fprintf(w, "\t\t→ %s\n", one.Advice)
 		}
@@ -96,5 +96,5 @@ func (f findings) print(out io.Writer, settings []setting) error {
 	return w.Flush()
 }
 
-// sign returns the verdict as it is shown in the table.
-func sign(v verdict) string { return strings.ToUpper(string(v)) }
+// verdictLabel returns the verdict as it is shown in the table.
+func verdictLabel(v verdict) string { return strings.ToUpper(string(v)) }

@@ -16,22 +16,22 @@ import (
 func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.Store) {
 	sealed, unbound, err := store.ExamineCredentials(ctx)
 	if err != nil {
-		f.add("credentials", wrong, "", "%v", err)
+		f.add("credentials", verdictBad, "", "%v", err)
 		return
 	}
 	if len(sealed) > 0 {
-		f.add("credentials", wrong, "They were encrypted with another master key. Set the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE, or enter the secrets again under Credentials.",
+		f.add("credentials", verdictBad, "They were encrypted with another master key. Set the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE, or enter the secrets again under Credentials.",
 			"%s cannot be opened with this master key: %s.", count(int64(len(sealed)), "credential", "credentials"), credentialNames(sealed))
 	}
 	switch {
 	case len(unbound) > 0 && c.refuseUnbound():
-		f.add("credentials", notice, "Enter their hosts under Credentials, or with 'sluice credential hosts NAME --host HOST'.",
+		f.add("credentials", verdictWarn, "Enter their hosts under Credentials, or with 'sluice credential hosts NAME --host HOST'.",
 			"%s without hosts and not sent, because SLUICE_UNBOUND_CREDENTIALS is refuse: %s.", count(int64(len(unbound)), "credential is", "credentials are"), credentialNames(unbound))
 	case len(unbound) > 0:
-		f.add("credentials", notice, "Enter their hosts under Credentials, or with 'sluice credential hosts NAME --host HOST'. SLUICE_UNBOUND_CREDENTIALS=refuse stops them until then.",
+		f.add("credentials", verdictWarn, "Enter their hosts under Credentials, or with 'sluice credential hosts NAME --host HOST'. SLUICE_UNBOUND_CREDENTIALS=refuse stops them until then.",
 			"%s can be sent anywhere: %s.", count(int64(len(unbound)), "credential", "credentials"), credentialNames(unbound))
 	case len(sealed) == 0:
-		f.add("credentials", fine, "", "All credentials can be opened and are bound to hosts.")
+		f.add("credentials", verdictOK, "", "All credentials can be opened and are bound to hosts.")
 	}
 	f.literalSecrets(ctx, store)
 }
@@ -51,9 +51,9 @@ func (f *findings) literalSecrets(ctx context.Context, store *db.Store) {
 	}
 	switch {
 	case err != nil:
-		f.add("secrets in flows", wrong, "", "%v", err)
+		f.add("secrets in flows", verdictBad, "", "%v", err)
 	case len(flows) > 0:
-		f.add("secrets in flows", notice, "Publish them again to move the secrets to credentials. Older versions and the edit history keep them, so rotate the secrets at their source.",
+		f.add("secrets in flows", verdictWarn, "Publish them again to move the secrets to credentials. Older versions and the edit history keep them, so rotate the secrets at their source.",
 			"%s a secret in clear: %s.", count(int64(len(flows)), "flow holds", "flows hold"), strings.Join(flows, ", "))
 	}
 }

@@ -25,7 +25,7 @@ func (c *Config) settings() []setting {
 	v := reflect.ValueOf(*c)
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag
-		s := setting{Name: tag.Get("env"), Value: shown(tag.Get("env"), v.Field(i).Interface()), Source: "default"}
+		s := setting{Name: tag.Get("env"), Value: displayValue(tag.Get("env"), v.Field(i).Interface()), Source: "default"}
 		switch given, set := os.LookupEnv(s.Name); {
 		case set && given != "":
 			s.Source = "environment"
@@ -54,8 +54,8 @@ func isDefault(text string, value any) bool {
 	return given == text || err == nil && given == absolute
 }
 
-// shown returns the value of a setting with secrets redacted.
-func shown(name string, value any) string {
+// displayValue returns the value of a setting with secrets redacted.
+func displayValue(name string, value any) string {
 	switch v := value.(type) {
 	case days:
 		if v == 0 {

@@ -93,7 +93,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	list, err := cfg.library(store).ImportAll(ctx, cfg.workspace(), sources, by)
 	if err != nil {
-		return c.refused(err)
+		return c.importError(err)
 	}
 	results := make([]remote.Imported, len(list))
 	for i, one := range list {
@@ -112,9 +112,9 @@ func (c flowImportCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 	return remote.Import{Files: files, Publish: c.Publish, Flow: c.ID, JSON: c.JSON}.Send(ctx, api, s)
 }
 
-// refused returns an error that names every file that cannot be imported and
+// importError returns an error that names every file that cannot be imported and
 // says that none was imported.
-func (c flowImportCmd) refused(err error) error {
+func (c flowImportCmd) importError(err error) error {
 	problems, ok := errors.AsType[library.ImportErrors](err)
 	if !ok {
 		return err

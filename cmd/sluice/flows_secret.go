@@ -66,7 +66,7 @@ func (c flowSecretCmd) RunRemote(ctx context.Context, api *client.Client, s *rem
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
 	}
-	w, err := c.choose(list.Webhooks)
+	w, err := c.selectWebhook(list.Webhooks)
 	if err != nil {
 		return err
 	}
@@ -91,10 +91,10 @@ type remoteWebhook struct {
 	Secret string `json:"secret"` // "" if a credential signs
 }
 
-// choose returns the webhook of the given node, or the only one. Without --node, several nodes
+// selectWebhook returns the webhook of the given node, or the only one. Without --node, several nodes
 // are a usage error, except to read a secret that all of them share. Webhooks that a
 // credential signs are left out.
-func (c flowSecretCmd) choose(list []remoteWebhook) (w remoteWebhook, err error) {
+func (c flowSecretCmd) selectWebhook(list []remoteWebhook) (w remoteWebhook, err error) {
 	list = slices.DeleteFunc(list, func(w remoteWebhook) bool { return w.Secret == "" })
 	if len(list) == 0 {
 		return w, errNoWebhook

@@ -57,7 +57,7 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	k.WorkspaceID = cfg.workspace()
 	text, err := keyring(store).Create(ctx, flow.Actor{ID: "cli"}, k)
 	if err != nil {
-		return wrongKey(err)
+		return keyFlagError(err)
 	}
 	return s.printKey(ctx, store, k, text, c.JSON)
 }
@@ -96,9 +96,9 @@ func keyring(store *db.Store) *library.Keyring {
 	return &library.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
 }
 
-// wrongKey turns a validation error into one that names the flag. The rules are those of
+// keyFlagError turns a validation error into one that names the flag. The rules are those of
 // the dashboard, whose errors name form fields.
-func wrongKey(err error) error {
+func keyFlagError(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		return err

@@ -12,9 +12,9 @@ import (
 // warnEvery is how often keys that expire soon are logged.
 const warnEvery = 24 * time.Hour
 
-// warnOfKeys logs at start and then daily which keys in use expire soon. An expired
+// warnExpiringKeys logs at start and then daily which keys in use expire soon. An expired
 // key stops the program that uses it, so the log is often the only early warning.
-func (a *app) warnOfKeys(ctx context.Context) {
+func (a *app) warnExpiringKeys(ctx context.Context) {
 	for {
 		if err := logExpiringKeys(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
 			a.log.Warn("cannot list the keys that expire soon", "error", err)

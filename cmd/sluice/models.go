@@ -81,7 +81,7 @@ func (c modelListCmd) print(s *remote.Streams, list []admin.HostedModel, notice 
 	if notice != "" {
 		fmt.Fprintf(s.Err, "sluice: only the featured models are listed. %s\n", notice)
 	}
-	return printList(s.Out, c.JSON, list, itself, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *admin.HostedModel) string {
+	return printList(s.Out, c.JSON, list, identity, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *admin.HostedModel) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", l.Model, orDash(l.Category), orDash(l.Output), l.Description)
 	})
 }

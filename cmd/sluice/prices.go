@@ -134,7 +134,7 @@ func (c priceListCmd) RunRemote(ctx context.Context, api *client.Client, s *remo
 // print prints the prices. Without a query it adds the source of the price list, which has the
 // prices of all other models.
 func (c priceListCmd) print(out io.Writer, found admin.Prices) error {
-	err := printList(out, c.JSON, found.Prices, itself, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
+	err := printList(out, c.JSON, found.Prices, identity, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL\tSOURCE", func(p *admin.Price) string {
 		source := p.Source
 		if p.Date != nil {
 			source += ", " + *p.Date

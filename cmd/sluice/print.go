@@ -51,8 +51,8 @@ func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, 
 	return printJSON(w, objects)
 }
 
-// itself is the object function for printList if the elements are encoded unchanged.
-func itself[T any](v *T) T { return *v }
+// identity is the object function for printList if the elements are encoded unchanged.
+func identity[T any](v *T) T { return *v }
 
 // fetch sends a request to the API and decodes the JSON of the response. If the server refuses
 // the request, the error is a *client.Rejection and wraps a flow.Error with its code.

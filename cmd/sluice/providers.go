@@ -43,7 +43,7 @@ func (c providerListCmd) RunRemote(ctx context.Context, api *client.Client, s *r
 
 // print prints the providers with the environment variables that can hold their secrets.
 func (c providerListCmd) print(out io.Writer, list []admin.Provider) error {
-	return printList(out, c.JSON, list, itself, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *admin.Provider) string {
+	return printList(out, c.JSON, list, identity, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *admin.Provider) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.Environment, ", ")), strings.Join(p.Can, ", "))
 	})
 }
@@ -81,5 +81,5 @@ func (c providerModelsCmd) RunRemote(ctx context.Context, api *client.Client, s 
 
 // print prints one model reference a line, so that a shell can use it.
 func (c providerModelsCmd) print(out io.Writer, list []admin.Model) error {
-	return printList(out, c.JSON, list, itself, "", func(m *admin.Model) string { return m.Model })
+	return printList(out, c.JSON, list, identity, "", func(m *admin.Model) string { return m.Model })
 }

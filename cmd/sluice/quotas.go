@@ -69,7 +69,7 @@ func (q quotaBytes) String() string {
 	if q > 0 {
 		return flow.Size(int64(q))
 	}
-	return noQuota[q]
+	return quotaNames[q]
 }
 
 // String is the setting as "sluice doctor" shows it.
@@ -77,11 +77,11 @@ func (q quotaCount) String() string {
 	if q > 0 {
 		return strconv.FormatInt(int64(q), 10)
 	}
-	return noQuota[quotaBytes(q)]
+	return quotaNames[quotaBytes(q)]
 }
 
-// noQuota has the texts of the special values.
-var noQuota = map[quotaBytes]string{quotaUnset: "", quotaUnlimited: "unlimited", quotaDefault: "default"}
+// quotaNames has the texts of the special values.
+var quotaNames = map[quotaBytes]string{quotaUnset: "", quotaUnlimited: "unlimited", quotaDefault: "default"}
 
 // quota returns the server's default quota for workspaces. With open sign-up there are
 // limits unless the operator removes them, because anyone can then store data. The

@@ -22,7 +22,7 @@ func (readyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if !running {
 		return fmt.Errorf("no server runs on %s; set SLUICE_DATA_DIR to the data directory of the server", cfg.DataDir)
 	}
-	if answers(ctx, info.Addr, "/readyz") != nil {
+	if probe(ctx, info.Addr, "/readyz") != nil {
 		return fmt.Errorf("process %d uses %s, but %s is not ready; see its log", info.PID, cfg.DataDir, info.Addr)
 	}
 	_, err = fmt.Fprintf(s.out, "Ready at %s.\n", info.Addr)

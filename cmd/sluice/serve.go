@@ -25,17 +25,17 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	cfg.warnOfKeyFile(log)
+	cfg.warnSharedKeyFile(log)
 	if err := a.printWelcome(ctx, s.out); err != nil {
 		return errors.Join(err, a.stop())
 	}
 	serving, stopped := context.WithCancel(ctx)
 	defer stopped()
-	go a.warnOfKeys(serving)
+	go a.warnExpiringKeys(serving)
 	select {
 	case <-ctx.Done():
 		a.log.Info("shutting down: running steps may finish, the rest returns to the queue")
-		a.leave()
+		a.announceShutdown()
 	case err = <-a.failed:
 	}
 	if e := a.stop(); err == nil {

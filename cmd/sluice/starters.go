@@ -75,7 +75,7 @@ func readStarter(id string) (*flow.Document, error) {
 // publishes them, except for the one to show first: its owner publishes it and sees what
 // happens then. It returns the ID of the flow to show first, or "" if it was deleted. A
 // workspace whose flows were all deleted gets no new ones.
-func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (shown string, err error) {
+func (a *app) addStarters(ctx context.Context, ws flow.WorkspaceID) (displayValue string, err error) {
 	list, err := starters()
 	if err != nil {
 		return "", err

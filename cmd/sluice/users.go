@@ -64,7 +64,7 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 func (c userAddCmd) add(ctx context.Context, cfg *Config, store *db.Store, s *streams) (*flow.User, error) {
 	u, err := store.FindUserByEmail(ctx, c.Email)
 	if err == nil {
-		return u, c.addAgain(ctx, cfg, store, u)
+		return u, c.addExisting(ctx, cfg, store, u)
 	}
 	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, err
@@ -77,8 +77,8 @@ func (c userAddCmd) add(ctx context.Context, cfg *Config, store *db.Store, s *st
 	return u, store.CreateUser(ctx, cfg.workspace(), u, flow.MemberRole(c.Role))
 }
 
-// addAgain adds an existing account to the workspace.
-func (c userAddCmd) addAgain(ctx context.Context, cfg *Config, store *db.Store, u *flow.User) error {
+// addExisting adds an existing account to the workspace.
+func (c userAddCmd) addExisting(ctx context.Context, cfg *Config, store *db.Store, u *flow.User) error {
 	err := store.AddMember(ctx, cfg.workspace(), u.ID, flow.MemberRole(c.Role))
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
 		return fmt.Errorf("there is already a person with the e-mail address %s in this workspace", u.Email)

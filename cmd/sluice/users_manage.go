@@ -116,19 +116,21 @@ func findPerson(ctx context.Context, store *db.Store, ws flow.WorkspaceID, email
 	return nil, err
 }
 
-// errPeople is the error of all commands that change people, if they are to do it over HTTP. It
+// errUsersOverHTTP is the error of all commands that change people, if they are to do it over HTTP. It
 // is a usage error, because another place to run the command helps.
-const errPeople = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
+const errUsersOverHTTP = usageError("people are not managed over HTTP: a key that could set passwords or make owners would gain more than its own rights; run this on the machine of the server, with its SLUICE_DATA_DIR or DATABASE_URL and without --server and SLUICE_URL")
 
 // RunRemote refuses: a key could otherwise make an owner; see errPeople.
-func (userAddCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error { return errPeople }
+func (userAddCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
+	return errUsersOverHTTP
+}
 
 // RunRemote refuses: a key could otherwise remove the owners; see errPeople.
 func (userRemoveCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
-	return errPeople
+	return errUsersOverHTTP
 }
 
 // RunRemote refuses: a key could otherwise sign in as an owner; see errPeople.
 func (userPasswordCmd) RunRemote(context.Context, *client.Client, *remote.Streams) error {
-	return errPeople
+	return errUsersOverHTTP
 }

@@ -66,7 +66,7 @@ func (c workspaceLimitsListCmd) RunRemote(ctx context.Context, api *client.Clien
 
 // print prints the workspaces with what they store of their quotas.
 func (c workspaceLimitsListCmd) print(out io.Writer, list []admin.Workspace) error {
-	return printList(out, c.JSON, list, itself, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
+	return printList(out, c.JSON, list, identity, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *admin.Workspace) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws.Bytes, flow.Size), usedOf(ws.Flows, number), usedOf(ws.Runs, number), ws.Name)
 	})
 }

@@ -41,8 +41,8 @@ func (p *Credentials) List() (list []console.Provider) {
 	return list
 }
 
-// refusal returns a validation error for a field.
-func refusal(field, format string, args ...any) error {
+// fieldError returns a validation error for a field.
+func fieldError(field, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
 }
@@ -55,21 +55,21 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	own := preset.Local || known && preset.BaseURL == ""
 	switch {
 	case !library.ValidCredentialName(c.Name):
-		return c, refusal("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
+		return c, fieldError("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
 	case taken && c.Name != c.Provider:
-		return c, refusal("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
+		return c, fieldError("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
 	case c.Provider != "" && !known:
-		return c, refusal("provider", "There is no such provider.")
+		return c, fieldError("provider", "There is no such provider.")
 	case !own && c.BaseURL != "":
-		return c, refusal("base_url", "%s has one address.", preset.Title)
+		return c, fieldError("base_url", "%s has one address.", preset.Title)
 	}
 	hosts, err := flow.ParseHosts(c.Hosts)
 	if err != nil {
-		return c, refusal("hosts", "%s", editorview.Sentence(err.Error()))
+		return c, fieldError("hosts", "%s", editorview.Sentence(err.Error()))
 	}
 	c.Hosts = hosts
 	if problem := library.CheckSecret(secret); problem != "" && !(own && secret == "") {
-		return c, refusal("secret", "%s", problem)
+		return c, fieldError("secret", "%s", problem)
 	}
 	c.Trusted = c.Trusted && own
 	if !own {
@@ -78,7 +78,7 @@ func (p *Credentials) Credential(c flow.Credential, secret string) (flow.Credent
 	}
 	u, err := upstream.BaseURL(c.BaseURL)
 	if err != nil {
-		return c, refusal("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
+		return c, fieldError("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
 	}
 	c.BaseURL, c.Hosts = strings.TrimRight(c.BaseURL, "/"), []string{flow.BoundHost(u)}
 	return c, nil

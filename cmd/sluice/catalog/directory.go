@@ -48,7 +48,7 @@ func ListProviders() (list []admin.Provider) {
 // ListModels asks a provider, or a local model server, for its models and returns those that
 // match the query.
 func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provider, query string) ([]admin.Model, error) {
-	all, isFound, err := d.onMachine(ctx, ws, provider)
+	all, isFound, err := d.listLocal(ctx, ws, provider)
 	if err == nil && !isFound {
 		all, err = d.upstreams.List(ctx, d.store, ws, provider)
 	}
@@ -62,10 +62,10 @@ func (d *Directory) ListModels(ctx context.Context, ws flow.WorkspaceID, provide
 	return list, nil
 }
 
-// onMachine returns the models that a local model server had when it was found. isLocal
+// listLocal returns the models that a local model server had when it was found. isLocal
 // reports that the provider must not be asked in another way: the workspace has no
 // credential for it.
-func (d *Directory) onMachine(ctx context.Context, ws flow.WorkspaceID, provider string) (models []providers.Model, isLocal bool, err error) {
+func (d *Directory) listLocal(ctx context.Context, ws flow.WorkspaceID, provider string) (models []providers.Model, isLocal bool, err error) {
 	p, known := providers.FindPreset(provider)
 	if d.servers == nil || !known || !p.Local {
 		return nil, false, nil

@@ -65,7 +65,7 @@ func (m *Models) ListModels(ctx context.Context, ws flow.WorkspaceID, task, quer
 	var groups []components.ModelGroup
 	for _, s := range m.servers.Found() {
 		if supports(s.Preset, task) {
-			g := groupOf(s.Preset.Title, s.Preset.Name, s.Models, query, prices)
+			g := newGroup(s.Preset.Title, s.Preset.Name, s.Models, query, prices)
 			g.Place, g.Hint = components.PlaceLocal, "on this machine"
 			for i := range g.Models {
 				if g.Models[i].Price == "" {
@@ -77,13 +77,13 @@ func (m *Models) ListModels(ctx context.Context, ws flow.WorkspaceID, task, quer
 	}
 	names := m.reachable(ctx, ws, task)
 	groups = append(groups, m.listReachable(ctx, ws, names, query, prices)...)
-	return append(groups, offered(task, query, names, prices)...)
+	return append(groups, unconnected(task, query, names, prices)...)
 }
 
-// offered returns the providers that a credential would connect, with the models
+// unconnected returns the providers that a credential would connect, with the models
 // that Sluice knows of them without asking. While searching, only those are returned
 // that match.
-func offered(task, query string, connected []string, prices map[string]flow.Price) (groups []components.ModelGroup) {
+func unconnected(task, query string, connected []string, prices map[string]flow.Price) (groups []components.ModelGroup) {
 	for _, p := range providers.Presets() {
 		if p.Local || p.BaseURL == "" || p.Wire == providers.WireHost || !supports(p, task) || slices.Contains(connected, p.Name) {
 			continue
@@ -92,7 +92,7 @@ func offered(task, query string, connected []string, prices map[string]flow.Pric
 		if task == "chat" {
 			known = providers.Known().Models(p.Name)
 		}
-		g := groupOf(p.Title, p.Name, known, query, prices)
+		g := newGroup(p.Title, p.Name, known, query, prices)
 		g.Place, g.KeysURL = components.PlaceOffered, p.KeysURL
 		g.Hint = strings.Join(components.TaskWords(Abilities(p)), ", ")
 		if query == "" || len(g.Models) > 0 || strings.Contains(strings.ToLower(p.Title), strings.ToLower(query)) {
@@ -107,9 +107,9 @@ func supports(p providers.Preset, task string) bool {
 	return slices.Contains(Abilities(p), task)
 }
 
-// groupOf returns a group of the models that match the search words. A query may
+// newGroup returns a group of the models that match the search words. A query may
 // repeat the provider, as in openai/gpt, because model references contain it.
-func groupOf(title, provider string, models []providers.Model, query string, prices map[string]flow.Price) components.ModelGroup {
+func newGroup(title, provider string, models []providers.Model, query string, prices map[string]flow.Price) components.ModelGroup {
 	g := components.ModelGroup{Name: provider, Title: title, Place: components.PlaceConnected}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
 		query = rest
@@ -241,7 +241,7 @@ func (m *Models) listProvider(ctx context.Context, ws flow.WorkspaceID, name, qu
 	}
 	models, err := m.cache.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
 	providers.Known().Complete(a.Provider, models)
-	g := groupOf(title, name, models, query, prices)
+	g := newGroup(title, name, models, query, prices)
 	if title != name {
 		g.Hint = "credential " + a.Name
 	}
@@ -435,7 +435,7 @@ func (m *Models) Providers() (list []components.Option) {
 // for the same values, from the short form that the editor shows beside a node.
 func (m *Models) NewCredential(ws flow.WorkspaceID, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
-		return flow.Credential{}, refusal(field, "%s", text)
+		return flow.Credential{}, fieldError(field, "%s", text)
 	}
 	offered := func(o components.Option) bool { return o.Value == provider }
 	if provider != "" && !slices.ContainsFunc(m.Providers(), offered) {

@@ -27,11 +27,11 @@ type Client struct {
 	Remote      bool   // the server may be anywhere, so proxies of the environment are used
 }
 
-// onMachine and anywhere differ in their use of proxies: none leads to a server on this
+// directClient and anywhere differ in their use of proxies: none leads to a server on this
 // machine.
 var (
-	onMachine = &http.Client{Transport: newTransport(nil)}
-	anywhere  = &http.Client{Transport: newTransport(http.ProxyFromEnvironment), CheckRedirect: refuseRedirect}
+	directClient  = &http.Client{Transport: newTransport(nil)}
+	proxiedClient = &http.Client{Transport: newTransport(http.ProxyFromEnvironment), CheckRedirect: refuseRedirect}
 )
 
 func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
@@ -192,9 +192,9 @@ func (c *Client) request(ctx context.Context, method, path, accept string, body 
 // send authenticates and sends a request. An error response becomes a *Rejection.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+c.Token)
-	sender := onMachine
+	sender := directClient
 	if c.Remote {
-		sender = anywhere
+		sender = proxiedClient
 	}
 	resp, err := sender.Do(req)
 	if err != nil {

@@ -77,7 +77,7 @@ type Flag struct {
 
 	placeholder string
 	enum        []string
-	commas      bool   // a text may hold several values, separated by commas
+	splitCommas bool   // a text may hold several values, separated by commas
 	kind        string // the tag type
 	positional  bool
 	set         bool // by the command line
@@ -133,7 +133,7 @@ func newFlag(field reflect.StructField, target reflect.Value, positional bool) *
 		placeholder: tag.Get("placeholder"), enum: list(tag.Get("enum")), kind: tag.Get("type"), positional: positional, target: target,
 	}
 	if f.Repeated() && !positional && tag.Get("sep") != "none" {
-		f.commas = true
+		f.splitCommas = true
 	}
 	if err := f.supported(); err != nil {
 		panic(err)
@@ -212,7 +212,7 @@ func (f *Flag) Repeated() bool { return f.target.Kind() == reflect.Slice }
 // Placeholder returns what stands for the value in the help.
 func (f *Flag) Placeholder() string {
 	more := ""
-	if f.commas {
+	if f.splitCommas {
 		more = ",..."
 	}
 	switch {

@@ -50,7 +50,7 @@ func (c *Command) Parse(args []string) (*Command, error) {
 	case help:
 		return c, ErrHelp
 	}
-	return c, cmp.Or(c.assign(words), c.complete())
+	return c, cmp.Or(c.assign(words), c.applyDefault())
 }
 
 // names returns the names of the children.
@@ -130,19 +130,19 @@ func (c *Command) assign(words []string) error {
 	return nil
 }
 
-// complete fills in flags that the command line does not set, and checks all.
-func (c *Command) complete() error {
+// applyDefault fills in flags that the command line does not set, and checks all.
+func (c *Command) applyDefault() error {
 	for _, f := range c.allFlags() {
-		if err := f.complete(); err != nil {
+		if err := f.applyDefault(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// complete sets a flag that the command line does not set from its variable or its
+// applyDefault sets a flag that the command line does not set from its variable or its
 // default. Errors name the variable, since its value is not on the command line.
-func (f *Flag) complete() error {
+func (f *Flag) applyDefault() error {
 	value, fromEnv := os.LookupEnv(f.Env)
 	source := ""
 	switch {

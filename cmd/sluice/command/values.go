@@ -20,7 +20,7 @@ func (f *Flag) Set(text string) error {
 		return f.read(f.target, text)
 	}
 	texts := []string{text}
-	if f.commas {
+	if f.splitCommas {
 		texts = list(text)
 	}
 	for _, text := range texts {

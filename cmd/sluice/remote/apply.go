@@ -46,10 +46,10 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 		return err
 	}
 	list, raw, err := api.Apply(ctx, client.ApplyRequest{
-		Documents: values(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
+		Documents: documentValues(files), Source: c.Source, Publish: c.Publish, AllowBreaking: !c.FailOnBreaking, Prune: c.Prune, Force: c.Force, TakeAlias: c.TakeAlias, DryRun: c.DryRun,
 	})
 	if err != nil {
-		return refused(files, err)
+		return applyError(files, err)
 	}
 	var breaking []client.Diff
 	for i := range list {
@@ -74,8 +74,8 @@ func (c Apply) RunRemote(ctx context.Context, api *client.Client, s *Streams) er
 	return nil
 }
 
-// values returns what an apply sends for each file: the document, or an export unconverted.
-func values(files []*source) []any {
+// documentValues returns what an apply sends for each file: the document, or an export unconverted.
+func documentValues(files []*source) []any {
 	list := make([]any, len(files))
 	for i, f := range files {
 		list[i] = f.sent
@@ -83,10 +83,10 @@ func values(files []*source) []any {
 	return list
 }
 
-// refused rewords the error of an apply: it names files and lines, or the callers that a change
+// applyError rewords the error of an apply: it names files and lines, or the callers that a change
 // would break. The API knows only positions in the request, such as /documents/3/nodes/0, which
 // say nothing to the author of the files.
-func refused(files []*source, err error) error {
+func applyError(files []*source, err error) error {
 	r, ok := errors.AsType[*client.Rejection](err)
 	switch {
 	case !ok:
@@ -188,9 +188,9 @@ func (c Diff) RunRemote(ctx context.Context, api *client.Client, s *Streams) err
 		if err != nil {
 			return err
 		}
-		list, data, err := api.Apply(ctx, client.ApplyRequest{Documents: values(files), Publish: true, DryRun: true, Force: true})
+		list, data, err := api.Apply(ctx, client.ApplyRequest{Documents: documentValues(files), Publish: true, DryRun: true, Force: true})
 		if err != nil {
-			return refused(files, err)
+			return applyError(files, err)
 		}
 		for i := range list {
 			diffs = append(diffs, *list[i].Diff)

@@ -19,8 +19,8 @@ type RunApprovals struct {
 	JSON bool `help:"Print the response of the API as JSON."`
 }
 
-// asked is a question as the API lists it.
-type asked struct {
+// approval is a question as the API lists it.
+type approval struct {
 	Path      string    `json:"path"`
 	Title     string    `json:"title"`
 	Status    string    `json:"status"`
@@ -33,13 +33,13 @@ type asked struct {
 }
 
 // approvals returns the questions of a run, and the response.
-func (r runRef) approvals(ctx context.Context, api *client.Client) ([]asked, []byte, error) {
+func (r runRef) approvals(ctx context.Context, api *client.Client) ([]approval, []byte, error) {
 	raw, err := api.Call(ctx, "GET", r.path()+"/approvals", nil)
 	if err != nil {
 		return nil, nil, r.notFound(err)
 	}
 	var page struct {
-		Approvals []asked `json:"approvals"`
+		Approvals []approval `json:"approvals"`
 	}
 	return page.Approvals, raw, json.Unmarshal(raw, &page)
 }
@@ -117,7 +117,7 @@ func (c RunApprove) RunRemote(ctx context.Context, api *client.Client, s *Stream
 			for _, a := range list {
 				for _, v := range a.Values {
 					if a.Path == c.Step && v.Name == name {
-						values[name] = typedLike(v.Value, text)
+						values[name] = parseLike(v.Value, text)
 					}
 				}
 			}
@@ -126,9 +126,9 @@ func (c RunApprove) RunRemote(ctx context.Context, api *client.Client, s *Stream
 	return c.answer(ctx, api, s, flow.OutcomeApproved, values)
 }
 
-// typedLike parses what was typed in place of a value: as JSON unless that is a text. What
+// parseLike parses what was typed in place of a value: as JSON unless that is a text. What
 // cannot be parsed stays a text, and the server says what it wanted.
-func typedLike(value any, text string) any {
+func parseLike(value any, text string) any {
 	if _, isText := value.(string); isText {
 		return text
 	}

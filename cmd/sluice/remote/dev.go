@@ -53,36 +53,36 @@ const (
 // conflict. It is not a flow file to any command.
 const conflictSuffix = ".flow.conflict.json"
 
-// watched is a flow file and the draft that it is kept equal to. A side has changed if it is
+// watchedFile is a flow file and the draft that it is kept equal to. A side has changed if it is
 // no longer what it was at the last synchronization. The file is compared by its bytes and the
 // draft by its tag, because they are never equal byte for byte: the server adds the positions
 // of nodes, and people format files as they like.
-type watched struct {
+type watchedFile struct {
 	path   string
 	flowID string // empty before the file was sent for the first time
 	file   []byte // content at the last synchronization; nil during a conflict
 	tag    string // of the draft at the last synchronization; "" differs from every tag
 
-	conflict bool   // both sides changed; waits until the conflict file is removed
-	gone     bool   // the flow was archived; waits for a change of the file
-	failed   []byte // content of the file that was refused
-	said     string // last problem that was printed, so that it is printed once
+	conflict    bool   // both sides changed; waits until the conflict file is removed
+	archived    bool   // the flow was archived; waits for a change of the file
+	rejected    []byte // content of the file that was refused
+	lastProblem string // last problem that was printed, so that it is printed once
 }
 
 // conflictPath returns where the browser's draft is kept in a conflict.
-func (p *watched) conflictPath() string {
+func (p *watchedFile) conflictPath() string {
 	return strings.TrimSuffix(strings.TrimSuffix(p.path, ".json"), ".flow") + conflictSuffix
 }
 
 // watcher is the state of Dev between two looks at the files.
 type watcher struct {
-	dir   string
-	api   *client.Client
-	s     *Streams
-	files map[string]*watched // by path
-	known map[string]bool     // IDs of flows that need no new file
-	slugs map[string]string   // IDs of the flows on the server by slug
-	ticks int
+	dir        string
+	api        *client.Client
+	s          *Streams
+	files      map[string]*watchedFile // by path
+	knownFlows map[string]bool         // IDs of flows that need no new file
+	slugs      map[string]string       // IDs of the flows on the server by slug
+	ticks      int
 }
 
 // RunRemote synchronizes until it is interrupted. Problems of a flow are printed and tried again
@@ -90,12 +90,12 @@ type watcher struct {
 // reason to end: it is tried until it does, and nothing is lost in the meantime, since both
 // sides are compared with what they were.
 func (c Dev) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
-	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watched{}, known: map[string]bool{}}
+	w := &watcher{dir: c.Dir, api: api, s: s, files: map[string]*watchedFile{}, knownFlows: map[string]bool{}}
 	if err := w.listFlows(ctx); err != nil {
 		return err
 	}
 	for _, id := range w.slugs {
-		w.known[id] = true // flows from before get a file with "flow pull"
+		w.knownFlows[id] = true // flows from before get a file with "flow pull"
 	}
 	if _, err := findFiles([]string{c.Dir}); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (w *watcher) sweep(ctx context.Context) error {
 	for _, name := range names {
 		present[name] = true
 		if w.files[name] == nil {
-			w.files[name] = &watched{path: name}
+			w.files[name] = &watchedFile{path: name}
 		}
 	}
 	readDrafts := w.ticks%draftTicks == 0
@@ -171,15 +171,15 @@ func (w *watcher) sweep(ctx context.Context) error {
 // problem prints what is wrong with a flow, once: the file is looked at four times a second, and
 // its author needs a while to fix it. It returns false for an error that does not concern the
 // flow: the server does not respond, or asks to come back later.
-func (w *watcher) problem(p *watched, err error) bool {
+func (w *watcher) problem(p *watchedFile, err error) bool {
 	r, rejected := errors.AsType[*client.Rejection](err)
 	_, local := errors.AsType[*fs.PathError](err)
 	_, invalid := errors.AsType[*invalidFile](err)
 	if !rejected && !local && !invalid || rejected && retryable[r.Problem.Code] {
 		return false
 	}
-	if text := err.Error(); text != p.said {
-		p.said = text
+	if text := err.Error(); text != p.lastProblem {
+		p.lastProblem = text
 		fmt.Fprintln(w.s.Err, text)
 	}
 	return true
@@ -210,7 +210,7 @@ func (w *watcher) addFlows(ctx context.Context) error {
 			continue // it would name a file anywhere
 		}
 		path := filepath.Join(w.dir, slug+fileSuffix)
-		if w.known[id] || exists(path) {
+		if w.knownFlows[id] || exists(path) {
 			continue
 		}
 		data, tag, err := w.api.Document(ctx, id, "draft")
@@ -220,8 +220,8 @@ func (w *watcher) addFlows(ctx context.Context) error {
 		if err := replaceFile(path, data, 0o644); err != nil {
 			return err
 		}
-		w.known[id] = true
-		w.files[path] = &watched{path: path, flowID: id, file: data, tag: tag}
+		w.knownFlows[id] = true
+		w.files[path] = &watchedFile{path: path, flowID: id, file: data, tag: tag}
 		fmt.Fprintf(w.s.Out, "Added %s from the browser.\n", path)
 	}
 	return nil
@@ -231,7 +231,7 @@ func (w *watcher) addFlows(ctx context.Context) error {
 // turn of the drafts, and also whenever the file has changed: whether that may be sent depends
 // on the draft. A content that the server has refused is not sent again, but an edit in the
 // browser still leads to a conflict then, and not to a file that is overwritten.
-func (w *watcher) sync(ctx context.Context, p *watched, readDraft bool) error {
+func (w *watcher) sync(ctx context.Context, p *watchedFile, readDraft bool) error {
 	data, err := os.ReadFile(p.path)
 	if err != nil {
 		return err
@@ -241,25 +241,25 @@ func (w *watcher) sync(ctx context.Context, p *watched, readDraft bool) error {
 	}
 	p.conflict = false
 	changed := p.file == nil || !bytes.Equal(data, p.file)
-	if p.flowID == "" || p.gone && changed {
-		return w.attach(ctx, p, data)
+	if p.flowID == "" || p.archived && changed {
+		return w.firstSync(ctx, p, data)
 	}
-	if p.gone || !readDraft && (!changed || bytes.Equal(data, p.failed)) {
+	if p.archived || !readDraft && (!changed || bytes.Equal(data, p.rejected)) {
 		return nil
 	}
 	draft, tag, err := w.api.Document(ctx, p.flowID, "draft")
 	switch {
 	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
-		p.gone = true
+		p.archived = true
 		fmt.Fprintf(w.s.Err, "The flow of %s was archived. The file stays; saving it again restores the flow.\n", p.path)
 		return nil
 	case err != nil:
 		return err
 	case tag != p.tag && changed:
-		return w.bothChanged(p, data, draft, tag)
+		return w.reportConflict(p, data, draft, tag)
 	case tag != p.tag:
 		return w.pull(ctx, p, draft, tag)
-	case changed && !bytes.Equal(data, p.failed):
+	case changed && !bytes.Equal(data, p.rejected):
 		return w.push(ctx, p, data)
 	}
 	return nil
@@ -267,7 +267,7 @@ func (w *watcher) sync(ctx context.Context, p *watched, readDraft bool) error {
 
 // pull writes the draft to the file. If the file was saved in the meantime, both have changed:
 // the next look finds that.
-func (w *watcher) pull(ctx context.Context, p *watched, draft []byte, tag string) error {
+func (w *watcher) pull(ctx context.Context, p *watchedFile, draft []byte, tag string) error {
 	if now, err := os.ReadFile(p.path); err != nil || !bytes.Equal(now, p.file) {
 		return err
 	}
@@ -275,7 +275,7 @@ func (w *watcher) pull(ctx context.Context, p *watched, draft []byte, tag string
 	if err := replaceFile(p.path, draft, 0o644); err != nil {
 		return err
 	}
-	p.file, p.tag, p.said = draft, tag, ""
+	p.file, p.tag, p.lastProblem = draft, tag, ""
 	fmt.Fprintf(w.s.Out, "Saved %s from the browser.\n", p.path)
 	return w.markApplied(ctx, draft)
 }

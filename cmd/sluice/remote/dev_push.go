@@ -13,38 +13,38 @@ import (
 )
 
 // read returns the flow in a file as Dev saw it, or an *invalidFile.
-func (p *watched) read(data []byte) (*source, error) {
+func (p *watchedFile) read(data []byte) (*source, error) {
 	f, err := parseSource(p.path, data)
 	if err != nil {
-		p.failed = data
+		p.rejected = data
 		return nil, &invalidFile{err.Error()}
 	}
 	return f, nil
 }
 
-// refused remembers that the server refused the content of a file and returns an error with
+// rejection remembers that the server refused the content of a file and returns an error with
 // file and lines. Other errors are returned as they are.
-func (p *watched) refused(f *source, err error, problems func(*flow.Error) []string) error {
+func (p *watchedFile) rejection(f *source, err error, problems func(*flow.Error) []string) error {
 	r, ok := errors.AsType[*client.Rejection](err)
 	if !ok || retryable[r.Problem.Code] {
 		return err
 	}
-	p.failed = f.data
+	p.rejected = f.data
 	if len(r.Problem.Fields) == 0 {
 		return &invalidFile{p.path + ": " + r.Problem.Message}
 	}
 	return &invalidFile{strings.Join(problems(r.Problem), "\n")}
 }
 
-// attach sends a file for the first time since the start, when there is no common state to
+// firstSync sends a file for the first time since the start, when there is no common state to
 // compare with. An apply has one: the server knows whether a draft was edited since the last
 // apply. If not, only the file can be newer, for example after a git pull, and it creates
 // or replaces the draft. If so, both may have changed, which is a conflict.
 //
 // A draft that is equal to the file needs no apply, which would refuse a flow that is only half
 // drawn.
-func (w *watcher) attach(ctx context.Context, p *watched, data []byte) error {
-	if bytes.Equal(data, p.failed) {
+func (w *watcher) firstSync(ctx context.Context, p *watchedFile, data []byte) error {
+	if bytes.Equal(data, p.rejected) {
 		return nil
 	}
 	f, err := p.read(data)
@@ -60,8 +60,8 @@ func (w *watcher) attach(ctx context.Context, p *watched, data []byte) error {
 	if id := w.slugs[slug]; id != "" {
 		draft, tag, err := w.api.Document(ctx, id, "draft")
 		if err == nil && sameFlow(data, draft) {
-			p.flowID, p.gone, p.file, p.tag, p.said = id, false, data, tag, ""
-			w.known[id] = true
+			p.flowID, p.archived, p.file, p.tag, p.lastProblem = id, false, data, tag, ""
+			w.knownFlows[id] = true
 			return nil
 		}
 	}
@@ -72,23 +72,23 @@ func (w *watcher) attach(ctx context.Context, p *watched, data []byte) error {
 			return err
 		}
 		p.flowID = w.slugs[slug]
-		w.known[p.flowID] = true
-		return w.bothChanged(p, data, draft, tag)
+		w.knownFlows[p.flowID] = true
+		return w.reportConflict(p, data, draft, tag)
 	}
 	if err != nil {
-		return p.refused(f, err, func(e *flow.Error) []string { return locate([]*source{f}, e.Fields) })
+		return p.rejection(f, err, func(e *flow.Error) []string { return locate([]*source{f}, e.Fields) })
 	}
-	p.flowID, p.gone = list[0].FlowID, false
-	w.known[p.flowID] = true
+	p.flowID, p.archived = list[0].FlowID, false
+	w.knownFlows[p.flowID] = true
 	if list[0].Change != "unchanged" {
 		fmt.Fprintf(w.s.Out, "Applied %s.\n", p.path)
 	}
-	return w.settle(ctx, p, data)
+	return w.recordSynced(ctx, p, data)
 }
 
 // push makes the draft equal to the file, unless it was edited in the meantime: then both have
 // changed, which the next look finds.
-func (w *watcher) push(ctx context.Context, p *watched, data []byte) error {
+func (w *watcher) push(ctx context.Context, p *watchedFile, data []byte) error {
 	f, err := p.read(data)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (w *watcher) push(ctx context.Context, p *watched, data []byte) error {
 		return nil
 	}
 	if err != nil {
-		return p.refused(f, err, func(e *flow.Error) []string {
+		return p.rejection(f, err, func(e *flow.Error) []string {
 			lines := make([]string, len(e.Fields))
 			for i, field := range e.Fields {
 				lines[i] = f.located(field)
@@ -107,18 +107,18 @@ func (w *watcher) push(ctx context.Context, p *watched, data []byte) error {
 		})
 	}
 	fmt.Fprintf(w.s.Out, "Applied %s.\n", p.path)
-	if err := w.settle(ctx, p, data); err != nil {
+	if err := w.recordSynced(ctx, p, data); err != nil {
 		return err
 	}
 	return w.markApplied(ctx, flow.EncodeJSON(f.value))
 }
 
-// settle records that file and draft are equal. The response to the write is not enough for
+// recordSynced records that file and draft are equal. The response to the write is not enough for
 // that: between the write and the response, somebody may have edited the draft, and recording
 // the tag of that edit would let the next save overwrite it. So the draft is read and compared.
 // If it already has a newer edit, no tag is recorded, and the next look pulls it.
-func (w *watcher) settle(ctx context.Context, p *watched, data []byte) error {
-	p.file, p.tag, p.failed, p.said = data, "", nil, ""
+func (w *watcher) recordSynced(ctx context.Context, p *watchedFile, data []byte) error {
+	p.file, p.tag, p.rejected, p.lastProblem = data, "", nil, ""
 	draft, tag, err := w.api.Document(ctx, p.flowID, "draft")
 	if err == nil && sameFlow(data, draft) {
 		p.tag = tag
@@ -136,15 +136,15 @@ func (w *watcher) markApplied(ctx context.Context, data []byte) error {
 		return err
 	}
 	_, _, err = w.api.Apply(ctx, client.ApplyRequest{Documents: []any{value}})
-	if _, refused := errors.AsType[*client.Rejection](err); refused {
+	if _, rejection := errors.AsType[*client.Rejection](err); rejection {
 		return nil // the next look at the draft finds the reason
 	}
 	return err
 }
 
-// bothChanged keeps the draft of the browser beside the file and stops synchronizing the flow
+// reportConflict keeps the draft of the browser beside the file and stops synchronizing the flow
 // until the person has merged both. Nothing is overwritten on either side.
-func (w *watcher) bothChanged(p *watched, data, draft []byte, tag string) error {
+func (w *watcher) reportConflict(p *watchedFile, data, draft []byte, tag string) error {
 	if sameFlow(data, draft) {
 		p.file, p.tag = data, tag
 		return nil
@@ -152,7 +152,7 @@ func (w *watcher) bothChanged(p *watched, data, draft []byte, tag string) error 
 	if err := replaceFile(p.conflictPath(), draft, 0o644); err != nil {
 		return err
 	}
-	p.file, p.tag, p.conflict, p.failed = nil, tag, true, nil
+	p.file, p.tag, p.conflict, p.rejected = nil, tag, true, nil
 	fmt.Fprintf(w.s.Err, "Conflict: %s was edited here and in the browser. The browser's version is in %s. Merge it into %s, then remove %s; until then neither side is changed.\n",
 		p.path, p.conflictPath(), p.path, p.conflictPath())
 	return nil

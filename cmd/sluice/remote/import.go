@@ -75,7 +75,7 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 	}
 	raw, err := api.Call(ctx, "POST", "/v1/flow/import", map[string]any{"documents": documents, "publish": m.Publish})
 	if err != nil {
-		return m.refused(err, sources)
+		return m.importError(err, sources)
 	}
 	var made struct {
 		Flows []struct {
@@ -94,9 +94,9 @@ func (m Import) Send(ctx context.Context, api *client.Client, s *Streams) error 
 	return PrintImported(s, list, m.JSON)
 }
 
-// refused returns an error that names the file and line of each problem. Errors without fields
+// importError returns an error that names the file and line of each problem. Errors without fields
 // are returned unchanged.
-func (m Import) refused(err error, sources []*source) error {
+func (m Import) importError(err error, sources []*source) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {
 		return err
@@ -114,9 +114,9 @@ func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return errors.New("there is no such flow; 'sluice flow list' lists the flows")
 	}
-	var now client.Flow
+	var updated client.Flow
 	if err == nil {
-		now, _, err = api.ReplaceDraft(ctx, m.Flow, tag, flow.EncodeJSON(f.value))
+		updated, _, err = api.ReplaceDraft(ctx, m.Flow, tag, flow.EncodeJSON(f.value))
 	}
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
 		list := make([]string, len(e.Fields))
@@ -128,9 +128,9 @@ func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *
 	if err != nil {
 		return err
 	}
-	done := Imported{ID: now.ID, Name: now.Name, File: m.Files[0].Name, Losses: m.Files[0].Losses}
+	done := Imported{ID: updated.ID, Name: updated.Name, File: m.Files[0].Name, Losses: m.Files[0].Losses}
 	if m.Publish {
-		if _, done.Version, err = publish(ctx, api, now.ID, map[string]any{}); err != nil {
+		if _, done.Version, err = publish(ctx, api, updated.ID, map[string]any{}); err != nil {
 			return fmt.Errorf("the draft was replaced, but not published: %w", err)
 		}
 	}

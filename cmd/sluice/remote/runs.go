@@ -55,8 +55,8 @@ type RunList struct {
 	JSON   bool   `help:"Print the response of the API as JSON."`
 }
 
-// listed are the fields of a run that are shown.
-type listed struct {
+// listedRun are the fields of a run that are shown.
+type listedRun struct {
 	ID        string     `json:"run_id"`
 	Status    string     `json:"status"`
 	Version   *int64     `json:"version"`
@@ -70,7 +70,7 @@ type listed struct {
 }
 
 // version returns the version as it is written elsewhere.
-func (r *listed) version() string {
+func (r *listedRun) version() string {
 	if r.Version == nil {
 		return "draft"
 	}
@@ -78,7 +78,7 @@ func (r *listed) version() string {
 }
 
 // duration returns how long the run took, or "" before its end.
-func (r *listed) duration() string {
+func (r *listedRun) duration() string {
 	if r.StartedAt == nil || r.EndedAt == nil {
 		return ""
 	}
@@ -102,7 +102,7 @@ func (c RunList) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 		return printRaw(s.Out, raw)
 	}
 	var page struct {
-		Runs []listed `json:"runs"`
+		Runs []listedRun `json:"runs"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (c RunShow) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 	if c.JSON {
 		return printRaw(s.Out, run.Raw)
 	}
-	var r listed
+	var r listedRun
 	if err := json.Unmarshal(run.Raw, &r); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (c RunCancel) RunRemote(ctx context.Context, api *client.Client, s *Streams
 	if err != nil {
 		return c.notFound(err)
 	}
-	var r listed
+	var r listedRun
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (c RunRerun) RunRemote(ctx context.Context, api *client.Client, s *Streams)
 	if err != nil {
 		return c.notFound(err)
 	}
-	var r listed
+	var r listedRun
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func Follow(ctx context.Context, api *client.Client, run *client.Run, s *Streams
 			started[step.Path] = time.Now()
 		}
 		if flow.StepState(step.State).Ended() {
-			fmt.Fprintf(s.Err, "%s %-24s %-10s %s\n", mark(step.State), step.Path, step.State, elapsed(started[step.Path]))
+			fmt.Fprintf(s.Err, "%s %-24s %-10s %s\n", stateSymbol(step.State), step.Path, step.State, elapsed(started[step.Path]))
 		} else {
 			fmt.Fprintf(s.Err, "… %-24s %s\n", step.Path, step.State)
 		}
@@ -50,8 +50,8 @@ func elapsed(since time.Time) string {
 	return ""
 }
 
-// mark returns the symbol for the state that a step ended in.
-func mark(state string) string {
+// stateSymbol returns the symbol for the state that a step ended in.
+func stateSymbol(state string) string {
 	switch flow.StepState(state) {
 	case flow.StepSucceeded, flow.StepReused:
 		return "✓"

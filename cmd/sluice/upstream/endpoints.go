@@ -28,7 +28,7 @@ type endpoints struct {
 	mu       sync.Mutex
 	found    []netip.AddrPort    // local servers
 	baseURLs map[string]endpoint // by host:port
-	passed   []netip.AddrPort    // the list that the client has
+	applied  []netip.AddrPort    // the list that the client has
 }
 
 // endpoint is the resolved host of a base URL.
@@ -117,8 +117,8 @@ func (e *endpoints) update() {
 	}
 	slices.SortFunc(all, netip.AddrPort.Compare)
 	all = slices.Compact(all)
-	if !slices.Equal(all, e.passed) {
-		e.passed = all
+	if !slices.Equal(all, e.applied) {
+		e.applied = all
 		e.client.SetEndpoints(all)
 	}
 }
