@@ -9,10 +9,9 @@ import (
 	"text/tabwriter"
 )
 
-// doctorCmd shows the effective settings, each with its source, and checks what can
-// go wrong with them, the machine, the database and the data. Every finding comes
-// with advice. The exit code is 1 if anything is wrong, so that scripts can use it;
-// warnings do not count.
+// doctorCmd shows the effective settings, each with its source, and checks the settings,
+// the machine, the database and the data for known problems. Findings come with advice.
+// The exit code is 1 for problems and 0 for warnings, so that scripts can use it.
 type doctorCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -23,11 +22,11 @@ type verdict string
 const (
 	verdictOK   verdict = "ok"
 	verdictWarn verdict = "warn" // it works, but the operator should know
-	verdictBad  verdict = "bad"  // it does not work, or soon will not
+	verdictBad  verdict = "bad"  // it does not work, or will soon fail
 )
 
-// finding is the result of one check. Text is the fact, Advice the fix; both are sentences
-// for an operator who does not know the code.
+// finding is the result of one check. Text states the fact and Advice the fix, in sentences
+// for operators who do not know the code.
 type finding struct {
 	Name   string  `json:"name"`
 	State  verdict `json:"state"`
@@ -38,7 +37,7 @@ type finding struct {
 // findings are the results so far.
 type findings []finding
 
-// add adds a finding. The advice says how to fix it and may be empty.
+// add adds a finding. The advice may be empty.
 func (f *findings) add(name string, state verdict, advice, format string, args ...any) {
 	*f = append(*f, finding{name, state, fmt.Sprintf(format, args...), advice})
 }
@@ -56,10 +55,10 @@ func (f findings) worst() verdict {
 
 // errFoundProblems is returned after all findings have been printed. It only sets the exit
 // code.
-var errFoundProblems = errors.New("something is wrong; see above")
+var errFoundProblems = errors.New("doctor found problems; see above")
 
-// Run shows settings and findings. It changes nothing, except that opening the
-// database migrates it.
+// Run shows settings and findings. It is read-only, except that opening the database
+// migrates it.
 func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	settings := cfg.settings()
 	found := cfg.examine(ctx)

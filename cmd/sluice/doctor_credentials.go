@@ -10,9 +10,8 @@ import (
 	"sluice/nodes"
 )
 
-// examineCredentials reports the credentials that need attention and the flows that
-// contain secrets in plain text: credentials that cannot be decrypted, and those that a
-// flow could send to any host.
+// examineCredentials reports credentials that cannot be decrypted or that a flow could send
+// to any host, and flows that contain secrets in plain text.
 func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.Store) {
 	sealed, unbound, err := store.ExamineCredentials(ctx)
 	if err != nil {
@@ -36,9 +35,9 @@ func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.
 	f.literalSecrets(ctx, store)
 }
 
-// literalSecrets reports flows with a secret in their document. The editor moves
-// secrets to credentials when a flow is changed or published, so only documents from
-// before that can have one.
+// literalSecrets reports flows with a secret in their document. The editor moves secrets
+// to credentials when a flow is changed or published, so only documents from earlier
+// releases can have one.
 func (f *findings) literalSecrets(ctx context.Context, store *db.Store) {
 	workspaces, err := store.ListWorkspaceIDs(ctx)
 	var flows []string

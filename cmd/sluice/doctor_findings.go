@@ -24,18 +24,18 @@ import (
 
 // Thresholds of warnings.
 const (
-	// maxLogSize is the size of SQLite's write-ahead log in bytes that cannot be normal:
-	// a checkpoint runs every 16 MiB.
+	// maxLogSize is the size of SQLite's write-ahead log in bytes from which doctor warns.
+	// A checkpoint runs every 16 MiB, so a larger log means that checkpoints are blocked.
 	maxLogSize = 256 << 20
-	// maxClockSkew is the difference between this machine's clock and the database's.
+	// maxClockSkew is the difference between this machine's clock and the database's from
+	// which doctor warns.
 	maxClockSkew = time.Second
 	// probeTimeout bounds a request that checks whether an address responds.
 	probeTimeout = 3 * time.Second
 )
 
-// examine runs all checks, in an order in which each relies on those before it: an
-// unreadable directory makes questions about the database pointless, so examine
-// returns early then.
+// examine runs all checks, each of which relies on those before it. It returns early if
+// later checks are pointless, such as those of the database if the directory is unreadable.
 func (c *Config) examine(ctx context.Context) findings {
 	var f findings
 	if err := c.check(); err != nil {
@@ -85,8 +85,8 @@ func (c *Config) examine(ctx context.Context) findings {
 	return f
 }
 
-// budgets names the budgets in dollars that models without a price may pass. Those
-// from before prices were known are among them.
+// budgets reports keys and flows whose budget in dollars models without a price can exceed.
+// Budgets from before prices existed allow that.
 func (f *findings) budgets(ctx context.Context, store *db.Store) {
 	keys, err := store.ListKeys(ctx, flow.DefaultWorkspace)
 	flows, other := store.ListFlowHeads(ctx, flow.DefaultWorkspace)
@@ -143,8 +143,8 @@ func quotaUse(ws *flow.WorkspaceStorage, kind flow.QuotaUnit) string {
 	return usedOf(o.Bytes, flow.Size)
 }
 
-// sharedKeyFile returns the path of the master key if its group or others may
-// read or change it, with its mode; "" if it is private or not in a file.
+// sharedKeyFile returns the path and mode of the master key if its group or others may
+// read or change it, or "" if it is private or not in a file.
 func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 	if c.MasterKey != "" || runtime.GOOS == "windows" { // has no file modes
 		return "", 0
@@ -171,8 +171,8 @@ func (c *Config) warnSharedKeyFile(log *slog.Logger) {
 	}
 }
 
-// examineAddress checks the public URL and the listening address, which together decide
-// who can connect and whether passwords and keys are encrypted in transit.
+// examineAddress checks the public URL and the listening address, which determine who can
+// connect and whether passwords and keys are encrypted in transit.
 func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
@@ -205,9 +205,9 @@ func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	}
 }
 
-// databaseError reports why the database cannot be opened. Drivers print a line for
-// each address they tried; the last one has the cause. The URL is never part of it, since
-// it contains the password.
+// databaseError reports why the database cannot be opened. Drivers print a line for each
+// address they tried, and the last one has the cause. The report never contains the URL,
+// which has the password.
 func (f *findings) databaseError(err error) {
 	if errors.Is(err, db.ErrPooler) {
 		f.add("pooler", verdictBad, "Point DATABASE_URL at PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
@@ -223,8 +223,7 @@ func (f *findings) databaseError(err error) {
 	f.add("database", verdictBad, advice, "%s", text)
 }
 
-// probe returns an error unless a URL that needs no key responds. A slow response counts
-// as none, so that doctor never takes long.
+// probe returns an error if a URL that needs no key does not respond within probeTimeout.
 func probe(ctx context.Context, base, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -275,8 +274,8 @@ func (f *findings) database(e db.Inspection) {
 	}
 }
 
-// work reports runs and deliveries in progress and those that need attention. Open runs
-// without a running server are worth a warning: nothing else would tell the operator.
+// work reports runs and deliveries in progress and failed deliveries. It warns of open runs
+// without a running server, which nothing else reports.
 func (f *findings) work(e db.Inspection, running bool) {
 	if !e.Owned {
 		f.add("owner", verdictWarn, "Open the set-up link that the server prints, or use 'sluice user add'.", "There is no account yet.")
@@ -297,7 +296,7 @@ func (f *findings) work(e db.Inspection, running bool) {
 	}
 }
 
-// count returns a number with the noun in singular or plural.
+// count formats a number with the noun in singular or plural.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -25,9 +25,9 @@ const (
 // readerTimeout bounds the start of a document reader, even on a busy machine.
 const readerTimeout = 30 * time.Second
 
-// examineDirectory reports whether the data directory can hold a database. A missing
-// directory is a warning only: it is normal before the first start, but also the sign
-// of a disk that is not mounted.
+// examineDirectory checks the data directory and reports whether the database in it can be
+// checked. A missing directory is only a warning: it is normal before the first start, but
+// also a sign of a disk that is not mounted.
 func (c *Config) examineDirectory(f *findings) bool {
 	const own = "Change its owner to the user that Sluice runs as, or set SLUICE_DATA_DIR to another directory."
 	info, err := os.Stat(c.DataDir)
@@ -102,9 +102,9 @@ var readerAdvice = map[string]string{
 	"network":    "Permit user namespaces: RestrictNamespaces=user net in the systemd unit, user.max_user_namespaces above 0, or the container's seccomp profile.",
 }
 
-// reader reports how the process that reads documents is confined. Parsers of PDF and
+// reader reports how the process that reads documents is sandboxed. Parsers of PDF and
 // Office files are the largest attack surface, so they run in a child process without
-// files, network and privileges; which guards work depends on the kernel.
+// access to files, network and privileges. The kernel determines which guards work.
 func (f *findings) reader(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readerTimeout)
 	defer cancel()
@@ -122,8 +122,8 @@ func (f *findings) reader(ctx context.Context) {
 	}
 }
 
-// examinePorts checks that the configured addresses are free, by listening on them for a
-// moment. It must not be called while the server runs and occupies them itself.
+// examinePorts checks that the configured addresses are free by listening on them briefly.
+// It must not be called while the server runs, which occupies them.
 func (c *Config) examinePorts(f *findings) {
 	for _, one := range []struct{ variable, addr string }{{"SLUICE_ADDR", c.Addr}, {"SLUICE_METRICS_ADDR", c.MetricsAddr}, {"SLUICE_PEER_ADDR", c.PeerAddr}} {
 		if _, _, err := net.SplitHostPort(one.addr); err != nil {

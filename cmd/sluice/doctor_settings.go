@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// setting is the effective value of a field of Config. Its JSON form is what support
-// requests should include.
+// setting is the effective value of a field of Config. Its JSON form is meant for support
+// requests.
 type setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"` // default, environment or flag
 }
 
-// settings returns all settings with secrets redacted. It reads the struct tags of
-// Config, so that a new setting appears without a change here. A value that differs
-// from the default and is not in the environment can only come from a flag.
+// settings returns all settings with secrets redacted, from the struct tags of Config. A
+// value that differs from the default and is not in the environment comes from a flag.
 func (c *Config) settings() []setting {
 	var list []setting
 	v := reflect.ValueOf(*c)

@@ -27,8 +27,8 @@ func (a *app) warnExpiringKeys(ctx context.Context) {
 	}
 }
 
-// logExpiringKeys logs the keys that expire within flow.KeyWarning. Keys that were never
-// used are left out: nothing breaks when they expire.
+// logExpiringKeys logs the keys that expire within flow.KeyWarning. It omits keys that were
+// never used, since nothing breaks when they expire.
 func logExpiringKeys(ctx context.Context, store *db.Store, log *slog.Logger, now time.Time) error {
 	keys, err := store.ListKeysEnding(ctx, now, now.Add(flow.KeyWarning))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // that shuts down, or whose database is unavailable, is not ready.
 type readyCmd struct{}
 
-// Run requests /readyz. Container images without curl use it as their health
-// check. It finds the address in the lock file and does not open the database, so that it
-// costs little and also works while the database is unavailable.
+// Run requests /readyz. Container images without curl use it as their health check. It reads
+// the address from the lock file and does not open the database, so it is cheap and works
+// while the database is unavailable.
 func (readyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	info, running, err := db.ReadEngine(cfg.DataDir)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// Credentials implements console.Providers: credentials and their providers.
+// Credentials implements console.Providers for the credentials in a store.
 type Credentials struct {
 	upstreams *upstream.Clients
 	store     library.DocumentStore
@@ -29,8 +29,8 @@ func NewCredentials(u *upstream.Clients, store library.DocumentStore) *Credentia
 	return &Credentials{u, store}
 }
 
-// List returns every provider. Local model servers are included because one on
-// another machine may need a credential.
+// List returns every provider. Local model servers are included because one on another
+// machine may need a credential.
 func (p *Credentials) List() (list []console.Provider) {
 	for _, preset := range providers.Presets() {
 		list = append(list, console.Provider{
@@ -101,20 +101,20 @@ func (p *Credentials) TestSecret(ctx context.Context, c flow.Credential, secret 
 	return p.testAccess(ctx, flow.Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted})
 }
 
-// testAccess asks the provider, and returns errors that are meant for users.
+// testAccess tests a secret with its provider. Its errors are meant for users.
 func (p *Credentials) testAccess(ctx context.Context, access flow.Access) (string, error) {
 	result, err := p.upstreams.Test(ctx, access)
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return "", flow.Errorf(cmp.Or(resolveCodes[e.Class], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "", flow.Errorf(flow.CodeProviderUnavailable, "It did not answer in time. Test it again later.")
+		return "", flow.Errorf(flow.CodeProviderUnavailable, "The provider did not answer in time. Try again later.")
 	}
 	return result, err
 }
 
 // Environment lists the secrets in the environment. Only the default workspace may use
-// them, because the operator pays for them.
+// them, because the operator pays for their use.
 func (p *Credentials) Environment(ws flow.WorkspaceID) (list []flow.Credential) {
 	if ws != flow.DefaultWorkspace {
 		return nil
@@ -133,7 +133,7 @@ func (p *Credentials) ProposeHosts(ctx context.Context, ws flow.WorkspaceID) (ma
 	return library.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
 }
 
-// CredentialUses reads the drafts and live versions of the workspace.
+// CredentialUses returns the uses of each credential in drafts and live versions.
 func (p *Credentials) CredentialUses(ctx context.Context, ws flow.WorkspaceID) (map[string][]library.CredentialUse, error) {
 	return library.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
 }

@@ -16,20 +16,20 @@ type Imported struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	File    string `json:"file"`
-	Version int64  `json:"version,omitempty"` // that is live; 0 if it was not published
+	Version int64  `json:"version,omitempty"` // live version; 0 if not published
 
-	Losses []string `json:"losses,omitempty"` // what it lacks of the export that it was made from
+	Losses []string `json:"losses,omitempty"` // parts of a converted export that the flow lacks
 }
 
 // ImportFile is a file with a document to import.
 type ImportFile struct {
 	Name   string
 	Data   []byte
-	Losses []string // what the document lacks of the export that it was made from
+	Losses []string // parts of a converted export that the document lacks
 }
 
-// PrintImported prints the ID of each imported flow on a line of its own, and on standard
-// error what was lost in the conversion of exports. As JSON it prints one array.
+// PrintImported prints the ID of each imported flow on a line of its own, and the losses of
+// conversions on standard error. As JSON it prints one array.
 func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 	if asJSON {
 		raw, err := json.Marshal(list)
@@ -51,7 +51,7 @@ func PrintImported(s *Streams, list []Imported, asJSON bool) error {
 type Import struct {
 	Files   []ImportFile
 	Publish bool
-	Flow    string // whose draft is replaced by the only file; "" makes new flows
+	Flow    string // flow whose draft the only file replaces; "" creates new flows
 	JSON    bool
 }
 
@@ -104,8 +104,8 @@ func (m Import) importError(err error, sources []*source) error {
 	return fmt.Errorf("%s\n  %s", e.Message, strings.Join(locate(sources, e.Fields), "\n  "))
 }
 
-// replace makes a document the draft of a flow, and publishes it if that is asked for. The
-// new draft stays even if publishing fails, since these are two requests.
+// replace replaces the draft of a flow with a document, and publishes it if m.Publish is set.
+// These are two requests, so the new draft stays even if publishing fails.
 func (m Import) replace(ctx context.Context, api *client.Client, s *Streams, f *source) error {
 	if members, ok := f.value.(map[string]any); ok {
 		delete(members, "slug") // the flow keeps its own

@@ -28,7 +28,7 @@ type Runs struct {
 	Reject    RunReject    `cmd:"" help:"Reject a question of a run."`
 }
 
-// runRef names a run. The API finds a run only together with its flow.
+// runRef names a run. API routes of a run contain the flow.
 type runRef struct {
 	Flow string `arg:"" help:"Slug or ID of the flow."`
 	ID   string `arg:"" name:"run" help:"ID of the run."`
@@ -55,7 +55,7 @@ type RunList struct {
 	JSON   bool   `help:"Print the response of the API as JSON."`
 }
 
-// listedRun are the fields of a run that are shown.
+// listedRun has the fields of a run that commands print.
 type listedRun struct {
 	ID        string     `json:"run_id"`
 	Status    string     `json:"status"`
@@ -69,7 +69,7 @@ type listedRun struct {
 	} `json:"cost"`
 }
 
-// version returns the version as it is written elsewhere.
+// version returns the version of the run, formatted as v3 or draft.
 func (r *listedRun) version() string {
 	if r.Version == nil {
 		return "draft"
@@ -142,10 +142,10 @@ func (c RunShow) RunRemote(ctx context.Context, api *client.Client, s *Streams) 
 	if err := PrintRun(run, flow.Text, false, s); !errors.Is(err, ErrReported) {
 		return err
 	}
-	return nil // that the run failed is no failure of this command
+	return nil // the exit code is 0 even if the run failed
 }
 
-// printSteps prints a line for each step. The steps of an erased run are gone.
+// printSteps prints a line for each step. An erased run has no steps.
 func printSteps(ctx context.Context, api *client.Client, path string, s *Streams) error {
 	raw, err := api.Call(ctx, "GET", path+"/steps", nil)
 	if errors.Is(err, &flow.Error{Code: flow.CodeRunExpired}) || errors.Is(err, &flow.Error{Code: flow.CodeResultNotSaved}) {
@@ -183,7 +183,7 @@ type RunWatch struct {
 	JSON bool `help:"Print the run object as JSON."`
 }
 
-// RunRemote prints what "flow run" would have printed.
+// RunRemote prints the same as "flow run".
 func (c RunWatch) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	run, err := api.Get(ctx, c.path())
 	if err != nil {
@@ -203,7 +203,7 @@ func (c RunWatch) RunRemote(ctx context.Context, api *client.Client, s *Streams)
 // RunCancel cancels a run.
 type RunCancel struct{ runRef }
 
-// RunRemote asks the server to cancel the run. A run that has ended stays as it is.
+// RunRemote requests the cancellation of the run. It does not affect a run that has ended.
 func (c RunCancel) RunRemote(ctx context.Context, api *client.Client, s *Streams) error {
 	raw, err := api.Call(ctx, "POST", c.path()+"/cancel", nil)
 	if err != nil {

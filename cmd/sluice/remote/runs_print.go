@@ -22,8 +22,8 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Follow waits until a run has ended. It prints the progress of each step if standard error is a terminal. In scripts only
-// the result matters.
+// Follow waits until a run has ended. It prints the progress of each step if standard error is
+// a terminal.
 func Follow(ctx context.Context, api *client.Client, run *client.Run, s *Streams) error {
 	if !IsTerminal(s.Err) {
 		_, err := api.Await(ctx, run.URLs["self"])
@@ -50,7 +50,7 @@ func elapsed(since time.Time) string {
 	return ""
 }
 
-// stateSymbol returns the symbol for the state that a step ended in.
+// stateSymbol returns the symbol for the final state of a step.
 func stateSymbol(state string) string {
 	switch flow.StepState(state) {
 	case flow.StepSucceeded, flow.StepReused:
@@ -61,9 +61,9 @@ func stateSymbol(state string) string {
 	return "✗"
 }
 
-// PrintRun prints the outputs of an ended run, each formatted by text, or the run object. It
-// returns ErrReported if the run did not succeed; outputs that were produced before the
-// failure are printed anyway.
+// PrintRun prints the outputs of an ended run, each formatted by text, or the run object. If
+// the run did not succeed, it prints the outputs produced before the failure and returns
+// ErrReported.
 func PrintRun(run *client.Run, text func(any) string, asJSON bool, s *Streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if asJSON {
