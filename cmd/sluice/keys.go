@@ -190,7 +190,7 @@ func keyJSON(k *flow.Key) map[string]any {
 		"created_at": timeOrNil(k.CreatedAt), "created_by": k.CreatedBy, "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
 		"last_used_at": timeOrNil(k.LastUsedAt), "last_used_ip": k.LastUsedIP, "calls": k.Uses,
 		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": k.USDPerDay.Dollars(), "allow_unpriced": k.AllowUnpriced,
-		"rolled_at": timeOrNil(k.RolledAt), "previous": previousJSON(k),
+		"rolled_at": timeOrNil(k.RotatedAt), "previous": previousJSON(k),
 	}
 }
 
