@@ -34,7 +34,7 @@ const (
 	probeTimeout = 3 * time.Second
 )
 
-// examine runs all checks, each of which relies on those before it. It returns early if
+// examine runs all checks. Each check relies on those before it, so examine returns early if
 // later checks are pointless, such as those of the database if the directory is unreadable.
 func (c *Config) examine(ctx context.Context) findings {
 	var f findings

@@ -102,8 +102,8 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// secret returns the platform secret that a run would use, or "" if there is none that may
-// be sent to the platform. Featured models can be shown without a secret.
+// secret returns the platform secret that a run would use, or "" if no secret may be sent to
+// the platform. Featured models can be shown without a secret.
 func (d *Directory) secret(ctx context.Context, ws flow.WorkspaceID) (string, error) {
 	if d.store == nil {
 		return d.upstreams.Resolver(nil).Environment["replicate"].Secret, nil // the resolver has bound it to the platform's host

@@ -105,8 +105,8 @@ func applyError(files []*source, err error) error {
 	return fmt.Errorf("%s\n  %s", r.Problem.Message, strings.Join(locate(files, r.Problem.Fields), "\n  "))
 }
 
-// aliasKeys returns the end of a sentence that names the keys that used a former slug, or ""
-// if there are none.
+// aliasKeys returns the end of a sentence that names the keys that used a former slug. It is
+// "" without such keys.
 func aliasKeys(a *client.Alias) string {
 	list := make([]string, len(a.Keys))
 	for i, k := range a.Keys {
