@@ -97,7 +97,7 @@ func TestWarnOfKeyFile(t *testing.T) {
 	dir := audited(t)
 	warning := func(c Config) string {
 		var log bytes.Buffer
-		c.warnOfKeyFile(slog.New(slog.NewTextHandler(&log, nil)))
+		c.warnSharedKeyFile(slog.New(slog.NewTextHandler(&log, nil)))
 		return log.String()
 	}
 	path := filepath.Join(dir, db.KeyFile)

@@ -109,7 +109,7 @@ func TestDoctor_reader(t *testing.T) {
 		i := slices.IndexFunc(report.Findings, func(f finding) bool { return f.Name == "reader's "+guard })
 		if i < 0 {
 			t.Errorf("nothing is said of %s: %s", guard, out)
-		} else if f := report.Findings[i]; f.Text == "" || (f.State == fine) != (f.Advice == "") && guard != "privileges" {
+		} else if f := report.Findings[i]; f.Text == "" || (f.State == verdictOK) != (f.Advice == "") && guard != "privileges" {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -38,7 +38,7 @@ func TestUsersAndWorkspaces(t *testing.T) {
 	has(command(exitError, "short\n", "user", "password", "bob@example.com", "--password-stdin"), "characters")
 	has(command(exitError, "", "user", "remove", "ada@example.com"), "needs an owner")
 	has(command(exitOK, "", "user", "remove", "bob@example.com"), "no longer a member")
-	has(command(exitError, "", "user", "remove", "bob@example.com"), "nobody with the email address")
+	has(command(exitError, "", "user", "remove", "bob@example.com"), "has no member with the email address")
 
 	store, err := db.Open(t.Context(), db.Config{DataDir: dir, MustExist: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
