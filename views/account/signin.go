@@ -41,7 +41,7 @@ type PasswordForm struct {
 	Errors components.Errors
 }
 
-// InviteForm accepts an invitation, and creates an account if there is none.
+// InviteForm accepts an invitation, and creates an account if needed.
 type InviteForm struct {
 	Token, Workspace, Role, InvitedBy string
 	Name, Email                       string

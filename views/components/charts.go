@@ -100,7 +100,7 @@ type Share struct {
 // exceeds 1 after a budget was lowered below what is used.
 func (s Share) width() string { return Coordinate(100 * min(max(s.Part, 0), 1)) }
 
-// Outcomes says whether each attempt succeeded, oldest first.
+// Outcomes reports whether each attempt succeeded, oldest first.
 type Outcomes []bool
 
 // rects returns one bar per attempt; failed attempts are short and red.

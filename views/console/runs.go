@@ -14,7 +14,7 @@ import (
 
 // RunsPage is the list of runs with its filters.
 type RunsPage struct {
-	// FlowName is the name of the flow in the filter; "" if there is none.
+	// FlowName is the name of the flow in the filter; "" without that filter.
 	FlowName string
 	Filter   RunsFilter
 	// Options of the filters: flows, keys, and the versions of the selected flow.

@@ -22,7 +22,7 @@ type APIPane struct {
 	Addresses APIAddresses
 }
 
-// APIState says whether a flow is published and how the draft differs from the live version.
+// APIState reports whether a flow is published and how the draft differs from the live version.
 type APIState struct {
 	FlowID string
 	Live   int64 // 0 before the first publish
@@ -63,7 +63,7 @@ type APIField struct {
 	Why  []string
 }
 
-// APIRole says whether a field is an input, an output or a webhook.
+// APIRole is input, output or webhook.
 type APIRole string
 
 // The roles, with their labels.

@@ -15,7 +15,7 @@ import (
 type APICalls struct {
 	FlowID string
 	Rows   []APICall
-	P95    time.Duration // of the finished calls; 0 if there are none
+	P95    time.Duration // of the finished calls; 0 without any
 	Now    time.Time
 }
 

@@ -32,7 +32,7 @@ type APIExchange struct {
 	Took              time.Duration
 	// Cut is set if the body is truncated.
 	Cut bool
-	// FlowID and Run identify the run that the request started; Run is "" if there is none.
+	// FlowID and Run identify the run that the request started; Run is "" without a run.
 	FlowID, Run string
 }
 

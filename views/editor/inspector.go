@@ -359,7 +359,7 @@ func FlowPaneOf(flowID string, d *flow.Document, kinds *flow.Registry) FlowPane 
 	return FlowPane{FlowID: flowID, Name: d.Name, Description: d.Description, Inputs: contract.Inputs(d, kinds), Outputs: contract.Outputs(d, kinds)}
 }
 
-// inputRemark says whether an input is required.
+// inputRemark returns a remark on whether an input is required.
 func inputRemark(in *contract.Input) string {
 	if !in.HasDefault {
 		return "required"
