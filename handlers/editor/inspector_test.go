@@ -205,7 +205,7 @@ func TestModels(t *testing.T) {
 		h.As(flow.MemberViewer).Fragment().Get(node(hosted, "draw") + "/pin?model=acme/paint").Is(http.StatusForbidden)
 	})
 	t.Run("an upgrade says what it changes", func(t *testing.T) {
-		b.Fragment().Get(node(hosted, "draw")+"/upgrade").Is(http.StatusOK).Has("The input seed is gone.", "Everything typed and every edge stays.")
+		b.Fragment().Get(node(hosted, "draw")+"/upgrade").Is(http.StatusOK).Has("The input seed is gone.", "All values and edges are kept.")
 		b.Post(node(hosted, "draw"), url.Values{"upgrade": {"1"}}).RedirectsTo(node(hosted, "draw"))
 	})
 }
