@@ -16,7 +16,7 @@ import (
 	"sluice/views/components"
 )
 
-// Replacement is a replacement of the whole draft over the API. TxID is "" if there is none to
+// Replacement is a replacement of the whole draft over the API. TxID is "" if there is nothing to
 // announce.
 type Replacement struct {
 	FlowID, TxID string
