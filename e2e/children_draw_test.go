@@ -140,7 +140,7 @@ func TestUpgradeSubflow(t *testing.T) {
 	e.Has(version, "Version 2 of Child changes:")
 	e.Has(version, `The input "lang" was added and is required`)
 	e.Has(version, `The output "echo" was removed`)
-	e.Has(version, "The connection from sub.echo to out_y.value has no port any more")
+	e.Has(version, "The port for the connection from sub.echo to out_y.value no longer exists")
 	e.Shot("journey-upgrade")
 	e.Click("[data-upgrade-version]")
 	e.There(port("sub", "text", "out"))

@@ -16,7 +16,7 @@ func TestEditing_elsewhere(t *testing.T) {
 		t.Error("nobody here has it open")
 	}
 	l := &listener{flowID: "f", user: "u1", events: make(chan event, web.EventBuffer)}
-	if !e.join(l) || e.join(l) {
+	if !e.addPage(l) || e.addPage(l) {
 		t.Error("who is the first to open it?")
 	}
 	if !e.receive(said, now) || len(e.others("f", "u1")) != 1 || len(e.others("f", "u2")) != 1 {
