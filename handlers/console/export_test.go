@@ -4,7 +4,7 @@ import "sluice/flow"
 
 // What the tests of the room need of its insides.
 const (
-	FlowsPage = flowsPage
+	FlowsPage = flowsPerPage
 	MaxCURL   = maxCURL
 )
 
