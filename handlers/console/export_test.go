@@ -2,7 +2,7 @@ package console
 
 import "sluice/flow"
 
-// What the tests of the room need of its insides.
+// Unexported identifiers for tests.
 const (
 	FlowsPage = flowsPerPage
 	MaxCURL   = maxCURL

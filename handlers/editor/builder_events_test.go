@@ -8,7 +8,7 @@ import (
 	"sluice/views/layout"
 )
 
-func TestEditing_slowReader(t *testing.T) {
+func TestEditing_disconnects_slow_reader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var e editing

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestEditing_elsewhere: an instance that says nothing more is taken for gone.
-func TestEditing_elsewhere(t *testing.T) {
+// TestEditing_drops_silent_instances checks that the users of a silent instance disappear.
+func TestEditing_drops_silent_instances(t *testing.T) {
 	t.Parallel()
 	var e editing
 	now := time.Now()
