@@ -205,6 +205,7 @@ func TestForm_accepts_slow_uploads(t *testing.T) {
 	}
 }
 
+// refusing is a runner that refuses to start runs.
 type refusing struct {
 	web.Runner
 	err error
