@@ -71,7 +71,7 @@ func tryInChild(ctx context.Context, engineDir string, what attempts) (*attempte
 	}
 	f, _, err := readFrame(bufio.NewReader(bytes.NewReader(out)))
 	if err == nil && f.Attempted == nil {
-		err = errors.New("the document reader did not report its attempts")
+		err = errors.New("the document reader did not say what it can do")
 	}
 	return f.Attempted, err
 }

@@ -34,7 +34,7 @@ type officeFile struct {
 
 var (
 	// errTooLarge is returned for a document that unpacks to more than maxOfficeBytes.
-	errTooLarge   = refuse("The document is too large: more than 128 MiB when unpacked. Split it.")
+	errTooLarge   = refuse("The document is too large: unpacked it has more than 128 MiB. Split it.")
 	damagedOffice = refuse("The document is damaged and could not be read. Save it again with another program.")
 )
 
@@ -155,7 +155,7 @@ func (f *officeFile) walk(name string, visit xmlVisitor) error {
 			visit.text(string(t))
 		}
 	}
-	return errors.New("elements are nested too deeply")
+	return errors.New("elements lie too deep in each other")
 }
 
 // xmlVisitor holds the callbacks of walk.
