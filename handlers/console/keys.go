@@ -189,7 +189,7 @@ func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeK
 	if err != nil {
 		return nil, err
 	}
-	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RotatedAt.IsZero(), Done: done}, nil
+	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rotated: !k.RotatedAt.IsZero(), Done: done}, nil
 }
 
 // findKey finds the key of the path.
