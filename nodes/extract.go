@@ -72,7 +72,7 @@ func checkExtract(n *flow.Node) []flow.Problem {
 }
 
 // extract finds values by a path in JSON, by a pattern in text, or as the first JSON in a
-// text. It is not an error if there is none: the output "value" is then missing.
+// text. Finding nothing is not an error: the output "value" is then missing.
 func extract(_ context.Context, in *flow.In) (flow.Out, error) {
 	var all []any
 	var err error

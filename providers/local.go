@@ -140,7 +140,7 @@ func (f *Finder) places(ctx context.Context) []candidate {
 }
 
 // address resolves the name of a candidate. It returns an invalid address, which is not
-// probed, if there is none other than Sluice's own.
+// probed, if the name has no address other than Sluice's own.
 func (f *Finder) address(ctx context.Context, c candidate) netip.AddrPort {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
