@@ -97,7 +97,7 @@ func newExporter(format string, w io.Writer) exporter {
 
 // export writes all batches, starting with page. If the file is incomplete, its last
 // line explains why.
-func (c *call) export(to exporter, n *runLabels, choice flow.RunChoice, page flow.RunPage) (err error) {
+func (c *call) export(to exporter, n *runLabels, choice flow.RunQuery, page flow.RunPage) (err error) {
 	written := 0
 	for {
 		c.LimitWrite()

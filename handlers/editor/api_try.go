@@ -91,7 +91,7 @@ func (c *apiCall) announceTriedRun(flowID, tab string) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(c.Ctx())
 	done := make(chan struct{})
-	choice := flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: maxCalls}
+	choice := flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: maxCalls}
 	go func() {
 		defer close(done)
 		if run := c.s.findTriedRun(ctx, choice); run != "" {
@@ -104,7 +104,7 @@ func (c *apiCall) announceTriedRun(flowID, tab string) (stop func()) {
 // findTriedRun waits for a run that a request from the pane started, and returns
 // its ID, or "" if ctx is done first. Such runs have no user ID, unlike those of
 // the run button.
-func (s *Server) findTriedRun(ctx context.Context, choice flow.RunChoice) (id string) {
+func (s *Server) findTriedRun(ctx context.Context, choice flow.RunQuery) (id string) {
 	for {
 		select {
 		case <-ctx.Done():
