@@ -189,7 +189,9 @@ func TestImportFlow(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	b.Get("/flows/import").Is(http.StatusOK).Has(`enctype="multipart/form-data"`)
 
-	t.Run("accepts a file", func(t *testing.T) { b.Get("/flows/" + upload(b, "a.json", lineFlow, "").CreatedFlow()).Is(http.StatusOK) })
+	t.Run("accepts a file", func(t *testing.T) {
+		b.Get("/flows/" + upload(b, "a.json", lineFlow, "").CreatedFlow()).Is(http.StatusOK)
+	})
 	t.Run("accepts pasted text", func(t *testing.T) { upload(b, "", "", "\ufeff"+lineFlow).CreatedFlow() })
 	t.Run("shows all problems with their paths", func(t *testing.T) {
 		broken := strings.NewReplacer(`"kind": "input"`, `"kind": "imput"`, "b.value", "b.valeu").Replace(lineFlow)

@@ -30,7 +30,7 @@ func TestRunForm(t *testing.T) {
 		b.Post(path, form).Is(422).Has("<html", "Required.", `value="9"`)
 	})
 	t.Run("starts a run and remembers its inputs", func(t *testing.T) {
-		run := h.Ran(b, id, webtest.Ticket("there"))
+		run := h.RunDraft(b, id, webtest.Ticket("there"))
 		if run.Outputs["reply"] != "Hello there!" || run.Trigger != flow.TriggerBuilder || !run.Draft || run.UserID == "" {
 			t.Errorf("%+v", run)
 		}
@@ -174,7 +174,7 @@ func TestRunEventsLive(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
 	t.Run("report the start and the end of a step", func(t *testing.T) {
-		id, let := h.Waiting()
+		id, let := h.SlowFlow()
 		run := starts(h, b, id)
 		resp, err := b.Client.Get(b.Base + "/flows/" + id + "/runs/" + run + "/events")
 		if err != nil {
@@ -198,7 +198,7 @@ func TestRunEventsLive(t *testing.T) {
 		}
 	})
 	t.Run("end when the run is canceled", func(t *testing.T) {
-		id, _ := h.Waiting()
+		id, _ := h.SlowFlow()
 		run := starts(h, b, id)
 		b.Post("/flows/"+id+"/runs/"+run+"/cancel", nil).RedirectsTo("/flows/" + id + "?run=" + run)
 		if events := runStream(b, "/flows/"+id+"/runs/"+run+"/events"); !strings.Contains(strings.Join(events["run"], ""), `"state":"canceled"`) {
