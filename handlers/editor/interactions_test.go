@@ -49,8 +49,8 @@ var interactions = []struct {
 	{"30: an edge shows how many items a run sent over it", []string{"counts_items_on_edges", "TestRunEventsItems"}},
 	// Selection, history, saving.
 	{"31: click, Shift and Ctrl, a rectangle, Ctrl+A and Escape select", []string{"TestInteractions_select", "selects_by_rectangle"}},
-	{"32: undo and redo, named, across swaps and reloads", []string{"TestInteractions_rules", "deletes_and_undoes", "TestUndoEverything"}},
-	{"33: edits are saved, queued offline, and survive a reload", []string{"saves_after_being_offline", "sends_the_queue_on_unload", "TestOfflineAndBack"}},
+	{"32: undo and redo, named, across swaps and reloads", []string{"TestInteractions_rules", "deletes_and_undoes", "TestUndo_every_kind_of_change"}},
+	{"33: edits are saved, queued offline, and survive a reload", []string{"saves_after_being_offline", "sends_the_queue_on_unload", "TestOfflineEdits_are_saved_on_reconnect"}},
 	{"34: two tabs converge and lose no edit", []string{"TestBuilder_twoTabs", "converges_with_another_tab", "TestTwoTabs"}},
 	{"35: versions are published, compared and restored", []string{"TestPublishInTheBuilder", "TestPublishAndRollBack"}},
 	{"36: T tidies the selection or everything", []string{"TestInteractions_nodes", "tidies_and_remembers_the_view"}},
