@@ -44,8 +44,8 @@ func (c *call) listReplacements(flowID string, maxAge time.Duration, limit int) 
 	return out, nil
 }
 
-// newestReplacement returns the replacement that the builder shows. Its TxID is empty if there
-// is none within replacedFor.
+// newestReplacement returns the replacement that the builder shows. Its TxID is empty if
+// there was no replacement within replacedFor.
 func (c *call) newestReplacement(flowID string) (editorview.Replacement, error) {
 	list, err := c.listReplacements(flowID, replacedFor, 1)
 	if err != nil || len(list) == 0 {

@@ -120,7 +120,8 @@ func (c *call) runsFlows(d *draft) bool {
 }
 
 // lastInputs returns the inputs of the given run, or if runID is empty, of the last
-// run that was started in the builder. It returns nil if there is none.
+// run that was started in the builder. It returns nil without such a
+// run.
 func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
 	if runID != "" {
 		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
