@@ -102,7 +102,7 @@ func (g *Graph) connect(from, to int, e graphEdge) {
 // prefix, with type any.
 func (n *graphNode) port(name string) flow.Port {
 	p, ok := n.ports[name]
-	if !ok && n.kind.TakesAny(name) {
+	if !ok && n.kind.AcceptsPort(name) {
 		return flow.Port{Name: name, Type: flow.TypeAny}
 	}
 	return p
@@ -119,7 +119,7 @@ func parseTemplates(n *flow.Node, k *flow.Kind) map[string]any {
 			v = f.Default
 		}
 		if f.Template && v != nil {
-			m[f.Name], _ = flow.EachText(v, "", func(s, _ string) (any, error) { return flow.ParseTemplate(f.Places(s)) })
+			m[f.Name], _ = flow.EachText(v, "", func(s, _ string) (any, error) { return flow.ParseTemplate(f.TemplateText(s)) })
 		}
 	}
 	return m

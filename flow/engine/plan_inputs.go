@@ -162,7 +162,7 @@ func (n *graphNode) configure(in *flow.In) *flow.Error {
 			in.Config[f.Name] = v
 			continue
 		}
-		if v, has := f.Own(n.Node); has {
+		if v, has := f.ValueOrDefault(n.Node); has {
 			in.Config[f.Name] = v
 		}
 	}

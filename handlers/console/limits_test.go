@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestLimits_who_may(t *testing.T) {
+func TestLimits_access(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(chatFlow)
@@ -58,7 +58,7 @@ func TestLimits_who_may(t *testing.T) {
 	h.Anonymous().Get(path).RedirectsTo("/sign-in?next=" + url.QueryEscape(path))
 }
 
-// TestFlowSettings changes what a flow is called, through an edit of its draft.
+// TestFlowSettings renames a flow through an edit of its draft.
 func TestFlowSettings(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -72,7 +72,7 @@ func TestFlowSettings(t *testing.T) {
 		t.Errorf("the draft is called %q: %q", d.Name, d.Description)
 	}
 	b.Post(path, url.Values{"name": {""}, "description": {"kept"}, "tags": {"x"}}).Is(http.StatusUnprocessableEntity).Has("Enter a name.", "kept")
-	b.Post(path, url.Values{"name": {"A\u200bB"}}).Is(http.StatusUnprocessableEntity).Has("does not show")
+	b.Post(path, url.Values{"name": {"A\u200bB"}}).Is(http.StatusUnprocessableEntity).Has("invisible character")
 	v := h.As(flow.MemberViewer)
 	v.Get(path).Is(http.StatusOK).Has("Answers mail.").Lacks("Archive flow", "Save limits")
 	v.Post(path, url.Values{"name": {"X"}}).Is(http.StatusForbidden)
