@@ -76,7 +76,7 @@ type app struct {
 // appOptions are the differences of a server whose data directory is temporary.
 type appOptions struct {
 	secrets   *db.Store // has the credentials and prices; nil for the server's own store
-	userCache bool      // keep caches in the cache directory of the user
+	userCache bool      // compareOrUpdate caches in the cache directory of the user
 }
 
 // startApp opens the store, takes its engine lock, serves, and recovers the

@@ -13,8 +13,8 @@ import (
 	"sluice/flow"
 )
 
-// TestDoctor_credentials checks that credentials that cannot be opened and flows
-// that hold secrets in clear are named, with what to do, until it is done.
+// TestDoctor_credentials checks that doctor reports credentials that cannot be decrypted and
+// flows with secrets in plain text, with advice, until they are fixed.
 func TestDoctor_credentials(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()

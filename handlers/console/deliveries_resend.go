@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// maxCounted is where counting stops, so that the page appears quickly.
+	// maxCounted bounds the count of failed messages, so that the page is fast.
 	maxCounted = 100_001
-	// resendBatch is how many messages one request resends, which takes seconds.
+	// resendBatch is the largest number of messages that one request resends. It
+	// takes a few seconds.
 	resendBatch = 10_000
 )
 
-// readResend reads which failed messages to resend. An ID that cannot be read
-// is an error and not ignored: the form would otherwise resend all messages.
+// readResend reads the filter of failed messages to resend. Unlike in lists, an
+// invalid ID is an error: ignoring it would resend all messages.
 func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, error) {
 	a := consoleview.ResendPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: maxCounted, Batch: resendBatch, Errors: components.Errors{}}
 	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
@@ -43,8 +44,8 @@ func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, er
 	return a, choice, nil
 }
 
-// confirmResend is GET /deliveries/again: how many failed messages would be
-// sent.
+// confirmResend is GET /deliveries/again: the number of failed messages that would
+// be resent.
 func (c *webhookCall) confirmResend() error {
 	a, choice, err := c.readResend()
 	if err != nil {
@@ -61,7 +62,7 @@ func (c *webhookCall) confirmResend() error {
 }
 
 // resendFailed is POST /deliveries/again. It includes only messages that had
-// failed when the page was rendered, so that a form sent twice sends each
+// failed when the page was rendered, so that submitting the form twice resends each
 // message once.
 func (c *webhookCall) resendFailed() error {
 	a, choice, err := c.readResend()
