@@ -19,14 +19,14 @@ func (c *comparison) api(role flow.Role, change, name string, breaking bool, for
 	c.diff.API = append(c.diff.API, APIChange{Change: change, Role: role, Name: name, Breaking: breaking, Sentence: sentence})
 }
 
-// inputs compares what a run takes. A removed input breaks callers, because unknown inputs
-// are refused.
+// inputs compares the inputs. A removed input breaks callers, because unknown inputs are
+// rejected.
 func (c *comparison) inputs() {
 	before, after := inputsByName(c.old, c.kinds), inputsByName(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {
 		in, still := after[name]
 		if !still {
-			c.api(flow.RoleInput, ChangeRemoved, name, true, "was removed: callers who send it are refused")
+			c.api(flow.RoleInput, ChangeRemoved, name, true, "was removed: requests with it are rejected")
 			continue
 		}
 		c.input(before[name], in)
@@ -35,7 +35,7 @@ func (c *comparison) inputs() {
 		switch _, was := before[name]; {
 		case was:
 		case after[name].Required:
-			c.api(flow.RoleInput, ChangeAdded, name, true, "was added and is required: callers who do not send it are refused")
+			c.api(flow.RoleInput, ChangeAdded, name, true, "was added and is required: requests without it are rejected")
 		default:
 			c.api(flow.RoleInput, ChangeAdded, name, false, "was added and is optional")
 		}
@@ -57,24 +57,25 @@ func (c *comparison) input(was, in contract.Input) {
 		c.api(flow.RoleInput, ChangeChanged, in.Name, breaking, format, args...)
 	}
 	if was.Type != in.Type {
-		changed(true, "takes a value of another type: %s instead of %s", in.Type, was.Type)
+		changed(true, "has another type: %s instead of %s", in.Type, was.Type)
 	}
 	switch {
 	case in.Required && !was.Required:
-		changed(true, "is required now: callers who leave it out are refused")
+		changed(true, "is required now: requests without it are rejected")
 	case was.Required && !in.Required:
 		changed(false, "is optional now")
 	case was.HasDefault && in.HasDefault && !sameValue(was.Default, in.Default):
 		changed(false, "has another default")
 	}
 	if was.Type == in.Type {
-		if narrower := narrowed(was, in); len(narrower) > 0 {
-			changed(true, "takes fewer values than before (%s)", strings.Join(narrower, ", "))
+		if stricter := narrowed(was, in); len(stricter) > 0 {
+			changed(true, "accepts fewer values than before (%s)", strings.Join(stricter, ", "))
 		}
 	}
 }
 
-// narrowed names the rules by which an input may refuse what it took before.
+// narrowed returns the names of the rules by which an input may reject values that it accepted
+// before.
 func narrowed(was, in contract.Input) (rules []string) {
 	rule := func(stricter bool, name string) {
 		if stricter {
@@ -98,7 +99,7 @@ func containsAll[T any](list, items []T) bool {
 	})
 }
 
-// outputs compares what a run gives. Another output is safe; a missing one breaks readers.
+// outputs compares the outputs. A new output is safe; a missing one breaks clients.
 func (c *comparison) outputs() {
 	before, after := outputsByName(c.old, c.kinds), outputsByName(c.now, c.kinds)
 	for _, name := range flow.SortedNames(before) {
@@ -136,18 +137,18 @@ func (c *comparison) output(was, out Output) {
 	at, why := wider(was.Schema, out.Schema, "")
 	switch {
 	case was.Type != out.Type && why != "":
-		changed(true, "gives a value of another type: %s instead of %s", out.Type, was.Type)
+		changed(true, "has another type: %s instead of %s", out.Type, was.Type)
 	case was.Type != out.Type && len(out.Schema) > 0:
-		changed(false, "always gives a value of the type %s", out.Type)
+		changed(false, "always has the type %s", out.Type)
 	case why != "" && at != "":
-		changed(true, "gives other values: %s %s", at, why)
+		changed(true, "has other values: %s %s", at, why)
 	case why != "":
-		changed(true, "gives other values: it %s", why)
+		changed(true, "has other values: it %s", why)
 	}
 	switch {
 	case out.Optional && !was.Optional:
-		changed(true, "may be absent now, when its branch is not taken")
+		changed(true, "may be missing now, if its branch is not taken")
 	case was.Optional && !out.Optional:
-		changed(false, "is never absent now")
+		changed(false, "is never missing now")
 	}
 }
