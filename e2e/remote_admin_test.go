@@ -166,7 +166,7 @@ func TestRemoteAdministration(t *testing.T) {
 		if err := json.Unmarshal([]byte(s.key("--json")), &other); err != nil {
 			t.Fatal(err)
 		}
-		r.refuses(1, "did not create this key", "key", "secret", other.ID)
+		r.refuses(1, "did not make this key", "key", "secret", other.ID)
 	})
 	t.Run("imports", func(t *testing.T) {
 		r := r.in(t)

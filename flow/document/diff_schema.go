@@ -25,7 +25,7 @@ func wider(was, now map[string]any, at string) (where, why string) {
 	if allowed, limited := was["enum"].([]any); limited {
 		values, still := now["enum"].([]any)
 		if !still || !containsAll(allowed, values) {
-			return at, "can have values that were not allowed before"
+			return at, "can have other values than the ones before"
 		}
 	}
 	if where, why := widerMembers(was, now, at); why != "" {
@@ -43,14 +43,14 @@ func widerMembers(was, now map[string]any, at string) (where, why string) {
 	required := textsIn(now["required"])
 	for _, name := range textsIn(was["required"]) {
 		if !slices.Contains(required, name) {
-			return inside(at, name), "can be missing now"
+			return inside(at, name), "can be absent now"
 		}
 	}
 	for _, name := range flow.SortedNames(before) {
 		old, _ := before[name].(map[string]any)
 		next, still := after[name].(map[string]any)
 		if !still && len(old) > 0 {
-			return inside(at, name), "is no longer described"
+			return inside(at, name), "is not described any more"
 		}
 		if where, why := wider(old, next, inside(at, name)); why != "" {
 			return where, why

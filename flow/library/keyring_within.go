@@ -84,7 +84,7 @@ func (r *Keyring) MayReadSecret(ctx context.Context, k *flow.Key) error {
 	if err != nil || own {
 		return err
 	}
-	return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not create this key, so it may not read its webhook secret, which signs messages in its name.")
+	return flow.Errorf(flow.CodeExceedsKey, "The key in the request did not make this key, so it may not read its webhook secret: with that, messages could be signed in its name.")
 }
 
 // owns reports whether a key is the caller or was created by it, directly or through others.

@@ -40,7 +40,7 @@ func samplePublish() PublishForm {
 func sampleFirstDiff() *Diff {
 	return &Diff{Breaking: []string(nil), Changes: 19, Moved: 0, Summary: "2 inputs added, 1 output added, 10 nodes added, 6 edges added.", Groups: []ChangeGroup{
 		{Title: "API", Lines: []ChangeLine{
-			{Change: "added", Text: `The input "ticket" was added and is required: requests without it are rejected.`, Breaking: false},
+			{Change: "added", Text: `The input "ticket" was added and is required: callers who do not send it are refused.`, Breaking: false},
 			{Change: "added", Text: `The input "tone" was added and is optional.`, Breaking: false},
 			{Change: "added", Text: `The output "reply" was added.`, Breaking: false},
 		}},
@@ -69,10 +69,10 @@ func sampleFirstDiff() *Diff {
 
 // sampleDiff adds, changes and removes something, and breaks what programs call.
 func sampleDiff() *Diff {
-	return &Diff{Breaking: []string{"The input \"tone\" was removed: requests with it are rejected.", "The input \"mood\" was added and is required: requests without it are rejected.", "The output \"reply\" was removed: clients reading it will break."}, Changes: 7, Moved: 0, Summary: "1 input removed, 1 input added, 1 output removed, 1 output added, 3 nodes changed.", Groups: []ChangeGroup{
+	return &Diff{Breaking: []string{"The input \"tone\" was removed: callers who send it are refused.", "The input \"mood\" was added and is required: callers who do not send it are refused.", "The output \"reply\" was removed: clients reading it will break."}, Changes: 7, Moved: 0, Summary: "1 input removed, 1 input added, 1 output removed, 1 output added, 3 nodes changed.", Groups: []ChangeGroup{
 		{Title: "API", Lines: []ChangeLine{
-			{Change: "removed", Text: `The input "tone" was removed: requests with it are rejected.`, Breaking: true},
-			{Change: "added", Text: `The input "mood" was added and is required: requests without it are rejected.`, Breaking: true},
+			{Change: "removed", Text: `The input "tone" was removed: callers who send it are refused.`, Breaking: true},
+			{Change: "added", Text: `The input "mood" was added and is required: callers who do not send it are refused.`, Breaking: true},
 			{Change: "removed", Text: `The output "reply" was removed: clients reading it will break.`, Breaking: true},
 			{Change: "added", Text: `The output "answer" was added.`, Breaking: false},
 		}},
