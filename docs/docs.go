@@ -96,9 +96,9 @@ type Options struct {
 // sampleURL is the URL of the server in the files.
 const sampleURL = "http://127.0.0.1:8080"
 
-// behind lists pages in which sampleURL is the address behind a proxy, which
+// proxiedPages lists pages in which sampleURL is the address behind a proxy, which
 // must not be replaced.
-var behind = []string{"deploy"}
+var proxiedPages = []string{"deploy"}
 
 // Book is the parsed documentation.
 type Book struct {
@@ -182,7 +182,7 @@ func (o Options) read(name string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.BaseURL != "" && !slices.Contains(behind, name) {
+	if o.BaseURL != "" && !slices.Contains(proxiedPages, name) {
 		text = strings.ReplaceAll(text, sampleURL, strings.TrimRight(o.BaseURL, "/"))
 	}
 	p, err := readPage(name, text, o.Highlight)

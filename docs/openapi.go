@@ -77,7 +77,7 @@ func APIPage(document []byte) (string, error) {
 		return "", fmt.Errorf("read the OpenAPI document: %w", err)
 	}
 	if len(d.Paths) == 0 || len(d.Components.Schemas) == 0 {
-		return "", errors.New("the OpenAPI document describes nothing")
+		return "", errors.New("the OpenAPI document has no operations")
 	}
 	var b strings.Builder
 	b.WriteString(apiHead)
@@ -170,7 +170,7 @@ func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
 	}
 	b.WriteString("\n| Parameter | In | Type | Meaning |\n|---|---|---|---|\n")
 	for _, p := range o.Parameters {
-		if known := d.Components.Parameters[last(p.Ref)]; known != nil {
+		if known := d.Components.Parameters[refName(p.Ref)]; known != nil {
 			p = known
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.Name, p.In, cellOf(p.Schema.kind()), cellOf(p.Description+p.Schema.bounds()))
@@ -275,7 +275,7 @@ func (d *openAPI) sampleBody(body *content) []string {
 		return []string{"-F file=@cat.png"}
 	}
 	example := []byte("{}")
-	if s := d.Components.Schemas[last(body.Content["application/json"].Schema.Ref)]; s != nil && len(s.Examples) > 0 {
+	if s := d.Components.Schemas[refName(body.Content["application/json"].Schema.Ref)]; s != nil && len(s.Examples) > 0 {
 		example = compact(s.Examples[0])
 	}
 	return []string{`-H "Content-Type: application/json"`, "-d '" + strings.ReplaceAll(string(example), "'", `'\''`) + "'"}

@@ -31,7 +31,7 @@ func (s *schema) kind() string {
 	case s == nil:
 		return "anything"
 	case s.Ref != "":
-		return fmt.Sprintf("[%s](#%s)", last(s.Ref), strings.ToLower(last(s.Ref)))
+		return fmt.Sprintf("[%s](#%s)", refName(s.Ref), strings.ToLower(refName(s.Ref)))
 	case s.Const != nil:
 		return fmt.Sprintf("`%v`", s.Const)
 	case len(s.AnyOf) > 0:
@@ -69,7 +69,7 @@ func (s *schema) typeNames() string {
 	return strings.Join(kinds, " or ")
 }
 
-// types returns the types of a schema. JSON Schema allows a single string or a list.
+// types returns the types of a schema, which JSON Schema writes as a string or a list.
 func (s *schema) types() []string {
 	switch t := s.Type.(type) {
 	case string:
@@ -113,8 +113,8 @@ func (s *schema) bounds() string {
 	return text
 }
 
-// last returns the name at the end of a reference.
-func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+// refName returns the name at the end of a reference.
+func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
 // cellOf escapes a text for a table cell.
 func cellOf(text string) string {

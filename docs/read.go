@@ -27,7 +27,7 @@ type reader struct {
 }
 
 // readPage parses a page, which must begin with a title and a paragraph. The error
-// joins all faults, so that they can be fixed at once.
+// joinsTabs all faults, so that they can be fixed at once.
 func readPage(name, source string, highlight func(string, string) []Token) (*Page, error) {
 	r := &reader{page: name, source: []byte(source), highlight: highlight, ids: map[string]int{}}
 	root := markdown.Parse(text.NewReader(r.source))
@@ -55,8 +55,8 @@ func (r *reader) blocks(parent ast.Node) []Block {
 		if !ok {
 			continue
 		}
-		if last := len(list) - 1; last >= 0 && joins(list[last], b) {
-			list[last] = together(list[last], b)
+		if last := len(list) - 1; last >= 0 && joinsTabs(list[last], b) {
+			list[last] = appendTab(list[last], b)
 			continue
 		}
 		list = append(list, b)
@@ -220,9 +220,9 @@ func endpoint(b Block) Block {
 // tabbed lists the languages whose adjacent samples are shown as tabs.
 var tabbed = []string{"sh", "python", "javascript", "typescript", "go", "php", "ruby", "java", "csharp"}
 
-// joins reports whether the code block b belongs to one group of tabs with the block
+// joinsTabs reports whether the code block b belongs to one group of tabs with the block
 // before it: a group, or a single block in another language.
-func joins(a, b Block) bool {
+func joinsTabs(a, b Block) bool {
 	if b.Type != Code || !isTabbed(b.Language) {
 		return false
 	}
@@ -240,8 +240,8 @@ func isTabbed(language string) bool {
 	return false
 }
 
-// together appends b to the group a, or makes a group of the two blocks.
-func together(a, b Block) Block {
+// appendTab appends b to the group a, or makes a group of the two blocks.
+func appendTab(a, b Block) Block {
 	if a.Type == Codes {
 		a.Blocks = append(a.Blocks, b)
 		return a

@@ -83,7 +83,7 @@ func (r *reader) href(to string) string {
 		return path(m[1]) + m[2]
 	}
 	if !anchorLink.MatchString(to) && !externalLink.MatchString(to) {
-		r.fault("the link %q leads to no page; write name.md, #anchor or https://…", to)
+		r.fault("the page of the link %q does not exist; write name.md, #anchor or https://…", to)
 	}
 	return to
 }

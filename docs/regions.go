@@ -16,7 +16,7 @@ func Fill(page, name, text string) (string, error) {
 	from := at + strings.Index(page[at:], "-->") + len("-->")
 	length := strings.Index(page[from:], "<!-- end -->")
 	if length < 0 {
-		return "", fmt.Errorf("what begins with %s --> has no <!-- end -->", mark)
+		return "", fmt.Errorf("the part that starts with %s --> has no <!-- end -->", mark)
 	}
 	return page[:from] + "\n\n" + strings.Trim(text, "\n") + "\n\n" + page[from+length:], nil
 }

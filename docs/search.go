@@ -160,7 +160,7 @@ func (b *Book) Find(query string, limit int) []Hit {
 	words = words[:min(len(words), longestQuery)]
 	var scores map[*place]float64
 	for _, w := range words {
-		scores = both(scores, b.index.scoreMeaning(w))
+		scores = intersect(scores, b.index.scoreMeaning(w))
 	}
 	best := make([]*place, 0, len(scores))
 	for p := range scores {
@@ -176,8 +176,8 @@ func (b *Book) Find(query string, limit int) []Hit {
 	return hits
 }
 
-// both keeps the places that contain the earlier words and this one.
-func both(earlier, now map[*place]float64) map[*place]float64 {
+// intersect keeps the places that contain the earlier words and this one.
+func intersect(earlier, now map[*place]float64) map[*place]float64 {
 	if earlier == nil {
 		return now
 	}

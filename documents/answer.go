@@ -8,16 +8,16 @@ import (
 	"io"
 )
 
-// A child answers with frames: a line of JSON, and then as many bytes as it says.
-// Images come first, one by one, so that neither side holds all of them; the
+// A child responds with frames: a line of JSON, followed by the number of bytes that
+// it states. Images come first, one by one, so that neither side holds all of them; the
 // document is the last frame.
 //
-// Texts and images travel behind the line rather than in it: JSON would need
-// base64 for an image, which adds a third, and escapes for a text, and both sides
-// would hold the encoded and the decoded form at once.
+// Texts and images follow the line instead of being part of it: JSON would need base64
+// for images, which adds a third, and escapes for texts, and both sides would hold the
+// encoded and the decoded form at the same time.
 
 const (
-	// maxHead bounds a line of JSON in bytes; the tables of a workbook are in it.
+	// maxHead bounds a line of JSON, which includes the tables of a workbook, in bytes.
 	maxHead = maxTables + 1<<20
 	// maxImage bounds one image in bytes.
 	maxImage = 16 << 20
@@ -32,15 +32,15 @@ type frame struct {
 	Attempted *attempted `json:",omitempty"`
 }
 
-// errNoAnswer is returned for an answer that ends early. How the child ended
+// errNoAnswer is returned for an answer that ends early. The exit status of the child
 // says more.
 var errNoAnswer = errors.New("the document reader gave no answer")
 
-// errAnswer is returned for an answer that no child of this program gives, so
-// the child is broken or compromised. The message is internal.
+// errAnswer is returned for an invalid answer, so the child is broken or compromised.
+// The message is internal.
 var errAnswer = errors.New("the document reader gave an answer that is not allowed")
 
-// writeFrame writes f with the size of data, and data behind it.
+// writeFrame writes f with the size of data, followed by data.
 func writeFrame(w io.Writer, f frame, data string) error {
 	f.Size = len(data)
 	line, err := json.Marshal(f)
@@ -54,9 +54,9 @@ func writeFrame(w io.Writer, f frame, data string) error {
 	return err
 }
 
-// readFrame reads one frame. A child may be compromised, so nothing of it is
-// believed: the line and the data are bounded before they are allocated. A frame
-// that breaks a bound is errAnswer, one that ends early is errNoAnswer.
+// readFrame reads one frame. A child may be compromised, so it is not trusted: the
+// line and the data are bounded before they are allocated. It returns errAnswer for a
+// frame that exceeds a bound, and errNoAnswer for one that ends early.
 //
 // The line is read slice by slice, because bufio.Reader.ReadBytes would collect
 // an endless line in memory before it could be measured.
@@ -91,7 +91,7 @@ func readFrame(r *bufio.Reader) (f frame, data []byte, err error) {
 	return f, data, nil
 }
 
-// readAnswer reads the images of a child, for which it calls keep, and then the
+// readAnswer reads the answer of a child: it calls keep for each image and returns the
 // document.
 func readAnswer(out io.Reader, keep func(Image) error) (*Document, error) {
 	r := bufio.NewReaderSize(out, 64<<10)

@@ -20,17 +20,17 @@ import (
 const (
 	// childRole is the role of a child that reads a document; see sandbox.Mark.
 	childRole = "document"
-	// engineMark in the environment names the directory of the compiled PDF
+	// engineMark is the environment variable with the directory of the compiled PDF
 	// engine, for children that read a PDF.
 	engineMark = "SLUICE_PDF_ENGINE"
-	// childMemory is how much memory a child may take, in bytes. The PDF engine
-	// may use 384 MiB of it; the rest is for the document and Go's runtime.
+	// childMemory is the memory limit of a child in bytes. The PDF engine may use 384
+	// MiB of it; the rest is for the document and the Go runtime.
 	childMemory = 512 << 20
-	// childStack is the deepest recursion, in bytes. Go's own limit is 1 GB. To
-	// exceed it is a fatal error rather than a panic, so no recover catches it:
-	// only a process of its own contains a parser that recurses forever.
+	// childStack is the maximum size of a stack in bytes. Go's own limit is 1 GB.
+	// Exceeding it is a fatal error rather than a panic, so recover cannot catch it:
+	// only a separate process contains a parser that recurses infinitely.
 	childStack = 64 << 20
-	// childCPU is how long a child may compute, in seconds of one processor.
+	// childCPU is the limit of a child's CPU time in seconds.
 	childCPU = 30
 	// childTime ends a child whose parent is gone.
 	childTime = 10 * time.Minute
@@ -38,16 +38,15 @@ const (
 	exitNoEngine = 3
 )
 
-// job is the first line that a child reads; the content follows.
+// job is the first line of a child's input; the content follows.
 type job struct {
 	Request  Request
-	Attempts *attempts // tried instead of reading, to learn what a child can do
+	Attempts *attempts // if set, tried instead of reading a document; see Guards
 }
 
-// A process with a mark reads one document, or compiles the PDF engine, and
-// ends. This is done here rather than in main, so that every binary that holds
-// this package is its own child: one whose main forgot to would start itself
-// forever.
+// A process with a mark reads one document, or compiles the PDF engine, and exits.
+// Doing this in init rather than in main makes every binary that contains this package
+// its own child: one whose main lacked the call would start itself endlessly.
 func init() {
 	switch {
 	case os.Getenv(sandbox.Mark) == childRole:
@@ -57,11 +56,10 @@ func init() {
 	}
 }
 
-// runJob is the life of a child. Its order is what makes it safe: memory is limited
-// first, then the PDF engine is loaded, which needs files, then the process is
-// confined. Only then the request is read, which says how long the child may
-// compute, and the document last. It returns the exit code: 0 with an answer,
-// exitNoEngine, or 1.
+// runJob is the main function of a child. The order makes it safe: it first limits the
+// memory, then loads the PDF engine, which requires files, and then confines the process.
+// Only then does it read the request, which contains the limit of CPU time, and finally
+// the document. It returns the exit code: 0 with an answer, exitNoEngine, or 1.
 func runJob(in io.Reader, out io.Writer) int {
 	sandbox.LimitMemory(childMemory)
 	debug.SetMaxStack(childStack)
@@ -71,7 +69,7 @@ func runJob(in io.Reader, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, err)
 		return exitNoEngine
 	}
-	held := sandbox.Process() // before anything of the document is read
+	held := sandbox.Process() // before any part of the document is read
 	content := bufio.NewReader(in)
 	line, err := content.ReadBytes('\n')
 	if err != nil {
@@ -102,9 +100,9 @@ func runJob(in io.Reader, out io.Writer) int {
 	return exitCode(writeFrame(out, frame{Document: doc}, doc.Text))
 }
 
-// readRest reads the content into memory of just its size, where in is a file. A
-// buffer that doubles as it grows would hold up to three times the content for a
-// moment, much of what a child may take.
+// readRest reads the rest of in into memory. If in is a file, it allocates just its
+// size: a buffer that doubles as it grows would temporarily take up to three times as
+// much, a large part of the memory limit.
 func readRest(content io.Reader, in io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	if f, ok := in.(*os.File); ok {
@@ -116,9 +114,8 @@ func readRest(content io.Reader, in io.Reader) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// exitCode returns the exit code of the child once its answer was written: 1 if that
-// failed, since the parent cannot read the reason then. A refused document is an answer
-// too, with the exit code 0.
+// exitCode returns the exit code of the child after writing its answer: 1 if that failed,
+// and 0 otherwise. The rejection of a document is an answer too.
 func exitCode(err error) int {
 	if err != nil {
 		return 1

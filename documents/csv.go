@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// separators are the characters that stand between the columns of a CSV file.
-// Excel writes the one of the user's language, so it has to be guessed. Where
-// several are equally frequent, the one that is rarest in prose wins.
+// separators are the possible column separators of a CSV file. Excel uses the one of
+// the user's locale, so it has to be guessed. If several are equally frequent, the one
+// that is rarest in prose wins.
 var separators = []rune{'\t', ';', ','}
 
-// readCSV returns the text of a file of comma-separated values as it is, and its
-// rows as a table whose columns are called as the first row says. RFC 4180 is
-// read generously: rows may be of different length, and a quote may stand inside
-// a field.
+// readCSV returns the text of a CSV file unchanged, and its rows as a table whose
+// columns are named by the first row. It is more lenient than RFC 4180: rows may differ
+// in length, and a field may contain a bare quote.
 func (r *reading) readCSV() *Document {
 	text := DecodeText(r.data, r.MIME, "")
 	doc := &Document{Format: "csv", Pages: 1, Text: text}
@@ -33,7 +32,7 @@ func (r *reading) readCSV() *Document {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil { // what comes before stays
+		if err != nil { // the rows before it are kept
 			table.full = true
 			break
 		}
@@ -50,9 +49,9 @@ func (r *reading) readCSV() *Document {
 	return doc
 }
 
-// separator guesses what stands between the columns of a file: the candidate that
-// is most frequent in the first line, outside of quotes. The first line is the
-// header, in which decimal commas and sentences are rare.
+// separator guesses the column separator of a file: the candidate that is most frequent
+// in the first line, outside of quotes. The first line is the header, in which decimal
+// commas and sentences are rare.
 func separator(text string) rune {
 	counts := map[rune]int{}
 	quoted := false

@@ -16,13 +16,12 @@ import (
 // is the one declared in the HTML, if fallback is "text/html", or Windows-1252.
 //
 // The order follows the WHATWG Encoding Standard (https://encoding.spec.whatwg.org),
-// in which a byte order mark wins over a declaration. There are two deviations,
-// both for files whose label is wrong. A label of UTF-8 is verified rather than
-// believed. And a label that the standard maps to "replacement", which would turn
+// in which a byte order mark takes precedence over a declaration. There are two
+// deviations, both for files with a wrong label. A label of UTF-8 is verified. And a label that the standard maps to "replacement", which would turn
 // the whole text into one U+FFFD, is ignored.
 //
-// Windows-1252 is the last resort because it is what most unlabeled Western files
-// use, and what browsers read instead of ISO 8859-1 and US-ASCII as well.
+// Windows-1252 is the last resort because most unlabeled Western files use it, and
+// browsers also read ISO 8859-1 and US-ASCII as Windows-1252.
 func DecodeText(data []byte, contentType, fallback string) string {
 	_, params, _ := mime.ParseMediaType(contentType)
 	declared := params["charset"]
@@ -45,10 +44,9 @@ func DecodeText(data []byte, contentType, fallback string) string {
 	return decodeWith(charmap.Windows1252, data)
 }
 
-// mostlyUTF8 reports whether at least as many characters beyond ASCII are well
-// formed as bytes are not: in other encodings that happens by chance only, since
-// a multi-byte sequence of UTF-8 needs a lead byte (C2–F4) followed by one to
-// three continuation bytes (80–BF).
+// mostlyUTF8 reports whether data has at least as many valid multi-byte characters as
+// invalid bytes. In other encodings that is unlikely, because a multi-byte sequence of
+// UTF-8 requires a lead byte (C2–F4) followed by one to three continuation bytes (80–BF).
 func mostlyUTF8(data []byte) bool {
 	good, bad := 0, 0
 	for len(data) > 0 {
@@ -74,8 +72,8 @@ func hasMark(data []byte) bool {
 	return false
 }
 
-// decodeWith returns data in UTF-8 without a byte order mark. Bytes that e does
-// not have become U+FFFD.
+// decodeWith converts data from e to UTF-8 without a byte order mark. Invalid bytes
+// become U+FFFD.
 func decodeWith(e encoding.Encoding, data []byte) string {
 	out, err := e.NewDecoder().Bytes(data)
 	if err != nil {

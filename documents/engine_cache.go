@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// compileMark in the environment names the directory into which a process
+	// compileMark is the environment variable with the directory into which a process
 	// compiles the PDF engine.
 	compileMark = "SLUICE_COMPILES_PDF_ENGINE"
-	// compileTime is how long compiling may take: some four seconds of computing,
-	// more on a busy machine.
+	// compileTime is the time limit for compiling, which takes about four seconds of CPU
+	// time, and longer on a busy machine.
 	compileTime  = 3 * time.Minute
 	enginePrefix = "pdf-engine-"
 )
 
 // engineCache keeps the compiled PDF engine in a directory. The engine is compiled
-// when the first PDF is read, in a process of its own, so that a server that
-// reads no PDF pays nothing and one that does keeps none of the memory.
+// when the first PDF is read, in a separate process, so that a server that reads no
+// PDFs has no cost, and one that does releases the memory afterwards.
 //
 // Documents that arrive while it compiles wait for the same compilation, as with
-// singleflight. A failure is returned to all that waited and is not cached: the
-// next document tries again, since a full disk may have space by then.
+// singleflight. A failure is returned to all waiting callers and is not cached: the
+// next document tries again, because a full disk may have space by then.
 //
 // The directory is named by the hash of the module, so versions of Sluice with
-// different modules never load each other's engine from a cache that they share.
-// Each deletes the engines of the others; a process of another version that still
-// runs then finds its engine gone and compiles it again (see discard).
+// different modules never load each other's engine from a shared cache. Each deletes the
+// engines of the others; a process of another version that still runs then compiles its
+// engine again (see discard).
 type engineCache struct {
 	dir string
 
@@ -69,7 +69,7 @@ func (c *engineCache) prepare(ctx context.Context) (string, error) {
 	return c.ready, c.err
 }
 
-// compile publishes the result of compileNow to all that wait on done.
+// compile publishes the result of compileNow to all callers that wait on done.
 func (c *engineCache) compile(ctx context.Context, done chan struct{}) {
 	dir, err := c.compileNow(ctx)
 	c.mu.Lock()
@@ -78,8 +78,7 @@ func (c *engineCache) compile(ctx context.Context, done chan struct{}) {
 	close(done)
 }
 
-// compileNow compiles the engine unless the directory holds it already, in which
-// case it is only checked. A damaged one is compiled again.
+// compileNow compiles the engine unless the directory already contains an intact one.
 func (c *engineCache) compileNow(ctx context.Context) (string, error) {
 	base, err := c.base()
 	if err != nil {
@@ -99,7 +98,7 @@ func (c *engineCache) compileNow(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// base returns the absolute directory below which engines are kept.
+// base returns the absolute path of the directory that contains the engines.
 func (c *engineCache) base() (string, error) {
 	if c.dir != "" {
 		return filepath.Abs(c.dir)
@@ -111,7 +110,7 @@ func (c *engineCache) base() (string, error) {
 	return filepath.Join(dir, "sluice"), nil
 }
 
-// runCompiler compiles the engine into a directory, in a process of its own.
+// runCompiler compiles the engine into a directory, in a separate process.
 func runCompiler(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
@@ -125,7 +124,7 @@ func runCompiler(ctx context.Context, dir string) error {
 	return nil
 }
 
-// compileEngine is the life of a process that compiles.
+// compileEngine is the main function of a process that compiles the engine.
 func compileEngine(dir string) int {
 	if err := pdfium.Prepare(context.Background(), dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -139,7 +138,7 @@ func removeOthers(base, dir string) {
 	others, _ := filepath.Glob(filepath.Join(base, enginePrefix+"*")) // the pattern is valid
 	for _, other := range others {
 		if other != dir {
-			_ = os.RemoveAll(other) // it only takes space
+			_ = os.RemoveAll(other) // a leftover only takes space
 		}
 	}
 }
@@ -153,6 +152,6 @@ func (c *engineCache) discard(dir string) {
 	defer c.mu.Unlock()
 	if c.ready == dir {
 		c.ready = ""
-		_ = os.RemoveAll(dir) // compiling tries again
+		_ = os.RemoveAll(dir) // compileNow deletes it again
 	}
 }

@@ -14,34 +14,34 @@ import (
 	"sluice/sandbox"
 )
 
-// Guard is one restriction of the document reader. Which ones hold depends on the
-// kernel, its boot parameters and the container: Docker's default seccomp profile,
-// for example, forbids the user namespace that takes the network away.
+// Guard is one restriction of the document reader. Which guards are active depends on the
+// kernel, its boot parameters and the container: Docker's default seccomp profile, for
+// example, forbids the user namespace that removes network access.
 type Guard struct {
 	Name   string // such as "files"
 	On     bool
-	Detail string // what is prevented, or why the guard does not hold
+	Detail string // what is prevented, or why the guard is not active
 }
 
 // attempts lists what a child tries to do, for Guards and tests.
 type attempts struct {
 	Files []string // to open for reading
-	Write []string // directories to make a file in
+	Write []string // directories to create a file in
 	TCP   int      // port on 127.0.0.1 to connect to
 	UDP   int      // port on 127.0.0.1 to send to
 }
 
-// attempted reports how a child is confined and why each attempt failed; empty
-// for one that succeeded.
+// attempted reports how a child is confined and why each attempt failed; "" for one that
+// succeeded.
 type attempted struct {
 	Held         sandbox.State
 	Files, Write []string
 	TCP, UDP     string
 }
 
-// Guards starts a child and returns which guards hold on this machine. The child
-// attempts what a guard must prevent, and the result is what counts: a version
-// number of the kernel says what it could do, not what this process may do.
+// Guards starts a child and returns which guards are active on this machine. The child
+// attempts what each guard must prevent, because the version of the kernel shows only
+// what it supports and not what this process may use.
 func Guards(ctx context.Context) ([]Guard, error) {
 	ports, err := openPorts()
 	if err != nil {
@@ -55,8 +55,7 @@ func Guards(ctx context.Context) ([]Guard, error) {
 	return got.guards(), nil
 }
 
-// tryInChild lets a child try what it should not be able to do, with the PDF
-// engine of a directory if one is given.
+// tryInChild makes attempts in a child. The child loads the PDF engine from engineDir, if given.
 func tryInChild(ctx context.Context, engineDir string, what attempts) (*attempted, error) {
 	line, err := json.Marshal(job{Attempts: &what})
 	if err != nil {

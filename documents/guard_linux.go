@@ -12,7 +12,7 @@ import (
 	"sluice/sandbox"
 )
 
-// try tries to do what a reader should not be able to.
+// try makes the attempts, which a confined reader must not succeed in.
 func (what *attempts) try(held sandbox.State) *attempted {
 	a := &attempted{Held: held}
 	for _, path := range what.Files {
@@ -34,8 +34,8 @@ func (what *attempts) try(held sandbox.State) *attempted {
 	return a
 }
 
-// reach opens a socket of a kind and uses it on a port of 127.0.0.1. It returns
-// the error of the system call that the kernel refused, or nil.
+// reach opens a socket and uses it to reach a port on 127.0.0.1. It returns the error of
+// the system call that failed, or nil.
 func reach(kind, port int, how func(int, unix.Sockaddr) error) error {
 	socket, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -54,15 +54,15 @@ func textOf(err error) string {
 	return ""
 }
 
-// ports opens TCP and UDP ports on 127.0.0.1 that a reader may try.
+// ports are open TCP and UDP ports on 127.0.0.1 for attempts.
 type ports struct {
 	listener net.Listener
 	socket   net.PacketConn
 	tcp, udp int
 }
 
-// openPorts listens on loopback, so that the check of the sandbox has ports that a
-// child could reach if it were not confined. Close them after the check.
+// openPorts listens on the loopback interface, so that there are ports that a child could
+// reach if it were not confined. The caller must close them.
 func openPorts() (*ports, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -76,7 +76,7 @@ func openPorts() (*ports, error) {
 	return &ports{listener, socket, listener.Addr().(*net.TCPAddr).Port, socket.LocalAddr().(*net.UDPAddr).Port}, nil
 }
 
-// close closes both ports. Nothing was sent to them, so errors do not matter.
+// close closes both ports. Errors do not matter, because nothing was sent.
 func (p *ports) close() {
 	_ = p.listener.Close()
 	_ = p.socket.Close()

@@ -11,8 +11,7 @@ func (what *attempts) try(held sandbox.State) *attempted {
 
 type ports struct{ tcp, udp int }
 
-// openPorts opens nothing, and close closes nothing: the sandbox that is tested with
-// these ports exists only on Linux.
+// openPorts and close do nothing, because the sandbox exists only on Linux.
 func openPorts() (*ports, error) { return &ports{}, nil }
 
 func (*ports) close() {}

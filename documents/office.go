@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// maxOfficeBytes is what all parts of an Office file that are read may
-	// unpack to.
+	// maxOfficeBytes is the limit of the unpacked size of all parts of an Office file that
+	// are read, in bytes.
 	maxOfficeBytes = 128 << 20
-	// maxOfficeParts is how many parts such a file may have.
+	// maxOfficeParts is the maximum number of parts of such a file.
 	maxOfficeParts = 20_000
-	// maxXMLDepth is how deep elements may lie in each other.
+	// maxXMLDepth is the maximum nesting of elements.
 	maxXMLDepth = 1000
 )
 
@@ -24,23 +24,22 @@ const (
 // Office Open XML (ECMA-376), in which relationships connect the parts of a
 // package; ODT is OpenDocument (ISO/IEC 26300), which has fixed names.
 //
-// The budget of left is shared by all parts and counts each time that a part is
-// read. A ZIP bomb packs gigabytes into kilobytes, and bounding each part would
-// not help against one of many parts.
+// The budget left is shared by all parts, and each read of a part counts. A ZIP bomb
+// packs gigabytes into kilobytes, and limits per part would not help against a file
+// with many parts.
 type officeFile struct {
 	parts map[string]*zip.File
 	left  int64 // bytes that may still be unpacked
 }
 
 var (
-	// errTooLarge refuses a document that unpacks to more than maxOfficeBytes: a ZIP of a
-	// few kilobytes may contain gigabytes.
+	// errTooLarge is returned for a document that unpacks to more than maxOfficeBytes.
 	errTooLarge   = refuse("The document is too large: unpacked it has more than 128 MiB. Split it.")
 	damagedOffice = refuse("The document is damaged and could not be read. Save it again with another program.")
 )
 
-// openOffice reads the directory of a ZIP; it unpacks nothing. Of several parts
-// with one name, the last counts.
+// openOffice reads the directory of a ZIP without unpacking anything. If several parts have
+// the same name, the last one is used.
 func openOffice(data []byte) (*officeFile, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -56,7 +55,7 @@ func openOffice(data []byte) (*officeFile, error) {
 	return f, nil
 }
 
-// officeFormat is the format of a ZIP, or nothing when it is another kind.
+// officeFormat returns the format of an Office file, or "" for any other ZIP.
 func officeFormat(data []byte) string {
 	f, err := openOffice(data)
 	if err != nil {
@@ -73,8 +72,8 @@ func officeFormat(data []byte) string {
 	return ""
 }
 
-// mediaType is what an OpenDocument file says that it is, in its part "mimetype"
-// (ODF 1.2, part 3, section 3.3). It is "" for other files.
+// mediaType returns the media type that an OpenDocument file states in its part "mimetype"
+// (ODF 1.2, part 3, section 3.3), or "" for other files.
 func (f *officeFile) mediaType() string {
 	content, err := f.open("mimetype")
 	if err != nil {
@@ -85,13 +84,13 @@ func (f *officeFile) mediaType() string {
 	return string(data)
 }
 
-// open unpacks a part while it is read. One that is absent is empty.
+// open returns a reader that unpacks a part. A missing part is empty.
 func (f *officeFile) open(name string) (io.ReadCloser, error) {
 	part := f.parts[name]
 	if part == nil {
 		return io.NopCloser(strings.NewReader("")), nil
 	}
-	if part.UncompressedSize64 > uint64(f.left) { // refused unread; a part that says less ends there
+	if part.UncompressedSize64 > uint64(f.left) { // rejected unread; one that states too small a size is cut there
 		return nil, errTooLarge
 	}
 	content, err := part.Open()
@@ -101,14 +100,14 @@ func (f *officeFile) open(name string) (io.ReadCloser, error) {
 	return officePart{content, f}, nil
 }
 
-// officePart is a part that is read, which counts.
+// officePart is a reader of a part that counts unpacked bytes.
 type officePart struct {
 	io.ReadCloser
 	file *officeFile
 }
 
-// Read counts the unpacked bytes towards the limit that all parts of the file share,
-// and fails beyond it.
+// Read counts the unpacked bytes toward the limit that all parts of the file share, and fails
+// when it is exceeded.
 func (p officePart) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	if p.file.left -= int64(n); p.file.left < 0 {
@@ -117,13 +116,12 @@ func (p officePart) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// walk reads a part element by element. visit is given the local name and the
-// attributes when an element begins, the name alone when it ends, and the text
-// between.
+// walk reads a part element by element. It calls visit with the local name and attributes
+// of each start tag, with the name of each end tag, and with the text between.
 //
-// Tokens are raw: namespaces are not resolved and an end need not match its start.
-// That is faster, and it reads files whose XML is not quite well formed. A visitor
-// must therefore not rely on balanced elements. Entities that a document type
+// Tokens are raw: namespaces are not resolved, and end tags are not matched with start
+// tags. That is faster, and also reads XML that is not quite well-formed. A visitor must
+// therefore not rely on balanced elements. Entities that a document type
 // declares are never expanded (encoding/xml does not support them), so a "billion
 // laughs" file stays small.
 func (f *officeFile) walk(name string, visit xmlVisitor) error {
@@ -160,23 +158,22 @@ func (f *officeFile) walk(name string, visit xmlVisitor) error {
 	return errors.New("elements lie too deep in each other")
 }
 
-// xmlVisitor is told what a part holds.
+// xmlVisitor holds the callbacks of walk.
 type xmlVisitor struct {
 	begin  func(name string, attributes map[string]string)
 	end    func(name string)
 	text   func(s string)
-	enough func() bool // tells when nothing more is wanted; may be nil
+	enough func() bool // reports whether to stop; may be nil
 }
 
 // attributes returns the attributes of an element by their local names. The prefix
-// r is kept, because the entry of a slide has both an id and
-// an r:id.
+// r is kept, because the entry of a slide has both an id and an r:id.
 func attributes(t xml.StartElement) map[string]string {
 	named := make(map[string]string, len(t.Attr))
 	for _, a := range t.Attr {
 		name := a.Name.Local
 		if a.Name.Space == "r" {
-			name = "r:" + name // r:id is the name of a relation
+			name = "r:" + name // r:id names a relationship
 		}
 		named[name] = a.Value
 	}
@@ -211,7 +208,7 @@ func (r *reading) readOffice(format string) (*Document, error) {
 	return out, nil
 }
 
-// title is what the file says about itself.
+// title returns the title in the metadata of the file, or "".
 func (f *officeFile) title() (title string) {
 	in := false
 	visit := xmlVisitor{
@@ -224,7 +221,7 @@ func (f *officeFile) title() (title string) {
 		},
 	}
 	for _, part := range []string{"docProps/core.xml", "meta.xml"} {
-		_ = f.walk(part, visit) // a title is not worth failing for
+		_ = f.walk(part, visit) // best effort: a document without a title is usable
 	}
 	return strings.TrimSpace(title)
 }

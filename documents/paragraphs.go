@@ -9,26 +9,26 @@ import (
 // paragraphNames are the elements of a format that make up text. The three formats
 // differ in names more than in structure, so one writer serves all of them.
 type paragraphNames struct {
-	paragraph, text []string // those that are a line, those that hold characters
+	paragraph, text []string // elements that form a line; elements that contain characters
 	row, cell       string
 	tab, lineBreak  []string
-	skip            []string          // what is no text of the document, such as deleted words
-	spaces          string            // stands for repeated blanks
-	aside           map[string]string // text that lies beside its place: boxes, notes and comments
-	reference       map[string]string // to a note or comment in another part
+	skip            []string          // elements without visible text, such as deleted words
+	spaces          string            // element that stands for repeated spaces
+	aside           map[string]string // elements with text outside the main text: boxes, notes and comments
+	reference       map[string]string // elements that refer to a note or comment in another part
 }
 
-// Kinds of asides. Notes and comments get a number where they belong and are
-// listed at the end; the text of a box comes before the paragraph that holds it.
+// Kinds of asides. Notes and comments get a number at their position and are listed at the
+// end; the text of a box comes before the paragraph that contains it.
 const (
 	aBox     = "box"
 	aNote    = "note"
 	aComment = "comment"
 )
 
-// What is skipped has reasons that the names do not tell. In Word, pPr and rPr are
-// properties, whose tab elements define tab stops rather than being characters; del
-// and moveFrom are tracked changes that removed text; Fallback repeats a text box
+// Reasons for the skipped elements: in Word, pPr and rPr are properties, whose tab elements
+// define tab stops and are not characters; del and moveFrom are tracked changes that removed
+// text; Fallback repeats a text box
 // for programs that do not know the newer form (ECMA-376, part 3). In OpenDocument,
 // tracked-changes holds deleted text. On slides, fld is a computed field, such as
 // the slide number.
@@ -43,58 +43,57 @@ var (
 	slideNames = paragraphNames{paragraph: []string{"p"}, text: []string{"t"}, row: "tr", cell: "tc", lineBreak: []string{"br"}, skip: []string{"fld"}}
 )
 
-// paragraphWriter makes lines of a part; the cells of a table row are one line,
+// paragraphWriter converts a part to lines of text. A table row is one line, with its cells
 // separated by tabs.
 type paragraphWriter struct {
 	names   paragraphNames
 	block   block
-	around  []block  // of asides
-	open    []string // the elements around
-	skipped int      // how many of them are skipped
-	size    int      // of all text so far, in bytes
+	around  []block  // enclosing blocks of an aside
+	open    []string // enclosing elements
+	skipped int      // number of skipped elements in open
+	size    int      // bytes of text so far
 	notes   []note
-	marks   map[string]int // how many notes and comments have a mark
+	marks   map[string]int // number of marks so far by kind of aside
 }
 
-// block is text that is being written: of the part, or of an aside in it.
+// block is a text being written: that of the part, or of an aside in it.
 type block struct {
 	kind   string // of an aside
 	out    *strings.Builder
 	line   *strings.Builder
 	cells  []string
-	rows   int // how many of the elements around are table rows
+	rows   int // number of enclosing table rows
 	author string
 }
 
 // note is a note or a comment.
 type note struct {
 	kind, text string
-	element    string // that refers to it, for those in another part
+	element    string // refers to it, if it is in another part
 	id         string
 }
 
-// write writes a part until it ends or there is more than a value can hold.
+// write converts a part, until it ends or the text is full.
 func (f *officeFile) write(part string, w *paragraphWriter) error {
 	w.block = newBlock("")
 	return f.walk(part, xmlVisitor{begin: w.begin, end: w.end, text: w.text, enough: w.full})
 }
 
-// newBlock starts the text of a part, or of an aside in it: a text box, a note or a
-// comment. kind is the kind of the aside, and "" for a part.
+// newBlock starts a block. kind is the kind of the aside, or "" for the part.
 func newBlock(kind string) block {
 	return block{kind: kind, out: &strings.Builder{}, line: &strings.Builder{}}
 }
 
-// full reports whether there is more text than a document may have. Parsing stops then,
-// and the text is truncated.
+// full reports whether the text exceeds MaxText. Parsing then stops and the text is
+// truncated.
 func (w *paragraphWriter) full() bool { return w.size > MaxText }
 
-// finish returns the text with the notes and comments at its end.
+// finish returns the text, followed by the notes and comments.
 func (w *paragraphWriter) finish() string {
 	for len(w.around) > 0 {
 		w.closeAside()
 	}
-	w.block.out.WriteString(w.block.line.String()) // its end is missing where text is cut
+	w.block.out.WriteString(w.block.line.String()) // the unfinished line of a truncated text
 	text := strings.TrimSpace(w.block.out.String())
 	if w.full() {
 		return text
@@ -113,7 +112,7 @@ func (w *paragraphWriter) finish() string {
 	return strings.TrimSpace(text)
 }
 
-// mark is what stands in the text for a note or a comment.
+// mark returns the mark in the text for a note or comment.
 func mark(kind string, number int) string {
 	if kind == aNote {
 		return fmt.Sprintf("[%d]", number)
@@ -121,8 +120,7 @@ func mark(kind string, number int) string {
 	return fmt.Sprintf("[%s %d]", kind, number)
 }
 
-// begin handles the start of an element. Formats differ only in the names of elements,
-// which are in paragraphNames, so one function reads all of them.
+// begin handles the start of an element.
 func (w *paragraphWriter) begin(name string, attributes map[string]string) {
 	w.open = append(w.open, name)
 	switch kind, isAside := w.names.aside[name]; {
@@ -163,8 +161,8 @@ func (w *paragraphWriter) lineBreak() {
 	w.block.line.WriteByte('\n')
 }
 
-// end handles the end of an element. Of nested tables, only the outermost makes
-// rows and cells; those within it are text of the cell that holds them.
+// end handles the end of an element. Only the outermost of nested tables has rows and cells;
+// the others are text of the cell that contains them.
 func (w *paragraphWriter) end(name string) {
 	if n := len(w.open); n > 0 {
 		w.open = w.open[:n-1]
@@ -184,7 +182,7 @@ func (w *paragraphWriter) end(name string) {
 		b.out.WriteString(strings.TrimRight(b.line.String(), " ") + "\n")
 		b.line.Reset()
 	case slices.Contains(w.names.paragraph, name):
-		b.line.WriteByte(' ') // paragraphs within a cell stay on its line
+		b.line.WriteByte(' ') // all paragraphs of a cell are on one line
 	case name == w.names.cell && b.rows == 1:
 		b.cells = append(b.cells, oneLine(b.line.String()))
 		b.line.Reset()
@@ -196,7 +194,7 @@ func (w *paragraphWriter) end(name string) {
 	}
 }
 
-// closeAside adds an aside that ends to the text around it.
+// closeAside adds a finished aside to the enclosing block.
 func (w *paragraphWriter) closeAside() {
 	b := w.block
 	w.block, w.around = w.around[len(w.around)-1], w.around[:len(w.around)-1]
@@ -215,9 +213,8 @@ func (w *paragraphWriter) closeAside() {
 	}
 }
 
-// text adds characters if the innermost element is one that holds text, since XML
-// is full of white space between elements. The creator of an OpenDocument comment
-// is its author.
+// text adds characters if the innermost element contains text, because XML has white space
+// between elements. The creator of an OpenDocument comment is its author.
 func (w *paragraphWriter) text(s string) {
 	n := len(w.open)
 	if n == 0 || w.skipped > 0 {

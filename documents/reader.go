@@ -59,10 +59,10 @@ func (r *Reader) Read(ctx context.Context, group string, req Request, content io
 	}
 	defer input.close()
 	r.working(ctx, false)
-	if err := r.queue.Take(ctx, group); err != nil {
+	if err := r.queue.Acquire(ctx, group); err != nil {
 		return nil, err
 	}
-	defer r.queue.Give(group)
+	defer r.queue.Release(group)
 	doc, err := r.readSpooled(ctx, req, input, len(head)+1, keep)
 	if err == nil {
 		r.working(ctx, true)

@@ -20,7 +20,7 @@ func approving(hook string, settings object) []byte {
 	}, "draft.value > ask.draft", "ask.draft > out_sent.value", "ask.rejected > out_no.value", "ask.expired > out_late.value")
 }
 
-// waitingMessage is what the announcement of a question says.
+// waitingMessage is the webhook message that announces an approval.
 type waitingMessage struct {
 	Type string
 	Data struct {

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestBudgetsInParallel starts 64 runs at once under a budget that allows eight of them. The
+// TestBudget_holds_for_concurrent_runs starts 64 runs at once under a budget that allows eight of them. The
 // steps reserve what they may cost before they begin, so that what they cost together
 // exceeds the budget by at most the estimate of one step, on one server and on three that
 // share a database.
-func TestBudgetsInParallel(t *testing.T) {
+func TestBudget_holds_for_concurrent_runs(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestBudgetsStopThePaidStep checks that a flow whose budget is used up by its first
+// TestBudget_stops_second_paid_step checks that a flow whose budget is used up by its first
 // paid step does not start the second.
-func TestBudgetsStopThePaidStep(t *testing.T) {
+func TestBudget_stops_second_paid_step(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
 	s.must("price", "set", "openai/gpt-4o", "--input", "100", "--output", "200") // an answer costs 0.0025
@@ -39,9 +39,9 @@ func TestBudgetsStopThePaidStep(t *testing.T) {
 	}
 }
 
-// TestBudgetsOfRuns checks that runs beyond the daily budget are rejected, also when
+// TestBudget_rejects_runs_beyond_daily_limit checks that runs beyond the daily budget are rejected, also when
 // they are started concurrently.
-func TestBudgetsOfRuns(t *testing.T) {
+func TestBudget_rejects_runs_beyond_daily_limit(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	id := s.publish(documentOf("Echo", []object{input("q"), output("text")}, "q.value > out_text.value"))

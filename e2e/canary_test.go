@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// canaries are secrets planted wherever Sluice takes one. None of them may
-// ever be seen again, but by whom it is meant for.
+// canaries are secrets planted wherever Sluice accepts one. They may be sent only to their
+// intended receivers.
 var canaries = map[string]string{
 	"credential of a provider":    "canary-provider-8c1f0a52",
 	"secret of the environment":   "canary-environment-77d2e9b1",
@@ -180,7 +180,7 @@ func canaryFlow(echo string) []byte {
 		"header.body > out_header.value", "refused.error > out_refused.value", "good.text > out_good.value", "env.text > out_env.value", "bad.error > out_bad.value")
 }
 
-// wantNowhere fails the test if a secret occurs in a text, in any encoding.
+// wantNowhere fails the test if a text contains a secret in any encoding.
 func wantNowhere(t *testing.T, what, secret, where, text string) {
 	t.Helper()
 	// The middle of base64 of "Bearer " + secret: what comes from the secret only.

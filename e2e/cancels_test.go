@@ -33,9 +33,9 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyStops checks that a revoked key gets no more of a run, not even in
+// TestRevokedKey_ends_waiting_requests checks that a revoked key gets no more of a run, not even in
 // response to a request that was waiting when the key was revoked.
-func TestRevokedKeyStops(t *testing.T) {
+func TestRevokedKey_ends_waiting_requests(t *testing.T) {
 	t.Parallel()
 	up := newSlowUpstream(t)
 	s := newServer(t)

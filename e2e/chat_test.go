@@ -19,14 +19,14 @@ import (
 	"sluice/e2e/chrome"
 )
 
-// talker is a model that answers each message by its words, and remembers what it was sent.
+// talker is a model that answers a message according to its words, and records its requests.
 type talker struct {
 	mu   sync.Mutex
 	sent [][]string // messages of each request, as "role: text"
 	hung chan struct{}
 }
 
-// talkerAnswers are what the model says to messages that contain a word.
+// talkerAnswers maps a word to the model's answer to messages that contain it.
 var talkerAnswers = map[string]string{
 	"Hello": "Hi! I can **explain**, write code and compare things. What do you need?",
 	"code":  "Use a `map`:\n\n```go\nseen := map[string]bool{}\nfor _, word := range words {\n\tseen[word] = true\n}\n```\n\nIt has *O(n)* time. See [the documentation](https://go.dev/ref/spec).",
@@ -208,8 +208,8 @@ func (d *dashboard) sendTurns(id, turns string, files ...string) (status int, an
 	return resp.StatusCode, answer
 }
 
-// TestChatRefusesForgedTurns sends conversations that the page did not give.
-func TestChatRefusesForgedTurns(t *testing.T) {
+// TestChat_refuses_forged_turns sends conversations that the page did not give.
+func TestChat_refuses_forged_turns(t *testing.T) {
 	t.Parallel()
 	d, id, model := chatPageServer(t)
 	other := d.publish([]byte(strings.Replace(string(assistant()), `"name":"Assistant"`, `"name":"Other"`, 1)))

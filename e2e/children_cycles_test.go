@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// passing is a flow that passes n on, through another flow unless next is empty.
+// passing returns a flow that outputs n, through another flow unless next is empty.
 func passing(name, next string) []byte {
 	if next == "" {
 		return documentOf(name, []object{input("n"), output("double")}, "n.value > out_double.value")

@@ -140,7 +140,7 @@ func TestUpgradeSubflow(t *testing.T) {
 	e.Has(version, "Version 2 of Child changes:")
 	e.Has(version, `The input "lang" was added and is required`)
 	e.Has(version, `The output "echo" was removed`)
-	e.Has(version, "The connection from sub.echo to out_y.value has no port any more")
+	e.Has(version, "The port for the connection from sub.echo to out_y.value no longer exists")
 	e.Shot("journey-upgrade")
 	e.Click("[data-upgrade-version]")
 	e.There(port("sub", "text", "out"))
@@ -162,9 +162,9 @@ func TestUpgradeSubflow(t *testing.T) {
 	e.Shot("journey-followers")
 }
 
-// TestDrawCycle chooses a flow that runs the drawn one: the builder says so at once, and
+// TestDraw_rejects_cycle chooses a flow that runs the drawn one: the builder says so at once, and
 // publishing is refused.
-func TestDrawCycle(t *testing.T) {
+func TestDraw_rejects_cycle(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	first := d.publish(documentOf("First", []object{input("word"), output("echo")}, "word.value > out_echo.value"))
@@ -185,5 +185,5 @@ func TestDrawCycle(t *testing.T) {
 	}
 }
 
-// echoContract is what a node keeps of a flow that gives back a word.
+// echoContract is the stored contract of a flow that returns a word.
 var echoContract = object{"inputs": []object{{"name": "word", "type": "text", "required": true}}, "outputs": []object{{"name": "echo", "type": "any"}}}

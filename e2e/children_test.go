@@ -79,15 +79,15 @@ func (up *itemServer) set(change func()) {
 	change()
 }
 
-// doubling is a flow that asks a server for the double of n.
+// doubling returns a flow that requests the double of n from a server.
 func doubling(url string) []byte {
 	return documentOf("Double", []object{input("n"), post("call", url), output("double")}, "n.value > call.n", "call.body > out_double.value")
 }
 
-// doublingContract is what a node keeps of the flow doubling.
+// doublingContract is the contract of the flow doubling that nodes store.
 var doublingContract = object{"inputs": []object{{"name": "n", "type": "text", "required": true}}, "outputs": []object{{"name": "double", "type": "any"}}}
 
-// mapping is a flow that maps a list through another flow.
+// mapping returns a flow that maps a list through another flow.
 func mapping(child string, settings object) []byte {
 	config := object{"flow": child, "over": []string{"n"}, "concurrency": 20, "on_item_error": "keep", "contract": doublingContract}
 	for name, value := range settings {
@@ -192,8 +192,8 @@ func TestMap(t *testing.T) {
 	s.waitUntil("the child is erased", func() bool { return c.do("GET", path+"/result", nil).status == 410 })
 }
 
-// TestMapFails cancels the other items after one has failed.
-func TestMapFails(t *testing.T) {
+// TestMap_cancels_items_after_failure cancels the other items after one has failed.
+func TestMap_cancels_items_after_failure(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t, 3)
 	s := newServer(t)
@@ -205,10 +205,10 @@ func TestMapFails(t *testing.T) {
 	}
 }
 
-// TestMapCancel cancels a run and checks that its child runs are canceled too, before
+// TestMap_cancel_ends_child_runs cancels a run and checks that its child runs are canceled too, before
 // it ends. With a single worker, a caller that kept its worker meanwhile would wait
 // forever.
-func TestMapCancel(t *testing.T) {
+func TestMap_cancel_ends_child_runs(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{8, 1} {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
@@ -250,9 +250,9 @@ func testMapCancel(t *testing.T, workers int) {
 	close(up.hold)
 }
 
-// TestMapEdges gives lists without items, with one that has no valid inputs, and lists of
+// TestMap_empty_and_invalid_lists gives lists without items, with one that has no valid inputs, and lists of
 // unequal length.
-func TestMapEdges(t *testing.T) {
+func TestMap_empty_and_invalid_lists(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t)
 	s := newServer(t)
@@ -312,9 +312,9 @@ func TestSubflow(t *testing.T) {
 	}
 }
 
-// TestMapFleet maps over 500 items on three instances and kills one of them. 7 items
+// TestMap_survives_lost_instance maps over 500 items on three instances and kills one of them. 7 items
 // fail, and a rerun of the run requests only those 7 again.
-func TestMapFleet(t *testing.T) {
+func TestMap_survives_lost_instance(t *testing.T) {
 	t.Parallel()
 	broken := []int{0, 13, 99, 250, 251, 400, 499}
 	up := newItemServer(t, broken...)
@@ -356,8 +356,8 @@ func checkFailures(t *testing.T, got any, broken []int) {
 	}
 }
 
-// TestMapApprovals asks a person for every item at once. The items wait over a kill.
-func TestMapApprovals(t *testing.T) {
+// TestMap_approvals_survive_crash asks a person for every item at once. The items wait over a kill.
+func TestMap_approvals_survive_crash(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "SLUICE_WORKERS=2")
 	ask := s.publish(approving("", nil))
@@ -401,10 +401,10 @@ func TestMapApprovals(t *testing.T) {
 	}
 }
 
-// TestContractsOfHandwrittenFlows applies a flow that runs another one, without the contract
+// TestApply_adds_contracts_of_run_flows applies a flow that runs another one, without the contract
 // that the builder would store: the ports follow from the other flow, in the same set of
 // documents or on the server.
-func TestContractsOfHandwrittenFlows(t *testing.T) {
+func TestApply_adds_contracts_of_run_flows(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t)
 	s := newServer(t)
@@ -427,8 +427,8 @@ func TestContractsOfHandwrittenFlows(t *testing.T) {
 	}
 }
 
-// TestChildrenProgress counts the items of a map in the event stream while they run.
-func TestChildrenProgress(t *testing.T) {
+// TestEvents_count_child_runs counts the items of a map in the event stream while they run.
+func TestEvents_count_child_runs(t *testing.T) {
 	t.Parallel()
 	up := newItemServer(t, 3)
 	up.hold, up.held = make(chan struct{}), "29"

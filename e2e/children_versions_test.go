@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// tagging is a flow that answers with a tag and n, after asking a server.
+// tagging returns a flow that calls a server and outputs a tag and n.
 func tagging(tag, url string) []byte {
 	return documentOf("Tag", []object{
 		input("n"), post("call", url), node("text", "template", object{"template": tag + " {{n}} {{called}}"}), output("double"),

@@ -90,9 +90,9 @@ func TestDrawCode(t *testing.T) {
 	e.Shot("journey-code-run")
 }
 
-// TestTypingWhilePaneChanges types into a field while another edit gives the node other
+// TestTyping_survives_pane_update types into a field while another edit gives the node other
 // fields: the text is kept and saved, and the field keeps the focus.
-func TestTypingWhilePaneChanges(t *testing.T) {
+func TestTyping_survives_pane_update(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))

@@ -12,7 +12,7 @@ import (
 	"sluice/e2e/npm"
 )
 
-// coded is a flow whose one node runs code on n.
+// coded returns a flow with a single node, which runs code on n.
 func coded(code string) []byte {
 	return documentOf("Coded", []object{input("n"), node("run", "code", object{"code": code, "inputs": []any{"n"}}), output("result")}, "n.value > run.n", "run.result > out_result.value")
 }
@@ -99,8 +99,8 @@ func TestManyCodeSteps(t *testing.T) {
 	checkDoubles(t, end.Outputs["doubles"], 1000, nil)
 }
 
-// TestCodeOff refuses to publish code where the operator switched it off.
-func TestCodeOff(t *testing.T) {
+// TestCode_disabled_by_setting refuses to publish code where the operator switched it off.
+func TestCode_disabled_by_setting(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "SLUICE_CODE=off")
 	c := s.client(s.key("--scope", "edit", "--scope", "run"))

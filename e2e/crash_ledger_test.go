@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// ledger is the service that flows call. It records what can be known outside of Sluice:
-// how often each step called it, and whether the step's result is known to be recorded.
-// Steps are identified by their execution key, run_id:path.
+// ledger is the service that flows call. It records how often each step called it, and
+// whether the result of the step is known to be stored. Steps are identified by their
+// execution key, run_id:path.
 type ledger struct {
 	*httptest.Server
 
@@ -162,8 +162,8 @@ func (l *ledger) seen() int {
 	return l.total
 }
 
-// check wants no step called more often than kills left in doubt, and returns
-// how many calls were repeats.
+// check fails the test if a step was called more often than kills can explain, and returns the
+// number of repeated calls.
 func (l *ledger) check(t testing.TB) (repeats int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +177,7 @@ func (l *ledger) check(t testing.TB) (repeats int) {
 	return repeats
 }
 
-// particular is what differs between faults of one sort.
+// particular matches the parts that differ between faults of one sort.
 var particular = regexp.MustCompile(`[a-z]+_[0-9A-Za-z]{16,}|\b[0-9.]+(µs|ms|s)?\b`)
 
 // reportSome fails the test with a few examples of each sort of fault.

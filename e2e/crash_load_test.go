@@ -111,9 +111,9 @@ func (l *load) one(ctx context.Context, random *rand.Rand, n string) {
 	}
 }
 
-// insist retries a start until it gets a final response, as a caller with an idempotency
-// key may: no response, 409, 500 and 503 mean to retry, and 429 that the key has enough
-// runs. It returns nil if there is no run.
+// insist retries a start with its idempotency key until it gets a final response. It retries
+// without a response and after 409, 500 and 503; 429 means that the key has reached its
+// limit. It returns nil if no run was started.
 func (l *load) insist(ctx context.Context, random *rand.Rand, kind string, body object, headers []string) *run {
 	for deadline := time.Now().Add(2 * waitTimeout); time.Now().Before(deadline); {
 		l.gate.wait(context.WithoutCancel(ctx))
@@ -158,7 +158,7 @@ func (l *load) pick(random *rand.Rand) int {
 	return (l.shunned + 1 + random.IntN(len(l.any)-1)) % len(l.any)
 }
 
-// shun keeps new requests away from a server, as a load balancer would; -1 ends that.
+// shun stops new requests to a server, as a load balancer would; -1 allows all servers again.
 func (l *load) shun(i int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +213,7 @@ func (l *load) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// look reads the steps of runs at work and records which results are stored.
+// look reads the steps of running runs and records which results are stored.
 func (l *load) look(ctx context.Context) {
 	random := rand.New(rand.NewPCG(l.seed, crashCallers))
 	for l.gate.wait(ctx) {

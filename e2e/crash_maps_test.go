@@ -60,7 +60,7 @@ func (l *mapLoad) begin() {
 	l.runs = append(l.runs, a, b)
 }
 
-// childItem is what the API says of an item.
+// childItem is an item as the API returns it.
 type childItem struct {
 	Item    int
 	RunID   string `json:"run_id"`
@@ -91,7 +91,7 @@ func (l *mapLoad) children(r *run, query string) (list []childItem, ok bool) {
 	}
 }
 
-// answer approves what waits until ctx ends. An answer that a crash cut is given again.
+// answer approves waiting items until ctx ends. It retries answers that a crash interrupted.
 func (l *mapLoad) answer(ctx context.Context) {
 	for ctx.Err() == nil {
 		l.mu.Lock()
@@ -117,7 +117,7 @@ func (l *mapLoad) answer(ctx context.Context) {
 	}
 }
 
-// look tells the ledger which results are recorded, so that it reports a call after that.
+// look tells the ledger which results are recorded, so that it reports later calls.
 func (l *mapLoad) look() {
 	for _, r := range l.runs {
 		ended, _ := l.children(r, "&status=succeeded")
@@ -127,8 +127,8 @@ func (l *mapLoad) look() {
 	}
 }
 
-// check wants that every map has succeeded with one result for each item, in order, each
-// of the one run that the item has.
+// check fails the test unless every map succeeded with one result for each item, in order,
+// each from the only run of its item.
 func (l *mapLoad) check() {
 	items := map[string]bool{} // execution keys of steps that call the ledger
 	for _, r := range l.runs {

@@ -109,10 +109,10 @@ func TestCredentialAddRefuses(t *testing.T) {
 	}
 }
 
-// TestCredentialRefusedOverHTTP checks that a credential that breaks the rules of its
+// TestCredential_refusal_names_field checks that a credential that breaks the rules of its
 // provider is refused with a pointer to the field of the request, as in problems of
 // other routes.
-func TestCredentialRefusedOverHTTP(t *testing.T) {
+func TestCredential_refusal_names_field(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	refused := s.client(s.key("--scope", "admin")).rejected(422, "input_invalid", "PUT", "/v1/credentials/one",
@@ -137,9 +137,9 @@ func TestEnvironmentCredential(t *testing.T) {
 	}
 }
 
-// TestEnvironmentAddress checks that an invalid base URL does not make Sluice send the
+// TestEnvironment_rejects_invalid_base_URL checks that an invalid base URL does not make Sluice send the
 // secret to the default address.
-func TestEnvironmentAddress(t *testing.T) {
+func TestEnvironment_rejects_invalid_base_URL(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"127.0.0.1:8080/v1", `"http://127.0.0.1/v1"`, "ftp://models/v1", "http://u:p@models/v1"} {
 		s := stoppedServer(t, "OPENAI_API_KEY=sk-1234567890", "OPENAI_BASE_URL="+address)
@@ -149,9 +149,9 @@ func TestEnvironmentAddress(t *testing.T) {
 	}
 }
 
-// TestFlowRunOfAFileUsesCredentials checks that a flow from a file can use stored
+// TestFlowRun_file_uses_stored_credentials checks that a flow from a file can use stored
 // credentials, as a stored flow can.
-func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
+func TestFlowRun_file_uses_stored_credentials(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-kept-1234567890"
 	provider := fakeProvider(t, secret)
@@ -174,9 +174,9 @@ func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayWithTheirHosts acts as a caller who may only run flows and tries to
+// TestCredentials_are_sent_only_to_their_hosts acts as a caller who may only run flows and tries to
 // steal a credential: the URL of a request is an input.
-func TestCredentialsStayWithTheirHosts(t *testing.T) {
+func TestCredentials_are_sent_only_to_their_hosts(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-precious-1234567890"
 	var stolen atomic.Bool

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDelete deletes a run and checks that its tombstone has no content.
-func TestDelete(t *testing.T) {
+// TestDeleteRun_erases_content deletes a run and checks that its tombstone has no content.
+func TestDeleteRun_erases_content(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	id := s.publish(greeting())
@@ -38,9 +38,9 @@ func checkTombstone(t *testing.T, c *client, r *run) {
 	c.rejected(410, "result_not_saved", "POST", r.path()+"/rerun", nil)
 }
 
-// TestSaveFalse checks that the content of a run with save: false is erased once the run
+// TestSaveFalse_erases_content checks that the content of a run with save: false is erased once the run
 // and its deliveries have ended, and that a waiting caller gets the outputs anyway.
-func TestSaveFalse(t *testing.T) {
+func TestSaveFalse_erases_content(t *testing.T) {
 	t.Parallel()
 	receiver := newReceiver(t, nil)
 	s := newServer(t)

@@ -156,8 +156,8 @@ func TestEventsAfterCrash(t *testing.T) {
 	}
 }
 
-// TestStreamedStart checks that a start can be answered with the run's events.
-func TestStreamedStart(t *testing.T) {
+// TestStart_streams_events checks that a start can be answered with the run's events.
+func TestStart_streams_events(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	id := s.publish(greeting())

@@ -44,9 +44,9 @@ func fillDisk(t *testing.T, dir string) (empty func()) {
 	}
 }
 
-// TestStartOnAFullDisk starts a server on a full disk. It serves stored data and rejects
+// TestServe_starts_on_full_disk starts a server on a full disk. It serves stored data and rejects
 // runs until there is space.
-func TestStartOnAFullDisk(t *testing.T) {
+func TestServe_starts_on_full_disk(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"killed", "stopped"} {
 		t.Run(end, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestStartOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestStartOnADamagedDatabase damages a page of the database that only the recovery reads.
-func TestStartOnADamagedDatabase(t *testing.T) {
+// TestServe_with_damaged_database damages a page of the database that only the recovery reads.
+func TestServe_with_damaged_database(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.stop()

@@ -104,9 +104,9 @@ func TestFilesByURL(t *testing.T) {
 	}
 }
 
-// TestFilesByURLLimit checks that SLUICE_MAX_FETCH bounds a fetched file, and that
+// TestFilesByURL_rejects_large_files checks that SLUICE_MAX_FETCH bounds a fetched file, and that
 // the error names the input.
-func TestFilesByURLLimit(t *testing.T) {
+func TestFilesByURL_rejects_large_files(t *testing.T) {
 	t.Parallel()
 	upstream, _, _, _ := fileServer(t, content(3, 300<<10))
 	s := newServer(t, "SLUICE_MAX_FETCH=100KiB")

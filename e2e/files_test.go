@@ -222,9 +222,9 @@ func TestFileCommands(t *testing.T) {
 	}
 }
 
-// TestRerunOfAFileThatIsGone checks that a rerun does not reuse a result whose file was
+// TestRerun_repeats_step_of_missing_file checks that a rerun does not reuse a result whose file was
 // erased.
-func TestRerunOfAFileThatIsGone(t *testing.T) {
+func TestRerun_repeats_step_of_missing_file(t *testing.T) {
 	t.Parallel()
 	site := newReceiver(t, func(w http.ResponseWriter, _ string, _ int) { _, _ = w.Write([]byte("the content")) })
 	s := newServer(t)

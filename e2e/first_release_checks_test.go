@@ -47,7 +47,7 @@ func (f *firstCheck) ended() {
 	}
 }
 
-// kept returns the parts of a run that an upgrade must not change.
+// kept returns the parts of a run that an upgrade must preserve.
 func kept(r *run) string {
 	data, _ := json.Marshal([]any{r.ID, r.FlowID, r.Version, r.Status, r.Inputs, r.Outputs, r.Error, r.Trigger, r.Parent, r.Metadata})
 	return string(data)

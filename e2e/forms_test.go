@@ -45,9 +45,9 @@ func (d *dashboard) read(path string) string {
 	return string(text)
 }
 
-// TestFormGivesNothingAway checks that a visitor of a form never sees the provider's key or
+// TestForm_reveals_no_secrets checks that a visitor of a form never sees the provider's key or
 // the prompt, even if the model echoes both.
-func TestFormGivesNothingAway(t *testing.T) {
+func TestForm_reveals_no_secrets(t *testing.T) {
 	t.Parallel()
 	echo := echoServer(t)
 	const prompt = "canary-prompt-4c5d6e7f"
@@ -121,8 +121,8 @@ func TestFormStreams(t *testing.T) {
 	}
 }
 
-// TestFormTakesURLs gives a file of a form by its address, as a URL and as a data URL.
-func TestFormTakesURLs(t *testing.T) {
+// TestForm_accepts_file_URLs gives a file of a form by its address, as a URL and as a data URL.
+func TestForm_accepts_file_URLs(t *testing.T) {
 	t.Parallel()
 	picture := append([]byte("\x89PNG\r\n\x1a\n"), content(2, 1000)...)
 	upstream, fetched, _, _ := fileServer(t, picture)

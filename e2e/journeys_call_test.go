@@ -103,9 +103,9 @@ func TestTestCall(t *testing.T) {
 	tab.There("#tab-api[aria-selected=true]")
 }
 
-// TestTestCallWithoutOutputs publishes a flow that gives nothing back: the dialog says so when
+// TestTestCall_without_outputs publishes a flow that gives nothing back: the dialog says so when
 // the test call has ended.
-func TestTestCallWithoutOutputs(t *testing.T) {
+func TestTestCall_without_outputs(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	doc := documentOf("Nothing back", []object{input("q"), node("short", "summarize", object{})}, "q.value > short.text")

@@ -204,8 +204,8 @@ func TestDrawOnAPhone(t *testing.T) {
 	e.Shot("journey-phone")
 }
 
-// TestUndoEverything undoes each kind of change, also after a reload, and redoes them.
-func TestUndoEverything(t *testing.T) {
+// TestUndo_every_kind_of_change undoes each kind of change, also after a reload, and redoes them.
+func TestUndo_every_kind_of_change(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
@@ -270,9 +270,9 @@ func TestTwoTabs(t *testing.T) {
 	two.want("input output | input.value>output.value")
 }
 
-// TestOfflineAndBack edits without a network. Changes survive a reload and are saved once
+// TestOfflineEdits_are_saved_on_reconnect edits without a network. Changes survive a reload and are saved once
 // the network is back.
-func TestOfflineAndBack(t *testing.T) {
+func TestOfflineEdits_are_saved_on_reconnect(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))

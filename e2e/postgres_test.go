@@ -47,8 +47,8 @@ func TestTwoServers(t *testing.T) {
 	waitUntil(t, "the calls were aborted", func() bool { return up.gone.Load() == 4 })
 }
 
-// TestServerLost kills one of two servers under load. The other takes over its runs.
-func TestServerLost(t *testing.T) {
+// TestFailover_takes_over_runs kills one of two servers under load. The other takes over its runs.
+func TestFailover_takes_over_runs(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	a, b := twoServers(t)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestPricesOfTheList asks a model that has a price in the list that ships with
+// TestPriceList_prices_calls asks a model that has a price in the list that ships with
 // Sluice, one that has none, and one of a list that the operator loads.
-func TestPricesOfTheList(t *testing.T) {
+func TestPriceList_prices_calls(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
 	c := s.client(s.key())

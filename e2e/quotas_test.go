@@ -73,9 +73,9 @@ func (c *client) send(name string, data []byte) *response {
 	return c.do("POST", "/v1/files", b.Bytes(), "Content-Type: "+form.FormDataContentType())
 }
 
-// TestStrangersCannotFillTheDisk opens sign-up to everyone and lets a new user store files
+// TestSignup_quotas_bound_storage opens sign-up to everyone and lets a new user store files
 // until the quota is reached.
-func TestStrangersCannotFillTheDisk(t *testing.T) {
+func TestSignup_quotas_bound_storage(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "SLUICE_SIGNUP=open", "SLUICE_QUOTA_BYTES=1MiB", "SLUICE_QUOTA_FLOWS=4", "SLUICE_QUOTA_RUNS=5")
 	if r := s.commandWith(passphrase+"\n", "user", "add", "--email", ownerEmail, "--password-stdin"); r.code != 0 {

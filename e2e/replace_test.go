@@ -22,10 +22,10 @@ func largeFlow(word string) object {
 	return d
 }
 
-// TestLargeReplacement replaces a draft of several MiB over HTTP while it is open in an editor
+// TestReplaceDraft_large_while_open replaces a draft of several MiB over HTTP while it is open in an editor
 // with an edit that is not saved yet. The editor asks to reload, which loses neither edit, and
 // what the editor did can still be undone.
-func TestLargeReplacement(t *testing.T) {
+func TestReplaceDraft_large_while_open(t *testing.T) {
 	t.Parallel()
 	site := newDashboard(t)
 	c := site.client(site.key("--scope", "edit,read"))
@@ -86,10 +86,10 @@ func TestLargeReplacement(t *testing.T) {
 	}
 }
 
-// TestUndoReplacement replaces a draft over HTTP while a person has it open. The
+// TestReplaceDraft_can_be_undone replaces a draft over HTTP while a person has it open. The
 // builder shows a note and can undo the replacement, which keeps edits made since. The
 // page of versions can do so later, too.
-func TestUndoReplacement(t *testing.T) {
+func TestReplaceDraft_can_be_undone(t *testing.T) {
 	t.Parallel()
 	site := newDashboard(t)
 	c := site.client(site.key("--scope", "edit,read"))

@@ -93,9 +93,9 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestShutdownWithHangingStep checks that the server ends although a step does not finish,
+// TestShutdown_with_hanging_step checks that the server ends although a step does not finish,
 // and that the step runs again after a start.
-func TestShutdownWithHangingStep(t *testing.T) {
+func TestShutdown_with_hanging_step(t *testing.T) {
 	need.Slow(t)
 	t.Parallel()
 	up := newSlowUpstream(t)
@@ -160,10 +160,10 @@ func (c *caller) calls(conn net.Conn) error {
 	}
 }
 
-// TestShutdownAnswersAll sends SIGTERM while clients send requests on new and on kept
+// TestShutdown_answers_all_requests sends SIGTERM while clients send requests on new and on kept
 // connections. Every request gets a response, runs are accepted for SLUICE_DRAIN_DELAY after
 // /readyz returns 503, and all of them end.
-func TestShutdownAnswersAll(t *testing.T) {
+func TestShutdown_answers_all_requests(t *testing.T) {
 	t.Parallel()
 	const delay = 2 * time.Second
 	s := newServer(t, "SLUICE_DRAIN_DELAY="+delay.String())
@@ -236,8 +236,8 @@ func TestShutdownAnswersAll(t *testing.T) {
 	t.Logf("%d runs accepted before /readyz said 503, %d after", before, during)
 }
 
-// TestShutdownSecondSignal checks that a second signal ends the process at once.
-func TestShutdownSecondSignal(t *testing.T) {
+// TestShutdown_second_signal_exits checks that a second signal ends the process at once.
+func TestShutdown_second_signal_exits(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "SLUICE_DRAIN_DELAY=5m")
 	p := s.signal(syscall.SIGTERM)
@@ -258,9 +258,9 @@ func TestShutdownSecondSignal(t *testing.T) {
 	}
 }
 
-// TestHalfClosedStarts checks that a client that closes its sending side before it reads gets
+// TestStart_answers_half_closed_client checks that a client that closes its sending side before it reads gets
 // every response.
-func TestHalfClosedStarts(t *testing.T) {
+func TestStart_answers_half_closed_client(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	id, key := s.publish(greeting()), s.key()

@@ -68,10 +68,10 @@ func TestRunSlug(t *testing.T) {
 	check("sort-ticket")
 }
 
-// TestMCPFormerName renames a flow and changes its slug. An MCP client can still call
+// TestMCP_accepts_former_name renames a flow and changes its slug. An MCP client can still call
 // the flow by the tool names that it listed before, and the use of the former slug is
 // counted for its key.
-func TestMCPFormerName(t *testing.T) {
+func TestMCP_accepts_former_name(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	c := s.client(s.key("--scope", "edit,read"))

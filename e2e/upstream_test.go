@@ -157,9 +157,9 @@ func TestChatSchema(t *testing.T) {
 	}
 }
 
-// TestChatFaults checks the error codes for an upstream's errors, and that its own message is
+// TestChat_maps_provider_errors checks the error codes for an upstream's errors, and that its own message is
 // shown.
-func TestChatFaults(t *testing.T) {
+func TestChat_maps_provider_errors(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
 	c := s.client(s.key())

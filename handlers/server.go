@@ -179,5 +179,5 @@ func (s *Server) FlowEdited(ws flow.WorkspaceID, flowID string, rev int64) {
 // immediately.
 func (s *Server) OnBroadcast(topic, text string) {
 	s.MCP.OnBroadcast(topic, text)
-	s.Editor.Hear(topic, text)
+	s.Editor.HandleBroadcast(topic, text)
 }

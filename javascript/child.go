@@ -13,33 +13,33 @@ import (
 const (
 	// childRole is the role of a child that runs a program; see sandbox.Mark.
 	childRole = "code"
-	// childMemory is how many bytes a child may take: the values of the program, its
-	// inputs and its result once more as text, and Go's runtime.
+	// childMemory is the memory limit of a child in bytes: the values of the program,
+	// its inputs and result again as text, and the Go runtime.
 	childMemory = 512 << 20
-	// graceCPU is how many seconds of computing a child has to say that a program took
-	// too long, beyond what the program may take.
+	// graceCPU is the CPU time in seconds, in addition to that of the program, in which
+	// a child can report that the program exceeded its limit.
 	graceCPU = 5
 )
 
-// frame is one line of what a child writes.
+// frame is one line of a child's output.
 type frame struct {
-	Started bool    `json:",omitempty"` // it has the program
+	Started bool    `json:",omitempty"` // the child has read the program
 	Log     string  `json:",omitempty"` // a line of the console
 	Answer  *answer `json:",omitempty"` // the last frame
 }
 
-// A process with the role runs one program and ends. This is done here rather than
-// in main, so that every binary that holds this package is its own child.
+// A process with the role runs one program and exits. Doing this in init rather than
+// in main makes every binary that contains this package, such as a test, its own child.
 func init() {
 	if os.Getenv(sandbox.Mark) == childRole {
 		os.Exit(runChild(os.Stdin, os.Stdout))
 	}
 }
 
-// runChild is the life of a child. Everything that does not depend on the program is
-// done first, while the child waits for one: the limits, the machine with its
-// prelude, and giving up all access. A child whose parent is gone reads the end of
-// its input and ends. It returns the exit code.
+// runChild is the main function of a child and returns its exit code. It first does
+// everything that does not depend on the program: it sets the limits, creates the
+// machine, runs the prelude and gives up all access. Then it waits for a program. If
+// the parent is gone, it reads the end of its input and exits.
 func runChild(in io.Reader, out io.Writer) int {
 	sandbox.LimitMemory(childMemory)
 	write := json.NewEncoder(out)
@@ -70,9 +70,9 @@ func runChild(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// interruptAt calls interrupt when this process has computed until a time. Only
-// computing counts, so that a program that ends on an idle machine also ends on a
-// busy one. Should the interrupt not be noticed, the system ends the process.
+// interruptAt calls interrupt when the CPU time of this process reaches end. CPU time
+// makes the limit independent of the load of the machine. If the interrupt is not
+// noticed, the system ends the process (sandbox.LimitCPU).
 func interruptAt(end time.Duration, interrupt func()) {
 	sandbox.LimitCPU(uint64(end.Seconds()) + graceCPU)
 	go func() {

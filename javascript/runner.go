@@ -16,25 +16,26 @@ import (
 	"sluice/sandbox"
 )
 
-// idleTime is how long children that were started ahead wait for a program.
+// idleTime is how long children that were started in advance wait for a program.
 const idleTime = time.Minute
 
 // Runner runs programs in child processes. It is safe for concurrent use. It starts
 // nothing before the first program.
 type Runner struct {
-	places int
-	queue  *sandbox.Queue
-	mu     sync.Mutex
-	ready  []*child    // started ahead
-	coming int         // are being started ahead
-	idle   *time.Timer // ends those that are ready
-	closed bool
+	slots    int
+	queue    *sandbox.Queue
+	mu       sync.Mutex
+	ready    []*child    // started in advance, waiting for a program
+	starting int         // number of children being started in advance
+	idle     *time.Timer // stops the children in ready
+	closed   bool
 }
 
-// New returns a Runner that runs a program per processor at once, and two at least.
+// New returns a Runner that runs as many programs at once as there are processors, from 2 to
+// 16.
 func New() *Runner {
-	places := min(max(runtime.GOMAXPROCS(0), 2), 16)
-	return &Runner{places: places, queue: sandbox.NewQueue(places)}
+	slots := min(max(runtime.GOMAXPROCS(0), 2), 16)
+	return &Runner{slots: slots, queue: sandbox.NewQueue(slots)}
 }
 
 // child is a process that waits for a program or runs one.
@@ -44,23 +45,23 @@ type child struct {
 	out *bufio.Reader
 }
 
-// errNotStarted says that a child ended before it had the program, for example because
-// the system took it for its memory while it waited.
+// errNotStarted is returned if a child ended before it read the program, for example because
+// the OOM killer ended it while it waited.
 var errNotStarted = errors.New("the process for code ended before it began")
 
-// maxTries bounds how many children are tried for one program.
+// maxTries is the maximum number of children that are tried for one program.
 const maxTries = 3
 
-// Run runs a program. Groups, such as workspaces, take turns. An *Error is the
-// program's own fault; the log is also returned with it.
+// Run runs a program. Groups, such as workspaces, share the slots fairly. Errors caused by
+// the program are *Error; the log is returned with them too.
 func (r *Runner) Run(ctx context.Context, group string, p Program) (Result, error) {
 	if len(p.Inputs) > MaxValue {
 		return Result{}, &Error{Message: fmt.Sprintf("The inputs of the code are larger than %d MiB.", MaxValue>>20)}
 	}
-	if err := r.queue.Take(ctx, group); err != nil {
+	if err := r.queue.Acquire(ctx, group); err != nil {
 		return Result{}, err
 	}
-	defer r.queue.Give(group)
+	defer r.queue.Release(group)
 	for try := 1; ; try++ {
 		c, err := r.take()
 		if err != nil {
@@ -73,16 +74,15 @@ func (r *Runner) Run(ctx context.Context, group string, p Program) (Result, erro
 	}
 }
 
-// take returns a child that is ready, or else a new one, and has the next one
-// started ahead.
+// take returns a waiting child, or else a new one, and starts the next one in advance.
 func (r *Runner) take() (*child, error) {
 	r.mu.Lock()
 	var c *child
 	if n := len(r.ready); n > 0 {
 		c, r.ready = r.ready[n-1], r.ready[:n-1]
 	}
-	if !r.closed && len(r.ready)+r.coming < r.places {
-		r.coming++
+	if !r.closed && len(r.ready)+r.starting < r.slots {
+		r.starting++
 		go r.startAhead()
 	}
 	r.mu.Unlock()
@@ -92,14 +92,14 @@ func (r *Runner) take() (*child, error) {
 	return start()
 }
 
-// startAhead starts a child that waits.
+// startAhead starts a child in advance and adds it to ready.
 func (r *Runner) startAhead() {
 	c, err := start()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.coming--
+	r.starting--
 	switch {
-	case err != nil: // the next program tries again, and says why
+	case err != nil: // the next program starts a child itself and reports the error
 	case r.closed:
 		c.stop()
 	default:
@@ -111,7 +111,7 @@ func (r *Runner) startAhead() {
 	}
 }
 
-// stopReady ends the children that wait.
+// stopReady stops the waiting children.
 func (r *Runner) stopReady() {
 	r.mu.Lock()
 	ready := r.ready
@@ -122,7 +122,7 @@ func (r *Runner) stopReady() {
 	}
 }
 
-// Close ends the children that wait. Programs that run are ended by their contexts.
+// Close stops the waiting children. Running programs end with their contexts.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -130,7 +130,7 @@ func (r *Runner) Close() {
 	r.stopReady()
 }
 
-// start starts a child.
+// start starts a child, which waits for a program.
 func start() (*child, error) {
 	cmd := exec.Command(sandbox.Binary())
 	cmd.Env = []string{sandbox.Mark + "=" + childRole, "GOMAXPROCS=2", "TZ=UTC"}
@@ -149,18 +149,18 @@ func start() (*child, error) {
 	return &child{cmd, in, bufio.NewReaderSize(out, 64<<10)}, nil
 }
 
-// stop ends a child and waits for it.
+// stop kills a child and waits for it.
 func (c *child) stop() {
 	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // it was killed
+	_ = c.cmd.Wait() // its error is that it was killed
 }
 
-// run runs a program in the child, which ends with it.
+// run runs a program in the child, which then exits.
 func (c *child) run(ctx context.Context, p Program) (Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	sent := json.NewEncoder(c.in).Encode(p)
-	_ = c.in.Close() // what it was sent shows in the answer
+	_ = c.in.Close() // an incomplete write shows in the answer
 	result, started, err := c.read()
 	if sent != nil || err != nil {
 		_ = c.cmd.Process.Kill()
@@ -177,8 +177,8 @@ func (c *child) run(ctx context.Context, p Program) (Result, error) {
 	return result, err
 }
 
-// killed words the end of a child that gave no answer. Systems count computing in ticks,
-// so what they limit and what they report afterwards differ a little.
+// killed returns the error for a child that ended without an answer. Systems count CPU time
+// in ticks, so the limit and the reported time differ slightly.
 func (p Program) killed(ended error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](ended); ok && exit.UserTime()+exit.SystemTime() > p.cpu() {
 		return p.tooLong(0)
@@ -186,7 +186,7 @@ func (p Program) killed(ended error) error {
 	return &Error{Message: fmt.Sprintf("The code ended its process. It may take up to %d MiB of memory.", MaxMemory>>20)}
 }
 
-// maxOutput bounds what is read of a child: JSON may take six bytes for one of a text.
+// maxOutput bounds the output of a child in bytes: JSON takes up to six bytes for one of a text.
 const maxOutput = 6 * (MaxValue + MaxLog + 1<<20)
 
 // read reads frames until the answer.

@@ -19,7 +19,7 @@ var prelude string
 // moduleName is the name of the program in stack traces.
 const moduleName = "code"
 
-// machine runs one program.
+// machine is a JavaScript engine that runs one program.
 type machine struct {
 	vm      *quickjs.VM
 	program Program
@@ -27,13 +27,13 @@ type machine struct {
 	answer  *answer // set when the program returned or failed
 }
 
-// answer is the end of a program.
+// answer is the result of a program or its error.
 type answer struct {
 	Value string `json:",omitempty"` // JSON
 	Error *Error `json:",omitempty"`
 }
 
-// newMachine returns a machine on which the prelude has run. log is given the lines
+// newMachine returns a machine on which the prelude has run. log is called for each line
 // that the program writes to the console.
 func newMachine(log func(string)) (*machine, error) {
 	vm, err := quickjs.NewVM()
@@ -54,7 +54,7 @@ func newMachine(log func(string)) (*machine, error) {
 	return m, nil
 }
 
-// load is the module loader: the only module is the program.
+// load implements the module loader. The only module is the program.
 func (m *machine) load(_ *quickjs.VM, name string) (string, error) {
 	if name != moduleName {
 		return "", fmt.Errorf("code cannot import modules, and asked for %s", name)
@@ -86,7 +86,7 @@ func (m *machine) hostFailed(args []any) (any, error) {
 	return nil, nil
 }
 
-// end sets the answer; the first one counts.
+// end sets the answer unless it is already set.
 func (m *machine) end(a *answer) {
 	if m.answer == nil {
 		m.answer = a
@@ -98,8 +98,7 @@ func text(args []any, i int) string {
 	return s
 }
 
-// run runs a program to its end. Promises are carried out as long as there is one
-// that can be.
+// run runs a program and then its pending promise jobs until none is left.
 func (m *machine) run(p Program) *answer {
 	m.program = p
 	seed := sha256.Sum256([]byte(p.Seed))
@@ -117,17 +116,17 @@ func (m *machine) run(p Program) *answer {
 	case err != nil:
 		return &answer{Error: p.errorOf(err)}
 	}
-	return &answer{Error: &Error{Message: "The code waits for a promise that nothing fulfills. There are no timers and no network to wait for."}}
+	return &answer{Error: &Error{Message: "The code waits for a promise that never resolves. Code has no timers and no network."}}
 }
 
-// Check returns why a program cannot be compiled, or nil. It runs nothing of it.
+// Check compiles a program without running it and returns the error, or nil.
 func Check(source string) *Error {
 	if len(source) > MaxSource {
 		return &Error{Message: fmt.Sprintf("The code has %d KiB; the limit is %d KiB.", len(source)>>10, MaxSource>>10)}
 	}
 	vm, err := quickjs.NewVM()
 	if err != nil {
-		return nil // out of memory: running it will tell
+		return nil // out of memory, which running it will report
 	}
 	defer func() { _ = vm.Close() }()
 	vm.SetMemoryLimit(MaxMemory)
@@ -142,7 +141,7 @@ func Check(source string) *Error {
 
 var exportsDefault = regexp.MustCompile(`\bexport\b[^;]*\bdefault\b`)
 
-// errorOf converts an error of the machine.
+// errorOf converts an error of the machine to one for the author.
 func (p Program) errorOf(err error) *Error {
 	e, ok := errors.AsType[*quickjs.Error](err)
 	if !ok {
@@ -154,11 +153,11 @@ func (p Program) errorOf(err error) *Error {
 	return p.describe(e.Name, e.Message, e.Stack)
 }
 
-// position is a place of the program in a stack trace. A program that was compiled
+// position matches a position in the program in a stack trace. A program that was compiled
 // without being loaded is called <eval>.
 var position = regexp.MustCompile(`(?:code|<eval>):(\d+)`)
 
-// describe words an exception.
+// describe returns the error for an exception, with its line.
 func (p Program) describe(name, message, stack string) *Error {
 	e := &Error{Message: sentence(strings.TrimPrefix(name+": "+message, ": "))}
 	if at := position.FindStringSubmatch(stack); at != nil {
@@ -171,14 +170,14 @@ func (p Program) describe(name, message, stack string) *Error {
 	case "interrupted":
 		return p.tooLong(e.Line)
 	case "out of memory":
-		e.Message = fmt.Sprintf("The code takes more than %d MiB of memory.", MaxMemory>>20)
+		e.Message = fmt.Sprintf("The code used more than %d MiB of memory.", MaxMemory>>20)
 	case "stack overflow":
-		e.Message = "The code calls itself too deeply."
+		e.Message = "The code recurses too deeply."
 	}
 	return e
 }
 
-// maxMessage bounds the message of an exception, in bytes.
+// maxMessage is the maximum length of an exception's message in bytes.
 const maxMessage = 2000
 
 // sentence ends a message with a period.

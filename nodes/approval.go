@@ -9,18 +9,18 @@ import (
 	"sluice/flow"
 )
 
-// Who may answer an approval, as its field audience says.
+// Options of the field "audience": who may answer an approval.
 const (
 	askLink    = "anyone with the link"
 	askMembers = "members"
 	askNamed   = "named members"
 )
 
-// audiences maps the options of the field "audience" to the people who may answer.
+// audiences maps these options to the audience of a question.
 var audiences = map[string]flow.Audience{askLink: flow.AudienceLink, askMembers: flow.AudienceMembers, askNamed: flow.AudienceNamed}
 
-// The approval kind stops a run until a person has looked at it. Like a delay, it
-// suspends its step, so that a waiting run holds no worker and survives restarts; an
+// The approval kind pauses a run until a person approves or rejects. Like a delay, it
+// suspends its step, so that a waiting run holds no worker and survives restarts. An
 // answer wakes the run.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
@@ -28,9 +28,9 @@ var _ = register(func(Deps) flow.Kind {
 		Summary: "Waits until a person approves or rejects.",
 		Doc: "Shows a message and values to people and waits for their decision: by a link, in the dashboard under *Waiting for you*, or over the API " +
 			"with a key that has the scope `approve`. The first answer counts.\n\n" +
-			"Each name under `values` becomes an input port, and an output port that gives the value once it is approved, as it was edited. " +
-			"`approved`, `rejected` and `expired` are the ways out; each gives an object with `values`, `comment` and `by`.\n\n" +
-			"A waiting run occupies no worker, survives restarts, and its wait does not count towards the time limit of the run. The message sent to " +
+			"Each name under `values` becomes an input port, and an output port with the approved value, including edits. " +
+			"The outcome leaves through `approved`, `rejected` or `expired`, as an object with `values`, `comment` and `by`.\n\n" +
+			"A waiting run occupies no worker and survives restarts; the wait does not count toward the run's time limit. The message sent to " +
 			"`url` is of type `run.waiting`, holds the link, and is signed like every webhook. The webhook of the run (`run_options.webhook`) gets it without the link.",
 		Fields: []flow.Field{
 			{Name: "title", Title: "Title", Type: flow.FieldText, Template: true, Default: "Approve this?", Help: "The question, in one line."},
@@ -38,9 +38,9 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "values", Title: "Values", Type: flow.FieldList, Typed: true, Help: "Names of values to show. Each becomes a port."},
 			{Name: "editable", Title: "Editable values", Type: flow.FieldList, Typed: true, Help: "Names of the values that people may change. A value keeps its type."},
 			{Name: "audience", Title: "Who may answer", Type: flow.FieldSelect, Typed: true, Default: askLink, Options: []string{askLink, askMembers, askNamed},
-				Help: "Members sign in to the dashboard. Named members are not answered for by keys or links."},
+				Help: "Members sign in to the dashboard. Keys and links cannot answer for named members."},
 			{Name: "people", Title: "Named members", Type: flow.FieldList, Typed: true, Help: "Email addresses of the members who may answer."},
-			{Name: "expires_after", Title: "Expires after", Type: flow.FieldText, Typed: true, Default: "7d", Help: "How long people have, such as 90m, 12h or 7d."},
+			{Name: "expires_after", Title: "Expires after", Type: flow.FieldText, Typed: true, Default: "7d", Help: "Time to answer, such as 90m, 12h or 7d."},
 			{Name: "url", Title: "Webhook URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "Where to send the question with its link, for example a chat channel. Leave it empty to send nothing."},
 			{Name: "self_approve", Title: "Allow self-approval", Type: flow.FieldBoolean, Typed: true, More: true, Default: false,
@@ -62,23 +62,22 @@ var _ = register(func(Deps) flow.Kind {
 // approvalSchema declares an input and an output port for each value.
 func approvalSchema(n *flow.Node) flow.DynamicSchema {
 	names := portNames(n.Config["values"])
-	outputs := namedOutputs(names, approvalPorts, "The value, as it was approved.")
+	outputs := namedOutputs(names, approvalPorts, "The approved value.")
 	for i := range outputs {
 		outputs[i].Passes = outputs[i].Name // an edited value keeps its type
 	}
 	return flow.DynamicSchema{Fields: namedInputs(names, approvalPorts, "A value to show with the question."), Outputs: outputs}
 }
 
-// decisionSchema describes what the ports of an answer give.
+// decisionSchema describes the values of the ports approved, rejected and expired.
 var decisionSchema = objectSchema("values", map[string]any{"type": "object"}, "comment", textSchema, "by", textSchema)
 
-// approvalPorts are the names that values cannot have, because fixed fields and ports
-// of the kind have them.
+// approvalPorts are reserved: the names of the fixed fields and ports of the kind.
 var approvalPorts = []string{
 	"title", "message", "values", "editable", "audience", "people", "expires_after", "url", "self_approve", "approved", "rejected", "expired",
 }
 
-// checkApproval reports names and durations that cannot work.
+// checkApproval reports invalid names, audiences and durations.
 func checkApproval(n *flow.Node) []flow.Problem {
 	problems := append(checkURL(n, "url"), checkPortNames(n, "values", approvalPorts)...)
 	invalid := func(field, format string, args ...any) {
@@ -101,8 +100,8 @@ func checkApproval(n *flow.Node) []flow.Problem {
 	return problems
 }
 
-// approve asks when the step runs first, and afterwards looks for the decision. The
-// step's state is when the question expires.
+// approve creates the question when the step first runs, and looks for a decision whenever
+// it is resumed. The state of the step is the time when the question expires (RFC 3339).
 func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
 	expires, asked := delayState(in.State)
 	var announcement []flow.NewDelivery
@@ -128,7 +127,7 @@ func approve(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Deliveries: announcement, Suspend: &flow.Suspension{Until: expires, State: expires.UTC().Format(time.RFC3339Nano), Event: true}}, nil
 }
 
-// approvalQuestion is what people are shown.
+// approvalQuestion returns the question that people see, with the values that they may edit.
 func approvalQuestion(in *flow.In) flow.Question {
 	editable := portNames(in.Config["editable"])
 	q := flow.Question{
@@ -141,9 +140,9 @@ func approvalQuestion(in *flow.In) flow.Question {
 	return q
 }
 
-// announceApproval returns the messages about a question: one with the link to the
-// node's own URL, if there is one, and one without to the webhook of the run, whose
-// receiver need not be somebody who may answer.
+// announceApproval returns the messages about a question. The one to the node's own URL,
+// if any, contains the link. The one to the webhook of the run does not, because its
+// receiver may not be entitled to answer.
 func announceApproval(in *flow.In, q flow.Question, link string, expires time.Time) (list []flow.NewDelivery, err error) {
 	values := map[string]any{}
 	for _, v := range q.Values {
@@ -166,7 +165,8 @@ func announceApproval(in *flow.In, q flow.Question, link string, expires time.Ti
 	return []flow.NewDelivery{{Node: in.Node, URL: target, Body: flow.EncodeJSON(message)}, toRun}, nil
 }
 
-// approvalOut returns the output of the way that a decision takes.
+// approvalOut returns the outputs of a decision: its outcome and, if it is an approval,
+// the values with the edits. nil, a question still open, has no outputs.
 func approvalOut(in *flow.In, d *flow.Decision) flow.Out {
 	if d == nil {
 		return flow.Out{}

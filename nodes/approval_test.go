@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 )
 
-// yes approves every question at once.
+// yes approves every question immediately.
 type yes struct{}
 
 func (yes) AskApproval(ctx context.Context, _ *flow.Approval) (string, error) {
@@ -21,8 +21,7 @@ func (yes) TakeDecision(context.Context, flow.WorkspaceID, string, string, time.
 	return &flow.Decision{Outcome: flow.OutcomeApproved, By: flow.Answerer{Type: flow.ByMember, Name: "Ada"}}, nil
 }
 
-// TestApproval drives the kind through its suspension. What the store promises about
-// answers is tested in package db.
+// TestApproval runs the kind through its suspension. Package db tests how answers are stored.
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	kind := New(Deps{}).Find("approval")
@@ -74,16 +73,16 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-func TestApprovalCheck(t *testing.T) {
+func TestApproval_rejects_invalid_config(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]map[string]any{
 		`"title" is the name of another`: {"values": []any{"title"}},
 		`"a b" cannot be the name`:       {"values": []any{"a b"}},
-		`"draft" is there twice`:         {"values": []any{"draft", "draft"}, "draft": 1},
+		`"draft" is listed twice`:        {"values": []any{"draft", "draft"}, "draft": 1},
 		`"other" is not one of`:          {"editable": []any{"other"}},
 		"at least one member":            {"audience": askNamed},
 		"wanted a duration":              {"expires_after": "soon"},
-		"percent-encoded, so it":         {"url": "{{host}}/x"},
+		"percent-encoded, so a URL":      {"url": "{{host}}/x"},
 		`got "0"`:                        {"expires_after": "0"},
 		"at most 366 days; got \"9y\"":   {"expires_after": "9y"},
 	} {
@@ -99,7 +98,7 @@ func TestApprovalCheck(t *testing.T) {
 	}
 }
 
-func TestQuestion(t *testing.T) {
+func TestQuestion_checks_edits_and_audience(t *testing.T) {
 	t.Parallel()
 	q := flow.Question{Values: []flow.ApprovalValue{{Name: "n", Value: 1.0, Editable: true}, {Name: "fixed", Value: "x"}}, Audience: flow.AudienceLink}
 	for want, values := range map[string]map[string]any{

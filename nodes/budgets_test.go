@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-func TestCharges(t *testing.T) {
+func TestCharge_of_model(t *testing.T) {
 	t.Parallel()
 	kinds := New(fakes())
 	secret := map[string]any{"credential": "mine"}
@@ -40,9 +40,9 @@ func TestCharges(t *testing.T) {
 	}
 }
 
-// Whatever is in the group of models reaches a provider, and declares that it
-// may cost money; nothing else does.
-func TestChargesOfAllKinds(t *testing.T) {
+// TestCharge_is_declared_by_kinds_with_models checks that exactly the kinds in the group of
+// models declare that they may cost money.
+func TestCharge_is_declared_by_kinds_with_models(t *testing.T) {
 	t.Parallel()
 	for _, k := range New(fakes()).List() {
 		if (k.Charge != nil) != (k.Group == groupModels) {

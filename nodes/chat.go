@@ -22,7 +22,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"and fails with advice if there is no such server: it never invents an answer.\n\n" +
 			"With a `schema`, a JSON Schema of an object, the answer is JSON and validated against it; an answer that does not match fails the step. " +
 			"`json` has it parsed, and every property of the typed schema is an output port of its own. " +
-			"If the answer lacks a property, its port has no value and nodes connected to it are skipped, as are nodes connected to `json` if there is no schema. " +
+			"If the answer lacks a property, its port has no value and nodes connected to it are skipped; so are nodes connected to `json` if there is no schema. " +
 			"Properties named text, json, finish or error have no port; read them from `json`.\n\n" +
 			"A conversation is a list of messages as in OpenAI's API, such as `[{\"role\": \"user\", \"content\": \"Hello\"}]`. The content is a text or a list of parts: " +
 			"`{\"type\": \"text\", \"text\": \"…\"}`, `{\"type\": \"image_url\", \"image_url\": {\"url\": \"…\"}}`, or a file value.\n\n" +

@@ -9,15 +9,15 @@ import (
 	"sluice/providers"
 )
 
-// maxFallbacks bounds the models that are asked instead of the first.
+// maxFallbacks is the maximum number of fallback models.
 const maxFallbacks = 5
 
-// fallbackField lists the models to ask when the first one is not available. It can only
-// be typed, so that the prices of all models are known before a run starts.
+// fallbackField lists the models to try when the first one is unavailable. It has no port,
+// so that the prices of all models are known before a run starts.
 var fallbackField = flow.Field{Name: "fallback", Title: "Fallback models", Type: flow.FieldList, Typed: true, Max: ptr(maxFallbacks), More: true,
-	Help: "Models to ask, in this order, when the retries of the one before ended with a rate limit, an outage or a timeout. Never after an answer that cost money."}
+	Help: "Models to try in order when all retries of the previous one ended with a rate limit, an outage or a timeout. Never after an answer that cost money."}
 
-// fallbacks returns the models of the field.
+// fallbacks returns the models in the field.
 func fallbacks(config map[string]any) (models []string) {
 	list, _ := config["fallback"].([]any)
 	for _, item := range list {
@@ -28,8 +28,9 @@ func fallbacks(config map[string]any) (models []string) {
 	return models
 }
 
-// fallbackConfig is flow.Kind.Alternative: the config with the nth fallback model. The
-// credential belongs to the first model, so another provider gets its own.
+// fallbackConfig implements flow.Kind.Alternative: it returns the config with the nth
+// fallback model. The chosen credential belongs to the provider of the first model, so it
+// is dropped for a model of another provider.
 func fallbackConfig(config map[string]any, n int) (map[string]any, bool) {
 	models := fallbacks(config)
 	if n < 1 || n > len(models) {

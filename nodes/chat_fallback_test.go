@@ -13,7 +13,7 @@ import (
 	"sluice/providers"
 )
 
-// moody are providers whose models answer or fail by their names.
+// moody is a provider whose models succeed or fail according to their names.
 type moody struct {
 	fakeProviders
 	mu    sync.Mutex
@@ -83,7 +83,7 @@ func TestChatFallback(t *testing.T) {
 					}
 				}
 			}
-			r := carryDocument(t, kinds, doc, inputs)
+			r := runDocument(t, kinds, doc, inputs)
 			var names, tries []string
 			for _, a := range models.asked {
 				ref, _, _ := strings.Cut(a, " ")
@@ -117,11 +117,11 @@ func TestChatFallback(t *testing.T) {
 	}
 	t.Run("uses the credential of the other provider", func(t *testing.T) {
 		t.Parallel()
-		models, w := &moody{}, newWorld()
+		models, w := &moody{}, newFixture()
 		w.credentials = safe{"mine": {Provider: "openai"}}
 		w.environment = map[string]flow.Access{"anthropic": {Provider: "anthropic", Secret: "secret-of-anthropic"}}
 		u := ask(map[string]any{"model": "openai/busy", "credential": map[string]any{"credential": "mine"}, "fallback": []any{"openai/down", "anthropic/fine"}})
-		if r := u.carryIn(t, w, Deps{Providers: models}); r.State != flow.StepSucceeded {
+		if r := u.executeIn(t, w, Deps{Providers: models}); r.State != flow.StepSucceeded {
 			t.Fatal(r.Error)
 		}
 		if got := fmt.Sprint(models.asked); got != "[openai/busy secret-of-mine openai/down secret-of-mine anthropic/fine secret-of-anthropic]" {
@@ -130,10 +130,10 @@ func TestChatFallback(t *testing.T) {
 	})
 	t.Run("not when the run is canceled", func(t *testing.T) {
 		t.Parallel()
-		models, w, cancel := &moody{}, newWorld(), make(chan struct{})
+		models, w, cancel := &moody{}, newFixture(), make(chan struct{})
 		w.signals.Cancel = cancel
 		time.AfterFunc(50*time.Millisecond, func() { close(cancel) })
-		r := ask(map[string]any{"model": "openai/slow", "fallback": []any{"openai/fine"}}).carryIn(t, w, Deps{Providers: models})
+		r := ask(map[string]any{"model": "openai/slow", "fallback": []any{"openai/fine"}}).executeIn(t, w, Deps{Providers: models})
 		if r.run.State != flow.RunCanceled || len(models.asked) != 1 {
 			t.Errorf("run %s, asked %v", r.run.State, models.asked)
 		}

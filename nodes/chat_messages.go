@@ -22,7 +22,7 @@ type chatPart struct {
 
 // readMessages reads a conversation in the form of OpenAI's API: objects with role and
 // content, which is a text or a list of parts. It returns the text of the system messages
-// separately, because not every provider takes them among the others.
+// separately, because not every provider accepts them among the others.
 func readMessages(value any) (system string, list []chatMessage, err error) {
 	items, _ := value.([]any)
 	if len(items) > flow.MaxMessages {
@@ -47,7 +47,7 @@ func readMessages(value any) (system string, list []chatMessage, err error) {
 }
 
 // messageParts reads the content of a message. Parts that are neither text nor image,
-// such as the sound of other programs, are left out.
+// such as input_audio, are dropped.
 func messageParts(content any) (parts []chatPart, ok bool) {
 	switch content := content.(type) {
 	case string:
@@ -93,7 +93,8 @@ func textOf(parts []chatPart) string {
 	return strings.Join(texts, "\n")
 }
 
-// history fetches the images of a conversation. Assistants send no images to providers.
+// history converts a conversation to the turns of a request and fetches its images. Images
+// of the assistant are dropped, because providers accept none from it.
 func (d Deps) history(ctx context.Context, in *flow.In, list []chatMessage, links bool) ([]providers.ChatTurn, error) {
 	g, images := d.imageGatherer(in, "messages", links), 0
 	g.data = true
@@ -120,10 +121,10 @@ func (d Deps) history(ctx context.Context, in *flow.In, list []chatMessage, link
 	return turns, nil
 }
 
-// conversation returns the whole conversation with the answer, as the field messages of
-// another chat node takes it. The node's own system prompt is not part of it.
+// conversation returns the conversation including the answer, in the format of the field
+// "messages" of another chat node. The system prompt is not part of it.
 func conversation(in *flow.In, answer string) []any {
-	said := func(role string, content any) any { return map[string]any{"role": role, "content": content} }
+	message := func(role string, content any) any { return map[string]any{"role": role, "content": content} }
 	list, _ := in.Config["messages"].([]any)
 	list = append([]any(nil), list...)
 	images, isList := in.Config["images"].([]any)
@@ -140,9 +141,9 @@ func conversation(in *flow.In, answer string) []any {
 		for _, image := range images {
 			parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]any{"url": image}})
 		}
-		list = append(list, said("user", parts))
+		list = append(list, message("user", parts))
 	case !blank(prompt):
-		list = append(list, said("user", prompt))
+		list = append(list, message("user", prompt))
 	}
-	return append(list, said("assistant", answer))
+	return append(list, message("assistant", answer))
 }

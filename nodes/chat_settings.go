@@ -11,7 +11,8 @@ import (
 	"sluice/providers"
 )
 
-// maxStops is OpenAI's limit; all other providers accept at least as many.
+// maxStops is the maximum number of stop sequences: OpenAI's limit. All other providers
+// accept at least as many.
 const maxStops = 4
 
 // chatSettings are the fields of a chat node that few flows need.
@@ -32,11 +33,11 @@ var chatSettings = []flow.Field{
 		Help: "A JSON object that is merged into the request to the provider, for parameters without a field. null removes a parameter."},
 }
 
-// protected are the parameters of a request that extra must not change: they decide
-// what is paid for and how the answer is read.
+// protected are the parameters of a request that the field "extra" must not set: they
+// determine the price and the format of the answer.
 var protected = []string{"model", "messages", "input", "stream", "n"}
 
-// readSettings reads the fields that are no text.
+// readSettings reads the settings of a chat node into a request.
 func readSettings(in *flow.In, r *providers.ChatRequest) (err error) {
 	if r.Temperature, err = optionalNumber(in, "temperature", 0, 2); err != nil {
 		return err
@@ -68,8 +69,7 @@ func readSettings(in *flow.In, r *providers.ChatRequest) (err error) {
 	return err
 }
 
-// readStops reads the stop sequences. It does not trim them: a line break is a
-// common stop sequence.
+// readStops returns the stop sequences, untrimmed: a line break is a common one.
 func readStops(in *flow.In) ([]string, error) {
 	list, _ := in.Config["stop"].([]any)
 	var stops []string
@@ -79,12 +79,12 @@ func readStops(in *flow.In) ([]string, error) {
 		}
 	}
 	if len(stops) > maxStops {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d texts; at most %d are taken.", "stop", len(stops), maxStops)
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d texts; the limit is %d.", "stop", len(stops), maxStops)
 	}
 	return stops, nil
 }
 
-// readExtra returns the extra parameters, an object or, from an edge, its JSON text.
+// readExtra returns the extra parameters: an object or, from an edge, the JSON text of one.
 func readExtra(value any) (map[string]any, error) {
 	if text, isText := value.(string); isText {
 		if value, _ = flow.DecodeJSON([]byte(text)); blank(text) { // nil is no object
@@ -99,9 +99,8 @@ func readExtra(value any) (map[string]any, error) {
 	return value.(map[string]any), nil
 }
 
-// extraProblem returns what is wrong with additional parameters, or "". They must not
-// replace what Sluice sets itself: a changed model or stream would break the reading of
-// the answer.
+// extraProblem returns the problem with extra parameters, or "". They must not replace
+// protected ones: with another model or stream, the answer could not be read.
 func extraProblem(value any) string {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -127,7 +126,7 @@ func checkSettings(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// chargeChat is chargeModel with an estimate of the tokens.
+// chargeChat extends chargeModel by an estimate of the tokens.
 func chargeChat(config map[string]any) (flow.Charge, bool) {
 	c, paid := chargeModel(config)
 	c.Tokens = true
@@ -150,7 +149,8 @@ func chargeChat(config map[string]any) (flow.Charge, bool) {
 	return c, paid
 }
 
-// maxAnswer returns the typed limit of an answer in tokens, 0 without one.
+// maxAnswer returns the typed limit of the answer in tokens, or 0. Extra parameters may
+// raise it under the names that providers use.
 func maxAnswer(config map[string]any) int64 {
 	values := []any{config["max_tokens"]}
 	if extra, _ := config["extra"].(map[string]any); extra != nil {
@@ -164,7 +164,8 @@ func maxAnswer(config map[string]any) int64 {
 	return int64(min(most, 1e9))
 }
 
-// thinkingTokens returns how many tokens the model may think beside its answer.
+// thinkingTokens returns how many tokens the model may spend on reasoning, in addition to
+// its answer.
 func thinkingTokens(config map[string]any) int64 {
 	r := providers.ChatRequest{Effort: flow.Text(config["reasoning_effort"])}
 	if budget, ok := flow.Float(config["thinking_budget"]); ok && budget > 0 {

@@ -13,7 +13,7 @@ import (
 
 func TestChat(t *testing.T) {
 	t.Parallel()
-	t.Run("sends what is set and streams the answer", func(t *testing.T) {
+	t.Run("sends settings and streams the answer", func(t *testing.T) {
 		t.Parallel()
 		got := &calls{}
 		u := ask(map[string]any{
@@ -22,7 +22,7 @@ func TestChat(t *testing.T) {
 			"extra": map[string]any{"top_k": number("5")},
 		})
 		u.ports = map[string]any{"tone": "kind", "q": "{{tone}}?"}
-		r := u.carry(t, Deps{Providers: fakeProviders{got}})
+		r := u.execute(t, Deps{Providers: fakeProviders{got}})
 		if r.State != flow.StepSucceeded {
 			t.Fatal(r.Error)
 		}
@@ -41,7 +41,7 @@ func TestChat(t *testing.T) {
 			t.Errorf("usage %+v", r.Usage)
 		}
 	})
-	t.Run("leaves out what is not set", func(t *testing.T) {
+	t.Run("omits settings that are not set", func(t *testing.T) {
 		t.Parallel()
 		got := &calls{}
 		ask(map[string]any{"model": "openai/gpt-x"}).succeeds(t, Deps{Providers: fakeProviders{got}})
@@ -75,34 +75,34 @@ func TestChat(t *testing.T) {
 			u.ports = c.ports
 			has(t, u.fails(t, Deps{Providers: fakeProviders{got}}, flow.CodeInputInvalid).Message, c.says)
 			if len(got.requests) > 0 {
-				t.Error("was sent all the same")
+				t.Error("the request was sent anyway")
 			}
 		})
 	}
-	t.Run("says that the tokens did not suffice", func(t *testing.T) {
+	t.Run("reports that the tokens were used up", func(t *testing.T) {
 		t.Parallel()
 		cut := failing{result: &providers.ChatResult{Stop: "length", Usage: providers.Usage{OutputTokens: 30}}}
-		r := ask(map[string]any{"model": "openai/gpt-x"}).carry(t, Deps{Providers: cut})
+		r := ask(map[string]any{"model": "openai/gpt-x"}).execute(t, Deps{Providers: cut})
 		if r.Error == nil || r.Error.Code != flow.CodeOutputInvalid || r.Usage.OutputTokens != 30 {
 			t.Fatalf("error %v, usage %+v", r.Error, r.Usage)
 		}
 		has(t, r.Error.Message, "max_tokens", "openai/gpt-x")
 	})
-	t.Run("is tried again and named alike", func(t *testing.T) {
+	t.Run("retries with the same idempotency key", func(t *testing.T) {
 		t.Parallel()
 		busy := &busyOnce{}
 		u := ask(map[string]any{"model": "openai/gpt-x"})
 		kinds := New(Deps{Providers: busy})
 		doc, inputs := u.document(kinds.Find("chat"))
 		doc.Nodes[0].Retry = &flow.Retry{Attempts: 2}
-		r := carryDocument(t, kinds, doc, inputs)
+		r := runDocument(t, kinds, doc, inputs)
 		if r.State != flow.StepSucceeded || len(busy.keys) != 2 || busy.keys[0] != busy.keys[1] || r.Usage.InputTokens == 0 {
 			t.Errorf("state %s, error %v, keys %v, usage %+v", r.State, r.Error, busy.keys, r.Usage)
 		}
 	})
 }
 
-// busyOnce has no time for its first caller.
+// busyOnce returns a rate limit error for the first call.
 type busyOnce struct {
 	fakeProviders
 	keys []string
@@ -115,19 +115,19 @@ func (b *busyOnce) Chat(ctx context.Context, at providers.Endpoint, r providers.
 	return b.fakeProviders.Chat(ctx, at, r, emit)
 }
 
-// talk is a conversation of one turn.
+// talk returns a conversation of one turn.
 func talk(prompt, answer string) []any {
 	return []any{map[string]any{"role": "user", "content": prompt}, map[string]any{"role": "assistant", "content": answer}}
 }
 
-// object is a JSON Schema of an object.
+// object returns the JSON Schema of an object.
 func object(properties map[string]any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties}
 }
 
 func kindOf(name string) map[string]any { return map[string]any{"type": name} }
 
-// answering gives the same answer by every schema.
+// answering returns the same answer for every schema.
 type answering struct {
 	fakeProviders
 	value any
@@ -149,7 +149,7 @@ func TestChatSchema(t *testing.T) {
 	})
 	value := map[string]any{"answer": "Tuesday", "score": number("0.9"), "tags": []any{"a"}, "maybe": nil, "text": "own", "error": "own"}
 	u := ask(map[string]any{"model": "openai/gpt-x", "schema": schema})
-	t.Run("gives properties as ports", func(t *testing.T) {
+	t.Run("outputs properties as ports", func(t *testing.T) {
 		t.Parallel()
 		same(t, "outputs", u.succeeds(t, Deps{Providers: answering{value: value}}), map[string]any{
 			"text": string(flow.EncodeJSON(value)), "json": value, "answer": "Tuesday", "score": number("0.9"), "tags": []any{"a"}, "maybe": nil, "finish": "",
@@ -173,23 +173,23 @@ func TestChatSchema(t *testing.T) {
 		own := ask(map[string]any{"model": "openai/gpt-x", "schema": object(map[string]any{"messages": kindOf("array")})})
 		same(t, "messages", own.succeeds(t, Deps{Providers: answering{value: map[string]any{"messages": []any{"a"}}}})["messages"], []any{"a"})
 	})
-	t.Run("skips what hangs on a property that is left out", func(t *testing.T) {
+	t.Run("skips nodes connected to a missing property", func(t *testing.T) {
 		t.Parallel()
 		for from, want := range map[string]flow.StepState{"chat.answer": flow.StepSucceeded, "chat.urgent": flow.StepSkipped} {
 			doc := chatTo(u.config, from)
-			if r := carryDocument(t, New(Deps{Providers: answering{value: value}}), doc, nil); r.State != want {
+			if r := runDocument(t, New(Deps{Providers: answering{value: value}}), doc, nil); r.State != want {
 				t.Errorf("%s: got %s, want %s", from, r.State, want)
 			}
 		}
 	})
-	t.Run("has json with a schema only", func(t *testing.T) {
+	t.Run("outputs json only with a schema", func(t *testing.T) {
 		t.Parallel()
 		plain := ask(map[string]any{"model": "openai/gpt-x"})
-		if r := carryDocument(t, New(Deps{Providers: answering{value: value}}), chatTo(plain.config, "chat.json"), nil); r.State != flow.StepSkipped {
+		if r := runDocument(t, New(Deps{Providers: answering{value: value}}), chatTo(plain.config, "chat.json"), nil); r.State != flow.StepSkipped {
 			t.Errorf("got %s", r.State)
 		}
 	})
-	t.Run("takes a schema by an edge", func(t *testing.T) {
+	t.Run("accepts a schema from an edge", func(t *testing.T) {
 		t.Parallel()
 		for _, given := range []any{schema, string(flow.EncodeJSON(schema))} {
 			by := ask(map[string]any{"model": "openai/gpt-x"})
@@ -202,7 +202,7 @@ func TestChatSchema(t *testing.T) {
 			t.Error("an empty text is taken for a schema")
 		}
 	})
-	t.Run("refuses an answer that is no object", func(t *testing.T) {
+	t.Run("rejects an answer that is not an object", func(t *testing.T) {
 		t.Parallel()
 		u.fails(t, Deps{Providers: answering{value: "text"}}, flow.CodeOutputInvalid)
 	})
@@ -219,7 +219,7 @@ func TestChatSchema(t *testing.T) {
 			}
 		}
 	})
-	t.Run("may feed other types only where that can work", func(t *testing.T) {
+	t.Run("checks types of edges from properties", func(t *testing.T) {
 		t.Parallel()
 		doc := chatTo(u.config, "chat.tags")
 		doc.Nodes[1] = flow.Node{ID: "n", Kind: "summarize", Config: map[string]any{}}
@@ -230,14 +230,14 @@ func TestChatSchema(t *testing.T) {
 	})
 }
 
-// chatTo is a flow of a chat node and an output n that an edge leads to.
+// chatTo returns a flow with a chat node that is connected to an output n.
 func chatTo(config map[string]any, from string) *flow.Document {
 	return &flow.Document{Schema: flow.Schema, Name: "Test",
 		Nodes: []flow.Node{{ID: "chat", Kind: "chat", Config: config}, {ID: "n", Kind: "output", Config: map[string]any{"name": "o"}}},
 		Edges: []flow.Edge{{From: from, To: "n.value"}}}
 }
 
-func TestChatSchemaProblems(t *testing.T) {
+func TestChatSchema_rejects_invalid_schema(t *testing.T) {
 	t.Parallel()
 	large := map[string]any{}
 	for i := range 3000 {
@@ -271,7 +271,7 @@ func TestChatSchemaProblems(t *testing.T) {
 			has(t, problems[0].Detail, c.says)
 		})
 	}
-	t.Run("refuses one that came by an edge before anything is asked", func(t *testing.T) {
+	t.Run("rejects an invalid schema from an edge before the call", func(t *testing.T) {
 		t.Parallel()
 		got := &calls{}
 		by := ask(map[string]any{"model": "openai/gpt-x"})
@@ -281,7 +281,7 @@ func TestChatSchemaProblems(t *testing.T) {
 			t.Errorf("asked %v", got.requests)
 		}
 	})
-	t.Run("takes references within", func(t *testing.T) {
+	t.Run("resolves local references", func(t *testing.T) {
 		t.Parallel()
 		schema := object(map[string]any{"a": map[string]any{"$ref": "#/$defs/x"}})
 		schema["$defs"] = map[string]any{"x": kindOf("string")}
@@ -290,7 +290,7 @@ func TestChatSchemaProblems(t *testing.T) {
 			t.Error(problems)
 		}
 	})
-	t.Run("bears properties of any form", func(t *testing.T) {
+	t.Run("accepts properties of any form", func(t *testing.T) {
 		t.Parallel()
 		for _, properties := range []any{nil, "x", []any{}, map[string]any{"": 1, "a": nil, "b": []any{}}} {
 			shape := chatPorts(&flow.Node{Config: map[string]any{"schema": map[string]any{"properties": properties}}})
@@ -303,8 +303,8 @@ func TestChatSchemaProblems(t *testing.T) {
 	})
 }
 
-// doubling is a schema whose levels each refer to the next one twice, so that
-// checking by it takes twice as long with every level.
+// doubling returns a schema in which each level refers to the next one twice, so that
+// validation takes twice as long with every level.
 func doubling(levels int) map[string]any {
 	defs := map[string]any{"l" + strconv.Itoa(levels): kindOf("object")}
 	for i := range levels {

@@ -9,16 +9,19 @@ import (
 	"sluice/flow"
 )
 
-// The kinds subflow and map run other flows. What they share is here.
+// This file holds the parts that the kinds subflow and map share: both run other flows as
+// child runs.
 
-// childWait is when a step looks for the end of its children although nothing woke it.
+// childWait is the fallback interval at which a step checks its children, in case a wake-up
+// was lost.
 const childWait = time.Hour
 
-// outputPrefix is what the ports of those outputs of the other flow begin with whose name
-// the node uses itself. Inputs have inputPrefix, as in hosted models.
+// outputPrefix precedes the port name of an output of the other flow that would collide with
+// a port of the node. Inputs always have inputPrefix, as in hosted models.
 const outputPrefix = "output."
 
-// childFields choose the flow.
+// childFields returns the fields for choosing the flow and its version, followed by the
+// fields of the kind itself.
 func childFields(own ...flow.Field) []flow.Field {
 	return append([]flow.Field{
 		{Name: "flow", Title: "Flow", Type: flow.FieldFlow, Typed: true, Required: true, Help: "The flow to run, by slug or ID. It has to be published."},
@@ -28,16 +31,16 @@ func childFields(own ...flow.Field) []flow.Field {
 		Help: "The inputs and outputs of the flow, from which the ports of this node are made. The editor writes it when you choose the flow, and Sluice when it reads a document without it."})...)
 }
 
-// contractPort is an input or output of the other flow, as a node keeps it.
+// contractPort is an input or output of the other flow, as stored in the field "contract".
 type contractPort struct {
 	name     string
 	typ      flow.Type
 	required bool
-	optional bool           // of an output: a run may not give it; so are those of old contracts
-	schema   map[string]any // of an output: JSON Schema, if it says more than the type
+	optional bool           // of an output: a run may lack it; true in old contracts, which do not say
+	schema   map[string]any // of an output: JSON Schema, if it is more specific than the type
 }
 
-// contractPorts reads the inputs or outputs of a kept contract.
+// contractPorts reads the "inputs" or "outputs" of a stored contract.
 func contractPorts(config map[string]any, list string) (ports []contractPort) {
 	contract, _ := config["contract"].(map[string]any)
 	items, _ := contract[list].([]any)
@@ -54,7 +57,8 @@ func contractPorts(config map[string]any, list string) (ports []contractPort) {
 }
 
 // childSchema declares a field for each input and a port for each output of the contract.
-// Inputs named in over take a list. Without a contract, any input is taken.
+// The fields of inputs named in over take a list. Without a contract, any input is accepted.
+// own are the ports of the kind itself.
 func childSchema(n *flow.Node, own, over []string) flow.DynamicSchema {
 	var shape flow.DynamicSchema
 	inputs := contractPorts(n.Config, "inputs")
@@ -98,7 +102,8 @@ func childField(p contractPort) flow.Field {
 	return f
 }
 
-// portType returns a port type for the type in a contract, which may be an old one.
+// portType returns the port type for a type in a contract, or TypeAny for one that this
+// version does not know.
 func portType(t flow.Type) flow.Type {
 	switch t {
 	case flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeList, flow.TypeFile, flow.TypeJSON, flow.TypeMessages:
@@ -107,7 +112,8 @@ func portType(t flow.Type) flow.Type {
 	return flow.TypeAny
 }
 
-// childOutput returns the port of an output. The ports of the node itself win.
+// childOutput returns the name of the port for an output. The ports of the node itself take
+// precedence.
 func childOutput(name string, own []string) string {
 	if name == flow.ErrorPort || slices.Contains(own, name) {
 		return outputPrefix + name
@@ -115,20 +121,20 @@ func childOutput(name string, own []string) string {
 	return name
 }
 
-// givenInputs returns the inputs of the other flow that came by edges or are typed.
+// givenInputs returns the connected and typed inputs of the other flow.
 func givenInputs(in *flow.In) map[string]any {
 	given := map[string]any{}
 	addInputs(in, given)
 	return given
 }
 
-// childRequest asks for the flow that the node names.
+// childRequest returns a request to run the flow that the node names, one item at a time.
 func childRequest(in *flow.In, items []map[string]any) flow.ChildRequest {
 	return flow.ChildRequest{Flow: strings.TrimSpace(in.Text("flow")), Version: int64(in.Int("version")), Items: items, Concurrency: 1}
 }
 
-// childSuspension lets the step wait until its children wake it, or its time limit ends,
-// which is counted from the first start, waits included.
+// childSuspension suspends the step until its children wake it or its time limit ends. The
+// limit counts from the first start and includes the waits.
 func childSuspension(in *flow.In) *flow.Suspension {
 	until, state := in.Now().Add(childWait), ""
 	if deadline, ok := childDeadline(in); ok {
@@ -137,7 +143,7 @@ func childSuspension(in *flow.In) *flow.Suspension {
 	return &flow.Suspension{Until: until, State: map[string]any{"deadline": state}, Event: true}
 }
 
-// childDeadline returns when the time limit of the node ends; false without a limit.
+// childDeadline returns the time when the node's time limit ends; false if it has none.
 func childDeadline(in *flow.In) (time.Time, bool) {
 	if state, ok := in.State.(map[string]any); ok {
 		return delayState(state["deadline"])
@@ -145,7 +151,7 @@ func childDeadline(in *flow.In) (time.Time, bool) {
 	return in.Now().Add(in.Timeout), in.Timeout > 0
 }
 
-// childError is the failure of a step because of a child.
+// childError returns the error of a step whose child did not succeed.
 func childError(what string, r *flow.ChildResult) error {
 	if r.Error == nil {
 		return flow.Errorf(flow.CodeChildFailed, "%s ended as %s.", what, r.State)

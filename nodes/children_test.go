@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// echoes are child runs that succeed at once and give their inputs as outputs.
+// echoes are child runs that succeed immediately and return their inputs as outputs.
 type echoes struct{ items []map[string]any }
 
 func echoChildren(*flow.Run, *flow.In) flow.ChildRuns { return &echoes{} }

@@ -8,8 +8,7 @@ import (
 	"sluice/providers/builtin"
 )
 
-// maxLabels bounds the computing time of a step, which grows with the number of
-// labels.
+// maxLabels bounds the CPU time of a step, which grows with the number of labels.
 const maxLabels = 200
 
 // The classify kind picks the label that fits a text best, without training.
@@ -88,7 +87,7 @@ func readLabels(v any) ([]builtin.Label, error) {
 	for i, s := range list {
 		labels[i] = builtin.ParseLabel(s)
 		if seen[labels[i].Name] {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "The label %q is there twice. Give each label one line.", labels[i].Name)
+			return nil, flow.Errorf(flow.CodeInputInvalid, "The label %q is listed twice. Remove one of them.", labels[i].Name)
 		}
 		seen[labels[i].Name] = true
 	}

@@ -29,14 +29,14 @@ func TestClassify(t *testing.T) {
 			}
 		}
 	})
-	t.Run("takes labels by an edge", func(t *testing.T) {
+	t.Run("accepts labels from an edge", func(t *testing.T) {
 		t.Parallel()
 		for _, labels := range []any{"charged\nshipped", []any{"charged", "shipped", number("3")}} {
 			outputs := use{kind: "classify", ports: map[string]any{"text": text, "labels": labels}}.succeeds(t, fakes())
 			same(t, "label", outputs["label"], "charged")
 		}
 	})
-	t.Run("refuses what it cannot work with", func(t *testing.T) {
+	t.Run("rejects invalid input", func(t *testing.T) {
 		t.Parallel()
 		many := make([]any, maxLabels+1)
 		for i := range many {
@@ -53,16 +53,16 @@ func TestClassify(t *testing.T) {
 			has(t, use{kind: "classify", ports: ports}.fails(t, real(), flow.CodeInputInvalid).Message, want)
 		}
 	})
-	t.Run("refuses texts too long together", func(t *testing.T) {
+	t.Run("rejects texts that are too long in total", func(t *testing.T) {
 		t.Parallel()
 		labels := make([]any, 6)
 		for i := range labels {
 			labels[i] = fmt.Sprint(i, ":", strings.Repeat("x", builtin.MaxText-2))
 		}
 		u := use{kind: "classify", ports: map[string]any{"text": text, "labels": labels}}
-		has(t, u.fails(t, real(), flow.CodeInputInvalid).Message, "together", "1000000")
+		has(t, u.fails(t, real(), flow.CodeInputInvalid).Message, "in total", "1000000")
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		for _, labels := range []any{[]any{}, "\n", "a\na", []any{[]any{}}, number("3"), true} {
 			problems := use{kind: "classify", config: map[string]any{"text": text, "labels": labels}}.problems(t)

@@ -18,17 +18,17 @@ import (
 //go:embed code.d.ts
 var CodeTypes string
 
-// codePorts are the names that inputs and outputs of code cannot have.
+// codePorts are the reserved names: inputs and outputs of code cannot have them.
 var codePorts = []string{"code", "inputs", "outputs"}
 
-// CodeRunner runs programs; *javascript.Runner implements it. A program's own faults
+// CodeRunner runs programs; *javascript.Runner implements it. Errors caused by the program
 // are *javascript.Error.
 type CodeRunner interface {
 	Run(ctx context.Context, group string, p javascript.Program) (javascript.Result, error)
 }
 
-// errCodeOff is the error of code on a server whose operator switched it off.
-var errCodeOff = flow.Errorf(flow.CodeCodeFailed, "This server runs no code: its operator set SLUICE_CODE=off.")
+// errCodeOff is returned when the operator has turned code off.
+var errCodeOff = flow.Errorf(flow.CodeCodeFailed, "Code is turned off on this server (SLUICE_CODE=off). Ask its operator to turn it on.")
 
 // The code kind runs JavaScript.
 var _ = register(func(d Deps) flow.Kind {
@@ -37,12 +37,12 @@ var _ = register(func(d Deps) flow.Kind {
 		Summary: "Runs JavaScript that you write.",
 		Doc: "Runs a JavaScript module (ES2023). Its default export is a function of an object with the values of the input ports:\n\n" +
 			"```js\nexport default function ({ items, rate }) {\n  const total = items.reduce((sum, item) => sum + item.price, 0);\n  return { total, tax: total * rate };\n}\n```\n\n" +
-			"Each name under *Inputs* becomes an input port. Without *Outputs*, what the function returns goes to the port `result`. With them, " +
-			"it returns an object, and each name under *Outputs* becomes an output port; one that the object lacks gives nothing. The function may be async. Values are JSON: " +
+			"Each name under *Inputs* becomes an input port. Without *Outputs*, the return value goes to the port `result`. With them, " +
+			"it returns an object, and each name under *Outputs* becomes an output port; a name missing from the object has no value. The function may be async. Values are JSON: " +
 			"texts, numbers, booleans, null, lists and objects. A file is an object such as `{\"file\": \"file_…\"}` and can be passed on.\n\n" +
 			"`console.log` writes to the log of the step (64 KiB), which the run's page shows.\n\n" +
 			"Code has no files, network, timers, environment or modules. `Date` says when the run was created, and `Math.random` follows the run, so that a rerun gives the same. " +
-			"It can compute for 10 seconds and take 128 MiB of memory; beyond, the step fails with `code_failed`, which names the line.",
+			"It may use 10 seconds of CPU time and 128 MiB of memory; beyond that, the step fails with `code_failed` and the line.",
 		Fields: []flow.Field{
 			{Name: "code", Title: "Code", Type: flow.FieldArea, Typed: true, Syntax: "javascript", Max: ptr(javascript.MaxSource),
 				Default: "export default function ({ value }) {\n  return value;\n}\n", Help: "A JavaScript module with a default function."},
@@ -66,8 +66,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// checkCode compiles the program when it is typed, so that a syntax error shows in the editor and
-// not in the first run.
+// checkCode compiles a typed program, so that the editor shows a syntax error before the
+// first run.
 func checkCode(d Deps, n *flow.Node) []flow.Problem {
 	problems := append(checkPortNames(n, "inputs", codePorts), checkPortNames(n, "outputs", codePorts)...)
 	if d.CodeOff {
@@ -83,7 +83,7 @@ func checkCode(d Deps, n *flow.Node) []flow.Problem {
 	return problems
 }
 
-// atLine returns the message of an error of a program with its line, if that is known.
+// atLine returns the message of an error, prefixed by its line if that is known.
 func atLine(e *javascript.Error) string {
 	if e.Line == 0 {
 		return e.Message
@@ -92,8 +92,8 @@ func atLine(e *javascript.Error) string {
 }
 
 // runCode runs the program in a child process. Its clock and random numbers come from the
-// origin of the step, so that a retry or a rerun computes the same. What the program
-// logged is returned even if it fails.
+// origin of the step, so that a retry or a rerun computes the same. The log is returned
+// even if the program fails.
 func runCode(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if d.CodeOff {
 		return flow.Out{}, errCodeOff
@@ -123,21 +123,22 @@ func runCode(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, err
 }
 
-// codeOutputs returns what a program returned, by port.
+// codeOutputs maps the value that a program returned to ports: to "result", or the members
+// of an object to the ports in names.
 func codeOutputs(returned json.RawMessage, names []string) (map[string]any, error) {
 	if returned == nil {
 		return nil, flow.Errorf(flow.CodeCodeFailed, "The function returned nothing. End it with return and a value, or return null.")
 	}
 	value, err := flow.DecodeJSON(returned)
 	if err != nil {
-		return nil, flow.Errorf(flow.CodeCodeFailed, "What the function returned cannot be read: %v.", err)
+		return nil, flow.Errorf(flow.CodeCodeFailed, "The return value is not valid: %v.", err)
 	}
 	if len(names) == 0 {
 		return map[string]any{"result": value}, nil
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, flow.Errorf(flow.CodeCodeFailed, "The function has to return an object with the names under Outputs, and returned a %s.", flow.TypeOf(value))
+		return nil, flow.Errorf(flow.CodeCodeFailed, "The function must return an object with the names under Outputs, but returned a %s.", flow.TypeOf(value))
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(names, name) {

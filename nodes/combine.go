@@ -8,21 +8,21 @@ import (
 	"sluice/flow"
 )
 
-// What values are combined to, as the field to says.
+// Options of the field "to".
 const (
 	combineText   = "text"
 	combineList   = "list"
 	combineObject = "object"
 )
 
-// The combine kind makes one value of several.
+// The combine kind merges several values into one.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "combine", Title: "Combine", Group: groupText, Icon: "combine",
-		Summary: "Makes one text, list or object of several values.",
+		Summary: "Combines several values into one text, list or object.",
 		Doc: "Takes the values of all edges, in their order. As *text*, they are joined with a separator; values that are not text are written as JSON. As *list*, each value " +
-			"becomes an item. As *object*, the members of all objects are merged; of two with the same name the later one counts.\n\n" +
-			"A list that arrives alone is taken apart: its items are what is combined.",
+			"becomes an item. As *object*, the members of all objects are merged; if a name occurs twice, the later one wins.\n\n" +
+			"If the only value is a list, its items are combined.",
 		Fields: []flow.Field{
 			{Name: "to", Title: "Combine to", Type: flow.FieldSelect, Typed: true, Default: combineText, Options: []string{combineText, combineList, combineObject}, Help: "What to make of the values."},
 		},
@@ -37,7 +37,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// combineSchema declares the fields and the port of what values are combined to.
+// combineSchema declares the fields and the output port for the chosen option of "to".
 func combineSchema(n *flow.Node) flow.DynamicSchema {
 	switch n.Config["to"] {
 	case combineList:
@@ -55,8 +55,8 @@ func combineSchema(n *flow.Node) flow.DynamicSchema {
 	}
 }
 
-// combine joins the live values to a text, a list or an object. A single list is taken as
-// the values themselves, so that the output of a map can be combined.
+// combine merges the values that were not skipped. If the only value is a list, it combines
+// the items, so that the output of a map can be combined.
 func combine(_ context.Context, in *flow.In) (flow.Out, error) {
 	values, _ := in.Ports["values"].([]any)
 	if len(values) == 1 {

@@ -15,12 +15,12 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "condition", Title: "Condition", Group: groupControl, Icon: "split",
 		Summary: "Sends a value to one of two branches.",
 		Doc: "Evaluates an expression in CEL (Common Expression Language) over `value` and passes the value on through `true` or " +
-			"`false`. Only the taken port gives something; nodes that depend only on the other one are skipped. " +
+			"`false`. Nodes that depend only on the other port are skipped. " +
 			"Join the two branches with first_of.\n\n" +
 			"Examples: `value > 10`, `value == \"refund\"`, `value.score >= 0.5 && value.label != \"spam\"`, " +
 			"`\"urgent\" in value.tags`, `value.matches(\"^[A-Z]{2}[0-9]+$\")`, `size(value) > 200`, `has(value.email)`, " +
 			"`value.items.exists(i, i.price > 100)`. Whole numbers and numbers with decimals compare with each other; to calculate " +
-			"with both, write double(value). The computing that one expression may use is limited.",
+			"with both, write double(value). An expression may use a limited amount of CPU time.",
 		Fields: []flow.Field{
 			{Name: "expression", Title: "Expression", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "A CEL expression over value that gives true or false, such as value.score > 0.5."},
@@ -40,8 +40,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// checkCondition compiles the expression and checks that its result is a
-// boolean.
+// checkCondition compiles the expression and checks that its result is a boolean.
 func checkCondition(n *flow.Node) []flow.Problem {
 	source, _ := n.Config["expression"].(string)
 	if source == "" {

@@ -9,7 +9,7 @@ import (
 
 func TestCondition(t *testing.T) {
 	t.Parallel()
-	t.Run("takes one way", func(t *testing.T) {
+	t.Run("takes one branch", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
 			value any
@@ -27,7 +27,7 @@ func TestCondition(t *testing.T) {
 		u := use{kind: "condition", config: map[string]any{"expression": "value > 10"}, ports: map[string]any{"value": "11"}}
 		has(t, u.fails(t, Deps{}, flow.CodeExpressionFailed).Message, "text")
 	})
-	t.Run("is checked, with the column", func(t *testing.T) {
+	t.Run("rejects invalid expression with its column", func(t *testing.T) {
 		t.Parallel()
 		for source, want := range map[string]string{
 			"":            "is required",

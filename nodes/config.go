@@ -9,9 +9,8 @@ import (
 	"sluice/outbound"
 )
 
-// The palette's groups.
+// Groups of the palette.
 const (
-	// Groups of the palette.
 	groupAPI     = "API"
 	groupModels  = "AI models"
 	groupBuiltin = "Built in"
@@ -21,7 +20,7 @@ const (
 	groupCanvas  = "Canvas"
 )
 
-// Groups lists the groups in the order of the palette. Code has no kinds yet.
+// Groups lists the groups in the order of the palette.
 var Groups = []string{groupAPI, groupModels, groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
 
 // ptr returns a pointer to a limit, for declarations.
@@ -66,8 +65,8 @@ func checkURL(n *flow.Node, field string) []flow.Problem {
 	raw, _ := n.Config[field].(string)
 	raw = flow.WithSampleSecrets(strings.TrimSpace(raw))
 	if strings.HasPrefix(raw, "{{") {
-		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "invalid", Detail: "a value that is put into a URL is percent-encoded, so it cannot be its beginning; " +
-			"connect an edge to " + n.ID + "." + field + " to give the whole URL"}}
+		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "invalid", Detail: "values in a URL are percent-encoded, so a URL cannot begin with one; " +
+			"connect an edge to " + n.ID + "." + field + " to set the whole URL"}}
 	}
 	if raw == "" || strings.Contains(raw, "{{") {
 		return nil

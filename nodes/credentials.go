@@ -53,17 +53,16 @@ func (c *credentialFiller) text(ctx context.Context, s flow.SecretText, escape f
 	return s.Fill(c.secrets, escape), nil
 }
 
-// origin is where a value comes from, which determines how it may reference
-// secrets.
+// origin is the source of a value. It determines how the value may reference secrets.
 type origin int
 
 const (
-	typedMap      origin = iota // typed, and no template: references in texts are read here
-	typedTemplate               // typed: references are a flow.SecretText, other texts may hold data
-	byEdge                      // data, which references nothing
+	typedMap      origin = iota // typed, not a template: references in its texts are resolved
+	typedTemplate               // typed, a template: references are a flow.SecretText; other texts may be data
+	byEdge                      // data from an edge: references are rejected
 )
 
-// originOf returns byEdge if the field's value arrived by an edge, else typed.
+// originOf returns byEdge if the field's value came from an edge, else typed.
 func (c *credentialFiller) originOf(field string, typed origin) origin {
 	if _, fed := c.in.Ports[field]; fed {
 		return byEdge
@@ -154,7 +153,7 @@ func parseTarget(text string) (*url.URL, error) {
 func modelHosts(n *flow.Node) []string {
 	provider := ProviderOf(n)
 	if provider == "" {
-		return []string{"localhost"} // a model on this machine, unless an edge says otherwise
+		return []string{"localhost"} // a model on this machine, unless an edge names another
 	}
 	p, _ := providers.FindPreset(provider)
 	if len(p.Hosts) > 0 {

@@ -13,7 +13,7 @@ import (
 	"sluice/flow/document"
 )
 
-// boundVault has one credential, for the given hosts.
+// boundVault has one credential, bound to the given hosts.
 type boundVault []string
 
 func (boundVault) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
@@ -26,15 +26,15 @@ func (v boundVault) OpenCredential(_ context.Context, _ flow.WorkspaceID, name s
 
 const vaultSecret = `s3cret/with "quotes"&more`
 
-func withVault(hosts ...string) *world {
-	w := newWorld()
+func withVault(hosts ...string) *fixture {
+	w := newFixture()
 	w.credentials = boundVault(hosts)
 	return w
 }
 
-// TestCredentialsInARequest sends one credential from every place that can hold
+// TestHTTPRequest_fills_in_credentials sends one credential from every place that can hold
 // a reference, and finds it there and nowhere else.
-func TestCredentialsInARequest(t *testing.T) {
+func TestHTTPRequest_fills_in_credentials(t *testing.T) {
 	t.Parallel()
 	s := serve(t, echo)
 	host := strings.TrimPrefix(s.URL, "http://")
@@ -75,7 +75,7 @@ func TestCredentialsInARequest(t *testing.T) {
 			if text, ok := c.config["url"].(string); ok {
 				c.config["url"] = strings.Replace(text, s.URL, seen.URL, 1)
 			}
-			r := seen.call(c.config, c.ports).carryIn(t, withVault(strings.Replace(host, host, strings.TrimPrefix(seen.URL, "http://"), 1)), seen.deps)
+			r := seen.call(c.config, c.ports).executeIn(t, withVault(strings.Replace(host, host, strings.TrimPrefix(seen.URL, "http://"), 1)), seen.deps)
 			if r.State != flow.StepSucceeded {
 				t.Fatalf("%v", r.Error)
 			}
@@ -87,8 +87,8 @@ func TestCredentialsInARequest(t *testing.T) {
 	}
 }
 
-// TestCredentialsGoToTheirHosts: a request to another host is not sent at all.
-func TestCredentialsGoToTheirHosts(t *testing.T) {
+// A request with a credential to another host must not be sent at all.
+func TestHTTPRequest_sends_credentials_only_to_their_hosts(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	s := serve(t, func(http.ResponseWriter, *http.Request) { calls++ })
@@ -98,43 +98,43 @@ func TestCredentialsGoToTheirHosts(t *testing.T) {
 		"body": {"method": "POST", "body": map[string]any{"a": ref}}, "text": {"method": "POST", "body": `{"a": "{{credential:api}}"}`},
 	} {
 		for _, hosts := range [][]string{{"api.example.com"}, {"127.0.0.1:1"}, {"*.0.0.1"}} {
-			r := s.call(config, nil).carryIn(t, withVault(hosts...), s.deps)
+			r := s.call(config, nil).executeIn(t, withVault(hosts...), s.deps)
 			if r.Error == nil || r.Error.Code != flow.CodeProviderAuth || !strings.Contains(r.Error.Message, `"api"`) || !strings.Contains(r.Error.Message, "127.0.0.1") {
 				t.Errorf("%s bound to %v: %v", name, hosts, r.Error)
 			}
 		}
 	}
 	whole := s.call(map[string]any{"headers": map[string]any{"X-A": ref}}, map[string]any{"url": s.URL + "/x"})
-	if r := whole.carryIn(t, withVault("api.example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
+	if r := whole.executeIn(t, withVault("api.example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
 		t.Errorf("a URL by an edge: %v", r.Error)
 	}
 	if calls != 0 {
 		t.Errorf("%d requests arrived", calls)
 	}
 	inHost := use{kind: "http_request", config: map[string]any{"url": "http://{{credential:api}}.example.com/"}}
-	if r := inHost.carryIn(t, withVault("x.example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeInputInvalid {
+	if r := inHost.executeIn(t, withVault("x.example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeInputInvalid {
 		t.Errorf("a credential in the host: %v", r.Error)
 	}
 }
 
-// TestReferencesAsData: what a caller sends chooses no credential, even one that
-// the node uses itself, and is not sent as if it were a secret.
-func TestReferencesAsData(t *testing.T) {
+// TestHTTPRequest_rejects_references_as_data checks that data from a caller cannot choose a
+// credential, not even one that the node uses, and is not sent as if it were a secret.
+func TestHTTPRequest_rejects_references_as_data(t *testing.T) {
 	t.Parallel()
 	s := serve(t, echo)
 	ref := map[string]any{"credential": "api"}
 	own := map[string]any{"method": "POST", "headers": map[string]any{"Authorization": ref}}
 	for port, value := range map[string]any{"headers": map[string]any{"X-A": ref}, "query": map[string]any{"a": ref}, "body": map[string]any{"note": ref}} {
-		r := s.call(own, map[string]any{port: value}).carryIn(t, withVault(), s.deps)
+		r := s.call(own, map[string]any{port: value}).executeIn(t, withVault(), s.deps)
 		if r.Error == nil || r.Error.Code != flow.CodeInputInvalid || !strings.Contains(r.Error.Message, "came as data") {
 			t.Errorf("%s: %v, %v", port, r.Error, r.Outputs)
 		}
 	}
 }
 
-// TestSecretBodyStaysOnItsHost: a redirect that sends the body again does not
-// take a credential elsewhere; without a credential in it, it is followed.
-func TestSecretBodyStaysOnItsHost(t *testing.T) {
+// TestHTTPRequest_does_not_redirect_secret_body checks that a redirect that repeats the body is
+// followed only if the body contains no credential.
+func TestHTTPRequest_does_not_redirect_secret_body(t *testing.T) {
 	t.Parallel()
 	arrived := 0
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived++ }))
@@ -143,31 +143,31 @@ func TestSecretBodyStaysOnItsHost(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
 	config := map[string]any{"method": "POST", "body": map[string]any{"password": map[string]any{"credential": "api"}}}
-	r := s.call(config, nil).carryIn(t, withVault("127.0.0.1"), s.deps)
+	r := s.call(config, nil).executeIn(t, withVault("127.0.0.1"), s.deps)
 	if r.Error == nil || arrived != 0 || !strings.Contains(r.Error.Message, "another host") {
 		t.Errorf("%v, and %d requests arrived", r.Error, arrived)
 	}
 	config["body"] = map[string]any{"name": "Ada"}
-	if r := s.call(config, nil).carryIn(t, withVault("127.0.0.1"), s.deps); r.Error != nil || arrived != 1 {
+	if r := s.call(config, nil).executeIn(t, withVault("127.0.0.1"), s.deps); r.Error != nil || arrived != 1 {
 		t.Errorf("%v, and %d requests arrived", r.Error, arrived)
 	}
 }
 
-func TestWebPageUsesACredential(t *testing.T) {
+func TestWebPage_fills_in_credentials(t *testing.T) {
 	t.Parallel()
 	u := use{kind: "web_page", config: map[string]any{"url": "https://example.com/feed?token={{credential:feed}}"}}
-	if r := u.carryIn(t, withVault("example.org"), fakes()); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
+	if r := u.executeIn(t, withVault("example.org"), fakes()); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
 		t.Errorf("another host: %v", r.Error)
 	}
-	r := u.carryIn(t, withVault("example.com"), fakes())
+	r := u.executeIn(t, withVault("example.com"), fakes())
 	if r.State != flow.StepSucceeded || strings.Contains(string(flow.EncodeJSON(r.Outputs)), "s3cret") {
 		t.Errorf("%v %v", r.Error, r.Outputs)
 	}
 }
 
-// TestURLsOfOtherKinds: a URL that is typed in a node of another kind than
-// http_request loses its secrets too, and is the same after it.
-func TestURLsOfOtherKinds(t *testing.T) {
+// TestExtractSecrets_from_URLs_of_other_kinds checks that kinds other than http_request
+// extract secrets from URLs too, without changing the resolved URL.
+func TestExtractSecrets_from_URLs_of_other_kinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, config, want, secrets string }{
 		{"webhook", `{"url": "https://example.com/in?token=k%201&page=2"}`, `{"url":"https://example.com/in?token={{credential:c1}}&page=2"}`, "k 1@example.com"},
@@ -188,8 +188,8 @@ func TestURLsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// wantLifted moves the secrets of a node and compares its config after it, and
-// the secrets with the hosts that they are bound to.
+// wantLifted extracts the secrets of a node and compares the remaining config, and the
+// secrets with the hosts that they are bound to.
 func wantLifted(t *testing.T, kind, config, want, secrets string) {
 	t.Helper()
 	value, err := flow.DecodeJSON([]byte(config))
@@ -214,9 +214,9 @@ func wantLifted(t *testing.T, kind, config, want, secrets string) {
 	}
 }
 
-// TestEveryURLIsKeptClean: a kind with a field for a URL says that secrets are
-// looked for in it.
-func TestEveryURLIsKeptClean(t *testing.T) {
+// TestKinds_extract_secrets_from_all_URLs checks that every URL field declares that secrets
+// are extracted from it.
+func TestKinds_extract_secrets_from_all_URLs(t *testing.T) {
 	t.Parallel()
 	kinds := New(Deps{})
 	for _, k := range kinds.List() {
@@ -229,8 +229,8 @@ func TestEveryURLIsKeptClean(t *testing.T) {
 	}
 }
 
-// TestUserNamesInURLsAreRefused, wherever the password has been moved to.
-func TestUserNamesInURLsAreRefused(t *testing.T) {
+// TestCheckURL_rejects_user_info even if the password was extracted.
+func TestCheckURL_rejects_user_info(t *testing.T) {
 	t.Parallel()
 	for kind, field := range map[string]string{"webhook": "url", "file": "url", "document": "file", "web_page": "url", "http_request": "url"} {
 		for _, userInfo := range []string{"ada:pass", "{{credential:c}}"} {
@@ -242,8 +242,8 @@ func TestUserNamesInURLsAreRefused(t *testing.T) {
 	}
 }
 
-// TestFetchWithACredential reads a file and a document whose URL has a secret.
-func TestFetchWithACredential(t *testing.T) {
+// TestFetch_fills_in_credentials reads a file and a document whose URL has a secret.
+func TestFetch_fills_in_credentials(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("sig") != vaultSecret {
@@ -255,29 +255,29 @@ func TestFetchWithACredential(t *testing.T) {
 	})
 	address := s.URL + "/a.txt?sig={{credential:api}}"
 	for _, u := range []use{{kind: "file", config: map[string]any{"url": address}}, {kind: "document", config: map[string]any{"file": address}}} {
-		r := u.carryIn(t, withVault("127.0.0.1"), s.deps)
+		r := u.executeIn(t, withVault("127.0.0.1"), s.deps)
 		if r.State != flow.StepSucceeded {
 			t.Fatalf("%s: %v", u.kind, r.Error)
 		}
 		if all := string(flow.EncodeJSON([]any{r.Input, r.Outputs})); strings.Contains(all, "s3cret") || !strings.Contains(string(flow.EncodeJSON(r.Input)), "{{credential:api}}") {
 			t.Errorf("%s: the record is %s", u.kind, all)
 		}
-		if r := u.carryIn(t, withVault("example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
+		if r := u.executeIn(t, withVault("example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
 			t.Errorf("%s sent it to another host: %v", u.kind, r.Error)
 		}
 		byEdge := use{kind: u.kind, ports: map[string]any{}}
 		for field := range u.config {
 			byEdge.ports[field] = address
 		}
-		if r := byEdge.carryIn(t, withVault("127.0.0.1"), s.deps); r.Error == nil || !strings.Contains(r.Error.Message, "403") {
+		if r := byEdge.executeIn(t, withVault("127.0.0.1"), s.deps); r.Error == nil || !strings.Contains(r.Error.Message, "403") {
 			t.Errorf("%s followed a reference that came by an edge: %v", u.kind, r.Error)
 		}
 	}
 }
 
-// TestMediaWithACredential: a typed URL of a picture is fetched with its
-// credential, which only the host of the URL gets. A model never learns it.
-func TestMediaWithACredential(t *testing.T) {
+// TestImages_fill_in_credentials checks that a typed image URL is downloaded with its
+// credential, which is sent only to the host of the URL and never to the model.
+func TestImages_fill_in_credentials(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("sig") != vaultSecret {
@@ -318,9 +318,9 @@ func TestMediaWithACredential(t *testing.T) {
 	same(t, "the model's host", document.DestinationOf(doc, &doc.Nodes[0], New(Deps{}).For(&doc.Nodes[0])), []string{"api.openai.com"})
 }
 
-// TestLiftFromARequest: secrets that are typed anywhere in a request move out of
-// the document, and the request is the same after it.
-func TestLiftFromARequest(t *testing.T) {
+// TestExtractSecrets_from_HTTP_request checks that secrets typed anywhere in a request
+// are extracted from the document without changing the request.
+func TestExtractSecrets_from_HTTP_request(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, config, want, secrets string }{
 		{"headers", `{"url": "https://api.example.com", "headers": {"X-RapidAPI-Key": "k1", "Accept": "text/plain", "Idempotency-Key": "i", "Authorization": {"credential": "mine"}, "X-Token": "Bearer {{credential:mine}}"}}`,
@@ -345,9 +345,9 @@ func TestLiftFromARequest(t *testing.T) {
 	}
 }
 
-// TestRedirectsDropEverySecretName: the redirect rule covers at least the names
-// whose values the document keeps out.
-func TestRedirectsDropEverySecretName(t *testing.T) {
+// TestHTTPRequest_redirect_drops_secret_headers checks that a redirect drops at least
+// the headers whose values are extracted from documents.
+func TestHTTPRequest_redirect_drops_secret_headers(t *testing.T) {
 	t.Parallel()
 	names := []string{"Authorization", "Cookie", "X-RapidAPI-Key", "x-functions-key", "Token", "ApiKey", "Password", "X-Pass", "Pwd", "X-Sig", "X-Jwt", "X-Otp", "X-Creds", "X-Sid", "X-Hmac", "X-Session-Id", "Passphrase"}
 	var got http.Header
@@ -361,7 +361,7 @@ func TestRedirectsDropEverySecretName(t *testing.T) {
 		}
 		headers[name] = "s3cret-value"
 	}
-	if r := s.call(nil, map[string]any{"headers": headers}).carry(t, s.deps); r.Error != nil || got.Get("Accept") == "" {
+	if r := s.call(nil, map[string]any{"headers": headers}).execute(t, s.deps); r.Error != nil || got.Get("Accept") == "" {
 		t.Fatalf("%v %v", r.Error, got)
 	}
 	for name, values := range got {

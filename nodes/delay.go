@@ -12,27 +12,25 @@ import (
 	"sluice/flow"
 )
 
-// What a delay waits for, as its field wait says.
+// Options of the field "wait".
 const (
 	delayFor   = "for a duration"
 	delayUntil = "until a time"
 	delayDaily = "until a time of day"
 )
 
-// maxDelay bounds a delay. Longer ones are mistakes, such as a time in milliseconds.
+// maxDelay bounds a delay. A longer one is a mistake, such as a duration in milliseconds.
 const maxDelay = 366 * 24 * time.Hour
 
-// The delay kind holds a value back. The step saves when it is due and suspends
-// itself, so that a waiting run costs two rows in the database and no worker, and
-// survives restarts.
+// The delay kind passes a value on after a wait. The step saves its due time and suspends
+// itself, so a waiting run costs two database rows and no worker, and survives restarts.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "delay", Title: "Delay", Group: groupControl, Icon: "timer", WaitsFor: flow.WaitsForDelay,
 		Summary: "Waits, then passes its value on.",
 		Doc: "Waits for a duration (`90s`, `15m`, `1d 12h`), until a time (`2026-12-24T18:00:00+01:00`), or until the next time of day in a time " +
-			"zone (`09:00` in `Europe/Zurich`), then passes `value` on. A time that is past is not waited for.\n\n" +
-			"A waiting run occupies no worker, survives restarts, and its wait does not count towards the time limit of the run. A delay is at " +
-			"most 366 days long.\n\n" +
+			"zone (`09:00` in `Europe/Zurich`), then passes `value` on. A time in the past does not delay it.\n\n" +
+			"A waiting run occupies no worker and survives restarts; the wait does not count toward the run's time limit. The maximum is 366 days.\n\n" +
 			"On the day on which clocks are set forward, a time of day that does not exist is replaced by the moment of the change. On " +
 			"the day on which they are set back, the first of the two counts.",
 		Fields: []flow.Field{
@@ -52,7 +50,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// delaySchema declares the fields of what is waited for.
+// delaySchema declares the fields for the chosen option of "wait".
 func delaySchema(n *flow.Node) flow.DynamicSchema {
 	switch n.Config["wait"] {
 	case delayUntil:
@@ -67,7 +65,7 @@ func delaySchema(n *flow.Node) flow.DynamicSchema {
 		{Name: "duration", Title: "Duration", Type: flow.FieldText, Required: true, Help: "Such as 90s, 15m, 2h or 1d 12h. A number alone is in seconds."}}}
 }
 
-// checkDelay reports typed values that cannot be read.
+// checkDelay reports typed values that are invalid.
 func checkDelay(n *flow.Node) []flow.Problem {
 	config := map[string]any{"zone": "UTC"}
 	for name, value := range n.Config {
@@ -82,7 +80,7 @@ func checkDelay(n *flow.Node) []flow.Problem {
 	case delayDaily:
 		field = "time"
 	}
-	if config[field] == nil { // it comes by an edge, or is missing, which is reported as such
+	if config[field] == nil { // from an edge, or missing, which is reported elsewhere
 		return nil
 	}
 	if _, err := delayEnd(config, time.Unix(0, 0)); err != nil {
@@ -94,8 +92,8 @@ func checkDelay(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// delay suspends the step until a time that it saves once: a run that is woken early, or
-// moved to another machine, must not wait from the beginning.
+// delay suspends the step until its due time. The due time is saved once, so that a run that
+// is woken early or moves to another server does not start the wait over.
 func delay(_ context.Context, in *flow.In) (flow.Out, error) {
 	now := in.Now()
 	until, saved := delayState(in.State)
@@ -114,14 +112,14 @@ func delay(_ context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 }
 
-// delayState reads when a suspended step is due.
+// delayState reads the due time from the state of a suspended step.
 func delayState(state any) (time.Time, bool) {
 	s, _ := state.(string)
 	until, err := time.Parse(time.RFC3339Nano, s)
 	return until, err == nil
 }
 
-// delayEnd returns when a delay that begins now ends.
+// delayEnd returns the end of a delay that begins now.
 func delayEnd(config map[string]any, now time.Time) (time.Time, *flow.Error) {
 	switch config["wait"] {
 	case delayUntil:
@@ -148,13 +146,13 @@ var (
 	delayUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 )
 
-// parseDelay reads a duration such as 1d 12h. A day has 24 hours here, whatever the
-// clocks do.
+// parseDelay parses a duration such as 1d 12h. A day is 24 hours, regardless of daylight
+// saving time.
 func parseDelay(text string) (time.Duration, error) {
 	total, rest := 0.0, strings.ToLower(strings.TrimSpace(text))
 	for first := true; first || rest != ""; first = false {
 		part := delayParts.FindStringSubmatch(rest)
-		if part == nil || part[2] == "" && (!first || part[0] != rest) { // seconds without a unit stand alone
+		if part == nil || part[2] == "" && (!first || part[0] != rest) { // a number without a unit must be the only part
 			return 0, fmt.Errorf("not a duration: %q", text)
 		}
 		n, err := strconv.ParseFloat(part[1], 64)
@@ -169,29 +167,30 @@ func parseDelay(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// nextTimeOfDay returns the first moment after now at which clocks in a zone show a
-// time such as 09:00. On a day that skips it, that is the moment of the change.
+// nextTimeOfDay returns the first moment after now at which clocks in a time zone show a
+// time such as 09:00. On a day that skips that time, it is the moment of the change.
 func nextTimeOfDay(text, zone string, now time.Time) (time.Time, *flow.Error) {
-	of, err := time.Parse("15:04", strings.TrimSpace(text))
+	clock, err := time.Parse("15:04", strings.TrimSpace(text))
 	if err != nil {
 		return time.Time{}, flow.Errorf(flow.CodeInputInvalid, "Time of day must be hours and minutes, such as 09:00. Got %q.", text)
 	}
-	in, err := time.LoadLocation(strings.TrimSpace(zone))
+	loc, err := time.LoadLocation(strings.TrimSpace(zone))
 	if err != nil || strings.EqualFold(strings.TrimSpace(zone), "local") {
 		return time.Time{}, flow.Errorf(flow.CodeInputInvalid, "Time zone must be a name such as Europe/Zurich or UTC. Got %q.", zone)
 	}
-	year, month, day := now.In(in).Date()
-	for ahead := -1; ; ahead++ { // a change of clocks at midnight can belong to the day before
-		if at := clockTime(year, month, day+ahead, of.Hour(), of.Minute(), in); at.After(now) {
+	year, month, day := now.In(loc).Date()
+	for offset := -1; ; offset++ { // a change of clocks at midnight can belong to the day before
+		if at := clockTime(year, month, day+offset, clock.Hour(), clock.Minute(), loc); at.After(now) {
 			return at, nil
 		}
 	}
 }
 
-// clockTime returns when clocks show a time on a day. time.Date leaves open what it
-// returns for times that a change of clocks skips or repeats.
-func clockTime(year int, month time.Month, day, hour, minute int, in *time.Location) time.Time {
-	at := time.Date(year, month, day, hour, minute, 0, 0, in)
+// clockTime returns the moment at which clocks show a time on a day: the change of clocks if
+// it skips that time, and the first of two if it repeats it. time.Date leaves both cases
+// unspecified.
+func clockTime(year int, month time.Month, day, hour, minute int, loc *time.Location) time.Time {
+	at := time.Date(year, month, day, hour, minute, 0, 0, loc)
 	start, end := at.ZoneBounds()
 	wall := time.Date(year, month, day, hour, minute, 0, 0, time.UTC).Unix()
 	if _, offset := at.Zone(); wall-int64(offset) != at.Unix() { // skipped
@@ -200,10 +199,10 @@ func clockTime(year int, month time.Month, day, hour, minute int, in *time.Locat
 		}
 		return end
 	}
-	if !start.IsZero() { // perhaps the second of two
+	if !start.IsZero() { // may be the second of two
 		_, before := start.Add(-time.Second).Zone()
 		if first := time.Unix(wall-int64(before), 0); first.Before(start) {
-			return first.In(in)
+			return first.In(loc)
 		}
 	}
 	return at

@@ -19,7 +19,7 @@ func TestDelay(t *testing.T) {
 		}
 		return kind.Run(context.Background(), &flow.In{Config: config, Ports: map[string]any{"value": "x"}, State: state, Clock: func() time.Time { return now }})
 	}
-	t.Run("waits until it is due, also after a restart", func(t *testing.T) {
+	t.Run("waits until it is due, even after a restart", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
 			config map[string]any
@@ -48,7 +48,7 @@ func TestDelay(t *testing.T) {
 			}
 		}
 	})
-	t.Run("does not wait for what is past", func(t *testing.T) {
+	t.Run("does not wait for a time in the past", func(t *testing.T) {
 		t.Parallel()
 		for _, config := range []map[string]any{{"duration": "0"}, {"wait": delayUntil, "until": "2020-01-01T00:00:00Z"}} {
 			if out, err := run(t, config, nil, begin); err != nil || out.Outputs["value"] != "x" {
@@ -56,7 +56,7 @@ func TestDelay(t *testing.T) {
 			}
 		}
 	})
-	t.Run("refuses what it cannot read", func(t *testing.T) {
+	t.Run("rejects invalid values", func(t *testing.T) {
 		t.Parallel()
 		for want, config := range map[string]map[string]any{
 			"Duration must be":    {"duration": "soon"},
@@ -82,9 +82,9 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// TestClockTime compares with what clocks show, minute by minute, on all days of two
-// years in zones with all sorts of changes: of half an hour, at midnight, with
-// Ramadan, over the date line.
+// TestClockTime compares clockTime with the clock, minute by minute, on all days of two years
+// in time zones with unusual changes: of half an hour, at midnight, for Ramadan, across the
+// date line.
 func TestClockTime(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"UTC", "Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "Pacific/Chatham", "Africa/Casablanca", "Africa/Cairo",
@@ -113,8 +113,7 @@ func TestClockTime(t *testing.T) {
 	}
 }
 
-// shownFirst looks at clocks at each minute for the first one that shows a time of a
-// day or a later one.
+// shownFirst searches the first minute at which clocks show a time of a day or a later one.
 func shownFirst(year int, month time.Month, day, hour, minute int, in *time.Location) time.Time {
 	wall := time.Date(year, month, day, hour, minute, 0, 0, time.UTC).Unix()
 	from := wall - 15*3600
@@ -133,7 +132,7 @@ func shownFirst(year int, month time.Month, day, hour, minute int, in *time.Loca
 	}
 }
 
-// shown is what clocks show at a moment, in seconds as if it were UTC.
+// shown returns the local time at a moment, in seconds as if it were UTC.
 func shown(unix int64, in *time.Location) int64 {
 	_, offset := time.Unix(unix, 0).In(in).Zone()
 	return unix + int64(offset)

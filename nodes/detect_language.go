@@ -10,7 +10,7 @@ import (
 	"sluice/providers/builtin"
 )
 
-// languagesShown is the number of languages in the output "scores".
+// languagesShown is the maximum number of languages in the output "scores".
 const languagesShown = 5
 
 // The detect_language kind detects the language of a text.
@@ -20,14 +20,14 @@ var _ = register(func(d Deps) flow.Kind {
 		Summary: "Detects which of 50 languages a text is written in.",
 		Doc: "Outputs the language of a text as a code such as `en` or `de`, with its English name. It uses a small built-in neural network: " +
 			"it needs no key and no network. A sentence is enough; a single word often is not, and close relatives such as Danish and Norwegian " +
-			"or Croatian and Serbian are sometimes taken for each other.\n\n" +
+			"or Croatian and Serbian are sometimes confused.\n\n" +
 			"Check `score` before acting on `language`: a text in an unsupported language gets the most similar one. Connect `language` to a " +
-			"`switch` to go on by language.",
+			"`switch` to branch by language.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "The text: a sentence to a few paragraphs, at most 200,000 characters."},
 		},
 		Outputs: []flow.Port{
-			{Name: "language", Title: "Language", Type: flow.TypeText, Help: "The code of the most likely language, such as en: ISO 639-1, and ckb for Central Kurdish, which has no code there."},
+			{Name: "language", Title: "Language", Type: flow.TypeText, Help: "The code of the most likely language, such as en: ISO 639-1, or ckb for Central Kurdish, which has no two-letter code."},
 			{Name: "name", Title: "Name", Type: flow.TypeText, Help: "Its English name, such as German."},
 			{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "How likely it is, from 0 to 1."},
 			{Name: "scores", Title: "Scores", Type: flow.TypeList, Schema: listSchema(objectSchema("language", textSchema, "name", textSchema, "score", numberSchema)), Help: "The five most likely languages, each with language, name and score."},

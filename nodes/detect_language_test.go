@@ -37,7 +37,7 @@ func TestDetectLanguage(t *testing.T) {
 			has(t, u.fails(t, real(), flow.CodeInputInvalid).Message, "no letters")
 		})
 	}
-	t.Run("refuses a text that is too long", func(t *testing.T) {
+	t.Run("rejects a text that is too long", func(t *testing.T) {
 		t.Parallel()
 		u := use{kind: "detect_language", ports: map[string]any{"text": strings.Repeat("x", builtin.MaxText+1)}}
 		has(t, u.fails(t, real(), flow.CodeInputInvalid).Message, "200001")

@@ -11,17 +11,17 @@ import (
 	"sluice/flow"
 )
 
-// mostPages is the highest max_pages.
+// mostPages is the maximum of the field "max_pages".
 const mostPages = 2000
 
 // Documents reads documents and web pages; *documents.Reader implements it.
-// Errors for the person who gave the document are *documents.Error.
+// Errors that the user can fix are *documents.Error.
 type Documents interface {
 	Read(ctx context.Context, group string, r documents.Request, content io.Reader, keep func(documents.Image) error) (*documents.Document, error)
 }
 
-// The document kind turns a file into text, tables and images. Package documents
-// reads it, in a child process.
+// The document kind converts a file to text, tables and images. Package documents parses it
+// in a child process.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "document", Title: "Document", Group: groupSources, Icon: "file-text", Class: flow.Outside,
@@ -31,7 +31,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"- **PDF**: the text of each page in reading order, followed by filled-in form fields as `name: value`. A scanned page has no text, " +
 			"and the text says so; turn on `images` and connect them to a model with vision. Passwords are not supported.\n" +
 			"- **Excel**: each sheet as a heading and lines with tabs between cells, as a person sees them: dates, percent and currencies " +
-			"formatted, formulas as their last saved result. `tables` has the rows as JSON, named by the first row. Charts and images are left out.\n" +
+			"formatted, formulas as their last saved result. `tables` has the rows as JSON, keyed by the header row. Charts and images are left out.\n" +
 			"- **CSV**: the text as it is, and `tables` with its rows. Columns may be separated by commas, semicolons or tabs.\n" +
 			"- **Word and OpenDocument**: paragraphs, tables, text boxes, footnotes, endnotes and comments. Deleted text, headers and footers are left out.\n" +
 			"- **PowerPoint**: the text of each slide and its speaker notes.\n" +
@@ -76,8 +76,8 @@ func checkDocument(n *flow.Node) []flow.Problem {
 	return append(problems, checkURL(n, "file")...)
 }
 
-// readDocument opens the file or the URL and reads it in a child process, because
-// documents are hostile input to large parsers.
+// readDocument opens the file or the URL and parses it in a child process, because documents
+// are untrusted input to large parsers.
 func readDocument(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	most, err := wholeNumber(in, "max_pages", 1, mostPages)
 	if err != nil {
@@ -88,9 +88,9 @@ func readDocument(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	defer s.close()
-	what := documents.Request{Name: s.name, MIME: s.mime, URL: s.url, Pages: in.Text("pages"), MaxPages: most, Images: in.Config["images"] == true}
+	req := documents.Request{Name: s.name, MIME: s.mime, URL: s.url, Pages: in.Text("pages"), MaxPages: most, Images: in.Config["images"] == true}
 	images := []any{}
-	doc, err := d.Documents.Read(ctx, string(in.WorkspaceID), what, s.body, func(i documents.Image) error {
+	doc, err := d.Documents.Read(ctx, string(in.WorkspaceID), req, s.body, func(i documents.Image) error {
 		file, err := keep(ctx, in, fmt.Sprintf("page-%d.png", i.Page), "image/png", bytes.NewReader(i.PNG))
 		images = append(images, file)
 		return err
@@ -121,7 +121,7 @@ func tablesValue(tables []documents.Table) []any {
 	return list
 }
 
-// documentError words an error of reading a document.
+// documentError converts an error of package documents to one of the run.
 func documentError(err error) error {
 	if refused, ok := errors.AsType[*documents.Error](err); ok {
 		return flow.Errorf(flow.CodeInputInvalid, "%s", refused.Message)
@@ -129,7 +129,7 @@ func documentError(err error) error {
 	return requestError(err)
 }
 
-// openDocument opens the file, or fetches it when an address was given.
+// openDocument opens the file, or downloads it if the field holds a URL.
 func openDocument(ctx context.Context, client HTTPClient, in *flow.In) (*opened, error) {
 	if address, ok := in.Config["file"].(string); ok {
 		if _, fed := in.Ports["file"]; !fed {
@@ -148,8 +148,8 @@ func openDocument(ctx context.Context, client HTTPClient, in *flow.In) (*opened,
 		return nil, err
 	}
 	if f.Size > documents.MaxSize {
-		_ = content.Close() // it was not read
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The document has %d MiB; at most %d MiB are read. Give it in parts.", f.Size>>20, documents.MaxSize>>20)
+		_ = content.Close() // nothing was read
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The document has %d MiB; the limit is %d MiB. Split it.", f.Size>>20, documents.MaxSize>>20)
 	}
 	return &opened{name: f.Name, mime: f.MIME, body: io.LimitReader(content, documents.MaxSize), close: func() { _ = content.Close() }}, nil
 }

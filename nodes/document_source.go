@@ -16,19 +16,19 @@ import (
 	"sluice/outbound"
 )
 
-// opened is content that is about to be read, from a file or from the network.
+// opened is an open file or download. The caller must call close.
 type opened struct {
 	name, mime, url string
 	body            io.Reader
 	close           func()
 }
 
-// maxRefusalRead is how much of a refused answer is read, in bytes, to quote its
-// beginning.
+// maxRefusalRead is the number of bytes of an error response that are read in order to quote
+// its beginning.
 const maxRefusalRead = 64 << 10
 
-// fetch asks for what lies at an address. An answer that does not succeed is an
-// error, worded like those of http_request.
+// fetch downloads from a URL. limit is in bytes. A status other than 2xx is an error, as in
+// the kind http_request.
 func fetch(ctx context.Context, client HTTPClient, address string, limit int64, accept string) (*opened, error) {
 	s, err := request(ctx, client, address, limit, accept)
 	if err != nil {
@@ -37,7 +37,7 @@ func fetch(ctx context.Context, client HTTPClient, address string, limit int64, 
 	return s, nil
 }
 
-// request is fetch with the errors of package outbound as they are.
+// request is like fetch, but returns errors of package outbound unchanged.
 func request(ctx context.Context, client HTTPClient, address string, limit int64, accept string) (*opened, error) {
 	u, err := outbound.ParseURL(strings.TrimSpace(address))
 	if err != nil {
@@ -61,18 +61,18 @@ func request(ctx context.Context, client HTTPClient, address string, limit int64
 	}, nil
 }
 
-// refusedAnswer reads the beginning of an answer and makes an error of it.
+// refusedAnswer returns an error that quotes the beginning of an error response.
 func refusedAnswer(answer *outbound.Stream, host string) error {
-	defer answer.Body.Close()                                          //nolint:errcheck // nothing more is wanted of it
-	data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
+	defer answer.Body.Close()                                          //nolint:errcheck // the rest is not needed
+	data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // an incomplete text is still useful
 	return statusError(host, answer.Status, answer.Header, documents.DecodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 }
 
-// maxFileName is how long the name of a file may be, in characters.
+// maxFileName is the maximum length of a file name in characters.
 const maxFileName = 200
 
-// answerName is the name of a file that was fetched: the one its server gives,
-// or else the end of its address.
+// answerName returns the name of a downloaded file: from Content-Disposition, or else the
+// last part of its URL, or else the host.
 func answerName(header http.Header, address string) string {
 	if _, params, err := mime.ParseMediaType(header.Get("Content-Disposition")); err == nil {
 		if name := fileName(params["filename"]); name != "" {
@@ -88,7 +88,8 @@ func answerName(header http.Header, address string) string {
 	return "file"
 }
 
-// fileName is the last part of a path, without what does not belong into a name.
+// fileName returns the last part of a path without characters that are invalid in a name, and
+// shortened to maxFileName. It keeps the file extension.
 func fileName(s string) string {
 	s = path.Base(strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\\", "/"))
 	s = strings.Map(func(r rune) rune {
@@ -110,8 +111,8 @@ func fileName(s string) string {
 	return s
 }
 
-// keep stores what is read of an answer as a file of the run. An error of the
-// network is worded as such, whatever the store made of it.
+// keep stores the body of a response as a file of the run. If reading the body fails, it
+// returns that error and not the store's error about it.
 func keep(ctx context.Context, in *flow.In, name, mediaType string, body io.Reader) (map[string]any, error) {
 	content := &rememberError{Reader: body}
 	value, err := in.SaveFile(ctx, name, mediaType, content)
@@ -127,8 +128,8 @@ func keep(ctx context.Context, in *flow.In, name, mediaType string, body io.Read
 	return value, err
 }
 
-// mediaTypeOf is a Content-Type without what says nothing, so that the content
-// itself tells.
+// mediaTypeOf returns the media type in a Content-Type header, or "" for a generic one, so
+// that the store detects the type from the content.
 func mediaTypeOf(contentType string) string {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil || mediaType == "application/octet-stream" || mediaType == "binary/octet-stream" {
@@ -137,14 +138,14 @@ func mediaTypeOf(contentType string) string {
 	return mediaType
 }
 
-// rememberError keeps the error that reading ended with, to tell it apart from
-// an error of the store that keeps a file.
+// rememberError is a reader that remembers its error, to distinguish a failed download from
+// a failed store.
 type rememberError struct {
 	io.Reader
 	err error
 }
 
-// Read keeps the error of the source, so that it can be told apart from one of the copy.
+// Read remembers every error except io.EOF.
 func (r *rememberError) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err != nil && err != io.EOF {

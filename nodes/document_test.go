@@ -17,8 +17,8 @@ import (
 	"sluice/outbound"
 )
 
-// testReader reads documents in tests. Its PDF engine is kept between runs of the
-// tests, since compiling it takes seconds.
+// testReader reads documents in tests. Its PDF engine is cached between test runs, because
+// compiling it takes seconds.
 var testReader = sync.OnceValue(func() *documents.Reader {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -28,10 +28,10 @@ var testReader = sync.OnceValue(func() *documents.Reader {
 })
 
 // readDocumentFile runs a document node on a file.
-func readDocumentFile(t *testing.T, w *world, name, content string, config map[string]any) ran {
+func readDocumentFile(t *testing.T, w *fixture, name, content string, config map[string]any) ran {
 	t.Helper()
 	file := w.files.put(t, name, "", content)
-	return use{kind: "document", ports: map[string]any{"file": file}, config: config}.carryIn(t, w, fakes())
+	return use{kind: "document", ports: map[string]any{"file": file}, config: config}.executeIn(t, w, fakes())
 }
 
 func TestDocument(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDocument(t *testing.T) {
 	}
 	t.Run("outputs the pages of a PDF as files", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newFixture()
 		r := readDocumentFile(t, w, "letter.pdf", string(pdf), map[string]any{"images": true, "pages": "2"})
 		same(t, "outputs", []any{r.Error, r.Outputs["text"], r.Outputs["pages"], r.Outputs["format"], r.Outputs["truncated"], r.Outputs["tables"]},
 			[]any{nil, "Page two.", number("2"), "pdf", false, []any{}})
@@ -63,9 +63,9 @@ func TestDocument(t *testing.T) {
 		}
 		same(t, "file", []any{f.Name, f.MIME}, []any{"page-2.png", "image/png"})
 	})
-	t.Run("outputs no images unless told", func(t *testing.T) {
+	t.Run("outputs no images by default", func(t *testing.T) {
 		t.Parallel()
-		r := readDocumentFile(t, newWorld(), "letter.pdf", string(pdf), nil)
+		r := readDocumentFile(t, newFixture(), "letter.pdf", string(pdf), nil)
 		same(t, "images", []any{r.Error, r.Outputs["images"]}, []any{nil, []any{}})
 	})
 	t.Run("outputs sheets as rows", func(t *testing.T) {
@@ -80,13 +80,13 @@ func TestDocument(t *testing.T) {
 		if err := book.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		r := readDocumentFile(t, newWorld(), "a.xlsx", b.String(), nil)
+		r := readDocumentFile(t, newFixture(), "a.xlsx", b.String(), nil)
 		same(t, "tables", []any{r.Error, r.Outputs["tables"]}, []any{nil, []any{map[string]any{"name": "Sheet1", "rows": []any{map[string]any{"Item": "Parcel", "Price": "7"}}}}})
 	})
-	t.Run("fails for a file that is no document or too large", func(t *testing.T) {
+	t.Run("rejects a file that is not a document or too large", func(t *testing.T) {
 		t.Parallel()
 		for content, want := range map[string]string{"\x89PNG\r\n\x1a\n\x00\x00": "Sluice reads PDF, Word (DOCX)", strings.Repeat("x", documents.MaxSize+1): "64 MiB"} {
-			r := readDocumentFile(t, newWorld(), "a.bin", content, nil)
+			r := readDocumentFile(t, newFixture(), "a.bin", content, nil)
 			if r.Error == nil || r.Error.Code != flow.CodeInputInvalid {
 				t.Fatalf("got %v", r.Error)
 			}
@@ -95,10 +95,10 @@ func TestDocument(t *testing.T) {
 	})
 }
 
-// wordDocument is small HTML, which a server may well send under another name.
+// wordDocument is a small HTML document, which servers may send with another file name.
 const wordDocument = "<!doctype html><h1>Delivery terms</h1>"
 
-func TestDocumentSources(t *testing.T) {
+func TestDocument_reads_file_or_URL(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -132,13 +132,13 @@ func TestDocumentSources(t *testing.T) {
 		use{kind: "document", ports: map[string]any{"file": "http://10.0.0.1/a.pdf"}}.fails(t, s.deps, flow.CodeDestinationBlocked)
 		use{kind: "document", ports: map[string]any{"file": "nowhere"}}.fails(t, s.deps, flow.CodeInputInvalid)
 	})
-	t.Run("misses a file that is gone", func(t *testing.T) {
+	t.Run("rejects a deleted file", func(t *testing.T) {
 		t.Parallel()
 		gone := map[string]any{"file": flow.NewIDs().New(flow.PrefixFile), "name": "a.pdf"}
 		has(t, use{kind: "document", ports: map[string]any{"file": gone}}.fails(t, s.deps, flow.CodeInputInvalid).Message, "does not exist")
 		use{kind: "document", ports: map[string]any{"file": number("3")}}.fails(t, s.deps, flow.CodeInputInvalid)
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		for pointer, config := range map[string]map[string]any{
 			"/nodes/0/config/pages":     {"pages": "1-x"},

@@ -17,7 +17,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Doc: "Outputs a vector that represents the meaning of a text; the closer two vectors are, the more similar are their texts. " +
 			"Send them to a vector database to search by meaning.\n\n" +
 			"Without a model, the small one inside Sluice is used. It needs no key and no network and knows English. It gives 512 numbers, a vector of length 1, " +
-			"so that the inner product of two is how alike they are; an empty text gives zeros. " +
+			"so that the inner product of two vectors is their similarity; an empty text gives zeros. " +
 			"Vectors can only be compared with others of the same model.",
 		Fields: []flow.Field{
 			modelField(taskEmbed, "Default: the built-in model."),
@@ -36,8 +36,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// embed computes vectors with the chosen model, or with the built-in one if neither a
-// model nor a credential is set.
+// embed computes a vector with the chosen model, or with the built-in one if neither a model
+// nor a credential is set.
 func embed(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	dimensions, err := optionalCount(in, "dimensions")
 	if err != nil {
@@ -62,7 +62,7 @@ func embed(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, nil
 }
 
-// embedHere uses the built-in model.
+// embedHere computes a vector with the built-in model, whose length cannot be chosen.
 func embedHere(ctx context.Context, model Model, in *flow.In, dimensions int) (flow.Out, error) {
 	if dimensions != 0 && dimensions != builtin.Dimensions {
 		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The built-in model always outputs %d numbers. Choose another model, or leave dimensions empty.", builtin.Dimensions)
@@ -78,7 +78,7 @@ func embedHere(ctx context.Context, model Model, in *flow.In, dimensions int) (f
 	return flow.Out{Outputs: map[string]any{"vector": vectorValue(vectors[0])}}, nil
 }
 
-// vectorValue converts a vector to a value of a run, a list of numbers.
+// vectorValue converts a vector to a value of a port: a list of numbers.
 func vectorValue[F float32 | float64](vector []F) []any {
 	list := make([]any, len(vector))
 	for i, f := range vector {

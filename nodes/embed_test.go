@@ -37,11 +37,11 @@ func TestEmbed(t *testing.T) {
 	use{kind: "embed", ports: map[string]any{"text": strings.Repeat("a", builtin.MaxText+1)}}.fails(t, real(), flow.CodeInputInvalid)
 }
 
-func TestEmbedByProvider(t *testing.T) {
+func TestEmbed_with_provider(t *testing.T) {
 	t.Parallel()
 	got := &calls{}
 	u := use{kind: "embed", config: map[string]any{"model": "openai/text-embedding-3-small", "dimensions": number("6")}, ports: map[string]any{"text": "abcde"}}
-	r := u.carry(t, Deps{Providers: fakeProviders{got}})
+	r := u.execute(t, Deps{Providers: fakeProviders{got}})
 	same(t, "outputs", r.Outputs, map[string]any{"vector": []any{0, 1, 0, 0, 0, 0}})
 	if request := got.requests[0].(providers.EmbedRequest); request.Model != "text-embedding-3-small" || len(request.Texts) != 1 || r.Usage.InputTokens != 1 {
 		t.Errorf("sent %+v, usage %+v", request, r.Usage)
@@ -66,7 +66,7 @@ func TestEmbedByProvider(t *testing.T) {
 	}
 }
 
-// twoVectors sends one vector too many.
+// twoVectors returns one vector too many.
 type twoVectors struct{ fakeProviders }
 
 func (twoVectors) Embed(context.Context, providers.Endpoint, providers.EmbedRequest) (*providers.EmbedResult, error) {

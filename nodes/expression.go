@@ -7,7 +7,7 @@ import (
 	"sluice/nodes/expression"
 )
 
-// expressionPorts are the names that values of an expression cannot have.
+// expressionPorts are reserved: values of an expression cannot have these names.
 var expressionPorts = []string{"expression", "values"}
 
 // The expression kind computes a value.
@@ -18,7 +18,7 @@ var _ = register(func(Deps) flow.Kind {
 		Doc: "Evaluates an expression in CEL (Common Expression Language). Each name under *Values* becomes an input port and a variable of the expression.\n\n" +
 			"Examples: `price * double(amount)`, `first + \" \" + last`, `items.filter(i, i.price > 10).map(i, i.name)`, `size(text) > 100 ? \"long\" : \"short\"`, " +
 			"`{\"total\": total, \"paid\": total == 0}`. Whole numbers and numbers with decimals compare with each other; to calculate with both, write double(value). " +
-			"The computing that one expression may use is limited.",
+			"An expression may use a limited amount of CPU time.",
 		Fields: []flow.Field{
 			{Name: "expression", Title: "Expression", Type: flow.FieldArea, Typed: true, Required: true, Help: "A CEL expression, such as price * double(amount)."},
 			{Name: "values", Title: "Values", Type: flow.FieldList, Typed: true, Default: []any{"value"}, Help: "Names of the values that the expression uses. Each becomes a port."},
@@ -37,8 +37,8 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// checkExpression compiles a typed formula with the names of its values, so that a
-// mistake is reported while it is written.
+// checkExpression compiles the expression with the names of its values, so that the editor
+// reports mistakes.
 func checkExpression(n *flow.Node) []flow.Problem {
 	if problems := checkPortNames(n, "values", expressionPorts); problems != nil {
 		return problems
@@ -53,7 +53,7 @@ func checkExpression(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// evaluate evaluates the formula. Package expression caches compiled formulas, so most
+// evaluate evaluates the expression. Package expression caches compiled expressions, so most
 // runs compile nothing.
 func evaluate(ctx context.Context, in *flow.In) (flow.Out, error) {
 	names := valueNames(in.Config["values"])

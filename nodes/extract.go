@@ -8,14 +8,14 @@ import (
 	"sluice/flow"
 )
 
-// What is looked for, as the field by says.
+// Options of the field "by".
 const (
 	extractPattern = "pattern"
 	extractPath    = "JSONPath"
 	extractJSON    = "first JSON value"
 )
 
-// The extract kind takes something out of a text or a JSON value.
+// The extract kind finds parts of a text or of a JSON value.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "extract", Title: "Extract", Group: groupText, Icon: "text-select", Class: flow.Compute,
@@ -24,15 +24,15 @@ var _ = register(func(Deps) flow.Kind {
 			"list; with named groups such as `(?P<year>\\d+)`, an object.\n\n" +
 			"*JSONPath* selects from a JSON value as RFC 9535 defines it: `$.items[*].price`, `$..name`, `$.items[?@.price > 10]`. A text is parsed first.\n\n" +
 			"*First JSON value* finds the JSON that a model wraps in sentences or in a code fence, and parses it.\n\n" +
-			"Nothing leaves `value` when nothing is found, so what depends only on it is skipped; `found` tells which.",
+			"If nothing is found, `value` has no value, so nodes that depend only on it are skipped, and `found` is false.",
 		Fields: []flow.Field{
 			{Name: "by", Title: "Look for", Type: flow.FieldSelect, Typed: true, Default: extractPattern, Options: []string{extractPattern, extractPath, extractJSON}, Help: "What to look for."},
 		},
 		DynamicSchema: extractSchema,
 		Inputs:        []flow.Port{{Name: "from", Title: "From", Type: flow.TypeAny, Required: true, Help: "The text or the JSON value to look in."}},
 		Outputs: []flow.Port{
-			{Name: "value", Title: "Value", Type: flow.TypeAny, Optional: true, Help: "The first that was found."},
-			{Name: "all", Title: "All", Type: flow.TypeList, Help: "Everything that was found, in order."},
+			{Name: "value", Title: "Value", Type: flow.TypeAny, Optional: true, Help: "The first match."},
+			{Name: "all", Title: "All", Type: flow.TypeList, Help: "All matches, in order."},
 			{Name: "found", Title: "Found", Type: flow.TypeBoolean, Help: "Whether anything was found."},
 		},
 		Example: flow.Example{
@@ -45,7 +45,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// extractSchema declares the field of what is looked for.
+// extractSchema declares the fields for the chosen option of "by".
 func extractSchema(n *flow.Node) flow.DynamicSchema {
 	switch n.Config["by"] {
 	case extractPath:
@@ -55,12 +55,11 @@ func extractSchema(n *flow.Node) flow.DynamicSchema {
 	}
 	return flow.DynamicSchema{Fields: []flow.Field{
 		{Name: "pattern", Title: "Pattern", Type: flow.FieldText, Required: true, Help: `A regular expression, such as (\d+) EUR.`},
-		{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Upper and lower case are the same."},
+		{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Uppercase and lowercase letters match each other."},
 	}}
 }
 
-// checkExtract checks the typed path if the node extracts by path, or else the typed
-// pattern.
+// checkExtract reports a typed path or pattern that is invalid.
 func checkExtract(n *flow.Node) []flow.Problem {
 	path, typed := n.Config["path"].(string)
 	if n.Config["by"] != extractPath || !typed || path == "" {
@@ -73,7 +72,7 @@ func checkExtract(n *flow.Node) []flow.Problem {
 }
 
 // extract finds values by a path in JSON, by a pattern in text, or as the first JSON in a
-// text. Finding none is no error: the output "value" is then missing.
+// text. Finding nothing is not an error: the output "value" is then missing.
 func extract(_ context.Context, in *flow.In) (flow.Out, error) {
 	var all []any
 	var err error
@@ -117,7 +116,8 @@ func findPattern(source, text string, ignoreCase bool) ([]any, error) {
 	return all, nil
 }
 
-// groups returns what a match captured: see the documentation of the kind.
+// groups converts a match to a value: an object of its named groups, or else a list of its
+// groups, its only group, or the whole match.
 func (p *pattern) groups(m []string) any {
 	named := map[string]any{}
 	list := make([]any, 0, len(m))
@@ -140,16 +140,16 @@ func (p *pattern) groups(m []string) any {
 	return list
 }
 
-// maxScan bounds the bytes that are looked at for JSON in a text, since every bracket
-// may begin a value that only the end of the text proves wrong.
+// maxScan bounds the bytes that are scanned for JSON in a text. Without a bound the time would
+// be quadratic: each bracket may begin a value that fails only at the end of the text.
 const maxScan = 64 << 20
 
-// fence matches a block of code in Markdown.
+// fence matches a fenced code block in Markdown.
 var fence = regexp.MustCompile("(?s)```[^\\n`]*\\n(.*?)```")
 
 // firstJSON finds the JSON in the answer of a model: the whole text, or else the first
-// block of code that is JSON, or else the first object or list. Blocks come before
-// the rest because sentences have lists too, such as the footnote [1].
+// code block that is JSON, or else the first object or list. Code blocks come first because
+// prose may contain lists too, such as the footnote [1].
 func firstJSON(text string) (any, bool) {
 	if v, err := flow.DecodeJSON([]byte(strings.TrimSpace(text))); err == nil {
 		return v, true
@@ -177,8 +177,8 @@ func firstJSON(text string) (any, bool) {
 	return nil, false
 }
 
-// bracketed returns how many bytes an object or list at the start of a text has, as
-// far as brackets and quotes tell, and whether it is closed.
+// bracketed returns the length in bytes of the object or list at the start of a text, judged
+// by its brackets and quotes only, and whether it is closed.
 func bracketed(text string) (size int, closed bool) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

@@ -12,24 +12,24 @@ import (
 	"sluice/flow"
 )
 
-// Limits of JSONPath. The library can neither be stopped nor limited, and every segment
-// multiplies: $[0,0][0,0] gives the same item four times. So a path is followed one
-// segment at a time, and what a segment may cost is added up before it.
+// Limits of JSONPath. The library can be neither stopped nor limited, and every segment
+// multiplies the results: $[0,0][0,0] selects the same item four times. So a path is evaluated
+// one segment at a time, and the cost of a segment is estimated before it.
 const (
 	maxPath         = 500       // bytes
 	maxPathWork     = 5_000_000 // items looked at, about a second
-	maxPathPatterns = 100       // patterns of match() and search(), which values may hold
+	maxPathPatterns = 100       // different patterns of match() and search(); values may contain patterns
 )
 
-// pathQuery is a parsed path. It serves one evaluation: its budgets are used up.
+// pathQuery is a parsed path. It serves one evaluation, which uses up its budgets.
 type pathQuery struct {
 	segments []*spec.Segment
-	patterns map[string]*pattern // nil: not a pattern
+	patterns map[string]*pattern // by source; nil: invalid
 	work     float64             // spent, of maxPathWork
 	scanned  int                 // spent on patterns, of maxPatternWork
 }
 
-// parsePath parses a path. Errors say what is wrong with it.
+// parsePath parses a path. Its errors can be shown to users.
 func parsePath(source string) (*pathQuery, error) {
 	if len(source) > maxPath {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The JSONPath has %d bytes; the limit is %d.", len(source), maxPath)
@@ -45,7 +45,8 @@ func parsePath(source string) (*pathQuery, error) {
 	return q, nil
 }
 
-// selectPath returns what a path selects from a value, or from the JSON in a text.
+// selectPath returns the values that a path selects from a value. A text is parsed as JSON
+// first.
 func selectPath(source string, from any) ([]any, error) {
 	q, err := parsePath(source)
 	if err != nil {
@@ -72,13 +73,13 @@ func selectPath(source string, from any) ([]any, error) {
 	return found, nil
 }
 
-// errPathWork is the error for a path that takes too long for a value.
+// errPathWork is returned if a path would take too long for a value.
 func errPathWork() error {
 	return flow.Errorf(flow.CodeInputInvalid, "The value is too large for this JSONPath. Select a part of it first, or make the path simpler.")
 }
 
-// spend adds what a segment costs at a value: each selector looks at each child, or
-// at everything below if the segment is a descendant one.
+// spend adds the cost of applying a segment to a value: each selector visits each child, and
+// a descendant segment everything below.
 func (q *pathQuery) spend(s *spec.Segment, v, root any) {
 	q.work += float64(len(s.Selectors()))
 	each := func(child any) {
@@ -104,10 +105,10 @@ func (q *pathQuery) spend(s *spec.Segment, v, root any) {
 	}
 }
 
-// selectorWork returns the most that a selector looks at for one child. Queries
-// inside a filter begin at the child, or at the root if there is a $. Each
-// wildcard, slice, descendant segment and filter in them may visit all of that, and
-// each comma may double it. Signs inside quotes count too, which errs on the safe side.
+// selectorWork returns an upper bound of the items that a selector visits for one child.
+// Queries inside a filter begin at the child, or at the root if there is a $. Each wildcard,
+// slice, descendant segment and filter in them may visit everything below, and each comma may
+// double that. Characters inside quotes count too, which overestimates.
 func selectorWork(selector spec.Selector, child, root any) float64 {
 	filter, isFilter := selector.(*spec.FilterSelector)
 	if !isFilter {
@@ -126,12 +127,13 @@ func selectorWork(selector spec.Selector, child, root any) float64 {
 	return work * math.Pow(float64(countItems(from, maxPathWork)), float64(loops))
 }
 
-// limit replaces a function that matches patterns. The library's own compiles the
-// pattern again for each item, whatever its size.
+// limit replaces match() or search(). The library's own functions compile the pattern again
+// for each item and do not limit its size. whole converts the pattern to one that must match
+// in the function's way.
 func (q *pathQuery) limit(functions *registry.Registry, name string, whole func(string) string) {
-	own := functions.Get(name)
-	original := *own // whose Validate would be its own successor otherwise
-	*own = *spec.Extension(name, spec.FuncLogical, original.Validate, func(args []spec.PathValue) spec.PathValue {
+	function := functions.Get(name)
+	original := *function // a copy: Validate of the replacement must not call itself
+	*function = *spec.Extension(name, spec.FuncLogical, original.Validate, func(args []spec.PathValue) spec.PathValue {
 		text, isText := spec.ValueFrom(args[0]).Value().(string)
 		source, isPattern := spec.ValueFrom(args[1]).Value().(string)
 		if !isText || !isPattern || q.scanned > maxPatternWork {
@@ -148,8 +150,8 @@ func (q *pathQuery) limit(functions *registry.Registry, name string, whole func(
 	})
 }
 
-// pattern returns a compiled pattern, or nil if it cannot be used: then nothing
-// matches it, as RFC 9535 demands.
+// pattern returns a compiled pattern, or nil if it is invalid, which matches nothing
+// according to RFC 9535.
 func (q *pathQuery) pattern(source string) *pattern {
 	if p, known := q.patterns[source]; known {
 		return p
@@ -162,17 +164,17 @@ func (q *pathQuery) pattern(source string) *pattern {
 	if parsed, err := syntax.Parse(source, syntax.Perl|syntax.DotNL); err == nil && len(source) <= maxPattern {
 		withoutLineEnds(parsed)
 		if p, _ = programOf(parsed); p != nil {
-			q.scanned += 1000 * p.size // compiling takes about as long as matching so many bytes
+			q.scanned += 1000 * p.size // compiling takes about as long as matching 1,000 bytes
 		}
 	}
 	q.patterns[source] = p
 	return p
 }
 
-// notLineEnd matches what a dot stands for in the patterns of RFC 9485.
+// notLineEnd matches what a dot matches in RFC 9485 (I-Regexp).
 var notLineEnd, _ = syntax.Parse(`[^\n\r]`, syntax.Perl)
 
-// withoutLineEnds makes each dot of a pattern match anything but a line end.
+// withoutLineEnds changes each dot of a pattern to match anything except a line end.
 func withoutLineEnds(re *syntax.Regexp) {
 	if re.Op == syntax.OpAnyChar {
 		*re = *notLineEnd
@@ -183,7 +185,7 @@ func withoutLineEnds(re *syntax.Regexp) {
 	}
 }
 
-// countItems counts a value and everything in it, up to one more than most.
+// countItems counts a value and all values in it. It stops soon after most.
 func countItems(v any, most int) (n int) {
 	n = 1
 	add := func(item any) {

@@ -8,9 +8,9 @@ import (
 	"sluice/flow"
 )
 
-// TestExtractBounds gives extract what multiplies: each case once took gigabytes or
-// did not end, and now is refused or answered at once.
-func TestExtractBounds(t *testing.T) {
+// TestExtract_bounds_work_of_path evaluates paths that multiply their results: without
+// limits, each would take gigabytes or not end.
+func TestExtract_bounds_work_of_path(t *testing.T) {
 	t.Parallel()
 	nested := any("x")
 	for range 50 {
@@ -57,7 +57,7 @@ func TestExtractBounds(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a dot matches no line end", func(t *testing.T) {
+	t.Run("dot does not match a line end", func(t *testing.T) {
 		t.Parallel()
 		all, err := selectPath(`$[?search(@, "a.b")]`, []any{"a\nb", "a\rb", "a-b"})
 		same(t, "found", flow.EncodeJSON([]any{all, err}), []byte(`[["a-b"],null]`))
@@ -89,8 +89,8 @@ func TestFirstJSON(t *testing.T) {
 	}
 }
 
-// TestReplaceGroups numbers groups next to letters, digits and dollar signs.
-func TestReplaceGroups(t *testing.T) {
+// TestReplace_expands_groups references groups next to letters, digits and dollar signs.
+func TestReplace_expands_groups(t *testing.T) {
 	t.Parallel()
 	for with, want := range map[string]string{
 		"$1px": "12px cm", "$1_$2": "12_cm cm", "$$1": "$1 cm", "${1}$2": "12cm cm", "$$$1": "$12 cm", "$9": " cm", "$": "$ cm", "${n}": "12 cm",
@@ -104,7 +104,7 @@ func TestReplaceGroups(t *testing.T) {
 	}
 }
 
-func TestSplitBounds(t *testing.T) {
+func TestSplit_bounds_output(t *testing.T) {
 	t.Parallel()
 	for what, config := range map[string]map[string]any{
 		"size of a chunk": {"by": splitTokens, "size": flow.Number(4e18)},

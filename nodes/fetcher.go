@@ -12,20 +12,21 @@ import (
 	"sluice/outbound"
 )
 
-// maxFetch is the default limit for a file that is given by URL, in bytes.
+// maxFetch is the default limit in bytes of a file that is given by URL.
 const maxFetch = 64 << 20
 
-// sniffed is how many bytes of a file are read to detect its type.
+// sniffed is the number of bytes that are read to detect the type of a file.
 const sniffed = 3072
 
-// Fetcher fetches files that a caller gave by URL. It implements flow.Fetcher.
+// Fetcher downloads files that callers pass by URL. It implements flow.Fetcher and is safe for
+// concurrent use.
 type Fetcher struct {
 	HTTP HTTPClient
 	Max  int64 // bytes of one file; 0: 64 MiB
 }
 
-// FetchFile implements flow.Fetcher. It sends one request: a failure is reported
-// and not retried, because the run's author decides about retries.
+// FetchFile implements flow.Fetcher. It sends one request and does not retry, because the
+// author of the flow decides about retries.
 func (f *Fetcher) FetchFile(ctx context.Context, r flow.RemoteFile, accepts func(*flow.File) error, save func(name, mime string, content io.Reader) error) error {
 	limit := f.Max
 	if limit == 0 {
@@ -38,7 +39,7 @@ func (f *Fetcher) FetchFile(ctx context.Context, r flow.RemoteFile, accepts func
 	defer s.close()
 	content := &rememberError{Reader: s.body}
 	body := bufio.NewReaderSize(content, sniffed)
-	head, _ := body.Peek(sniffed) // an error comes again when the content is read
+	head, _ := body.Peek(sniffed) // an error is returned again by the next Read
 	if name := fileName(r.Name); name != "" {
 		s.name = name
 	}
@@ -52,7 +53,7 @@ func (f *Fetcher) FetchFile(ctx context.Context, r flow.RemoteFile, accepts func
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case content.err != nil: // the store's own error is only about this one
+	case content.err != nil: // the store's error is only a consequence
 		return fetchError(content.err, limit)
 	case errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}):
 		return flow.Errorf(flow.CodeInputInvalid, "%s", flow.AsError(err).Message)
@@ -60,7 +61,7 @@ func (f *Fetcher) FetchFile(ctx context.Context, r flow.RemoteFile, accepts func
 	return err
 }
 
-// open opens the content of a data URL, or sends the request for another.
+// open decodes a data URL, or requests any other URL.
 func (f *Fetcher) open(ctx context.Context, r flow.RemoteFile, limit int64) (*opened, error) {
 	if !r.IsData() {
 		return request(ctx, f.HTTP, r.URL, limit, "*/*")
@@ -75,12 +76,11 @@ func (f *Fetcher) open(ctx context.Context, r flow.RemoteFile, limit int64) (*op
 	return &opened{name: "file", mime: mediaType, body: bytes.NewReader(content), close: func() {}}, nil
 }
 
-// fetchError is requestError that says what can be done about a file that is too
-// large.
+// fetchError is requestError with advice for a file that is too large.
 func fetchError(err error, limit int64) error {
 	e, ok := errors.AsType[*outbound.Error](err)
 	if !ok || e.Class != outbound.ClassTooLarge {
 		return requestError(err)
 	}
-	return flow.Errorf(flow.CodeInputInvalid, "The file is larger than %s, the most that is fetched. Upload it with POST /v1/files, or let the operator raise SLUICE_MAX_FETCH.", flow.Size(limit))
+	return flow.Errorf(flow.CodeInputInvalid, "The file is larger than %s, the limit for downloads. Upload it with POST /v1/files, or ask the operator to raise SLUICE_MAX_FETCH.", flow.Size(limit))
 }

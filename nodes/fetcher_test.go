@@ -40,7 +40,7 @@ func serveCounted(t *testing.T) (service, *atomic.Int64) {
 	return s, &n
 }
 
-func TestInputFetchesFiles(t *testing.T) {
+func TestInput_fetches_files(t *testing.T) {
 	t.Parallel()
 	s, _ := serveCounted(t)
 	data := "data:image/png;base64," + base64.StdEncoding.EncodeToString(tinyPNG)
@@ -57,9 +57,9 @@ func TestInputFetchesFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld()
+			w := newFixture()
 			w.fetcher = &Fetcher{HTTP: s.deps.HTTP}
-			r := use{kind: "input", config: photo, ports: map[string]any{"value": c.value}}.carryIn(t, w, s.deps)
+			r := use{kind: "input", config: photo, ports: map[string]any{"value": c.value}}.executeIn(t, w, s.deps)
 			if r.Error != nil {
 				t.Fatal(r.Error)
 			}
@@ -70,41 +70,41 @@ func TestInputFetchesFiles(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a list, once each", func(t *testing.T) {
+	t.Run("fetches each file of a list once", func(t *testing.T) {
 		t.Parallel()
 		s, n := serveCounted(t)
-		w := newWorld()
+		w := newFixture()
 		w.fetcher = &Fetcher{HTTP: s.deps.HTTP}
 		stored := w.files.put(t, "a.png", "image/png", "abc")
 		config := map[string]any{"name": "photos", "type": "list", "items": "file"}
-		r := use{kind: "input", config: config, ports: map[string]any{"value": []any{s.URL + "/cat.png", stored, data}}}.carryIn(t, w, s.deps)
+		r := use{kind: "input", config: config, ports: map[string]any{"value": []any{s.URL + "/cat.png", stored, data}}}.executeIn(t, w, s.deps)
 		list, _ := r.Outputs["value"].([]any)
 		if r.Error != nil || len(list) != 3 || len(flow.FileIDs(list)) != 3 || n.Load() != 1 {
 			t.Errorf("got %v %v after %d requests", r.Error, list, n.Load())
 		}
 	})
-	t.Run("once, although the first attempt was not recorded", func(t *testing.T) {
+	t.Run("fetches once although the first attempt was not recorded", func(t *testing.T) {
 		t.Parallel()
 		s, n := serveCounted(t)
-		w := newWorld() // its files stay, as after a crash
+		w := newFixture() // its files stay, as after a crash
 		w.fetcher = &Fetcher{HTTP: s.deps.HTTP}
 		u := use{kind: "input", config: photo, ports: map[string]any{"value": s.URL + "/cat.png"}}
-		first, second := u.carryIn(t, w, s.deps), u.carryIn(t, w, s.deps)
+		first, second := u.executeIn(t, w, s.deps), u.executeIn(t, w, s.deps)
 		same(t, "file", second.Outputs, first.Outputs)
 		if n.Load() != 1 || len(w.files.kept) != 1 {
 			t.Errorf("%d requests and %d files", n.Load(), len(w.files.kept))
 		}
 	})
-	t.Run("a URL in a text stays a text", func(t *testing.T) {
+	t.Run("keeps a URL in a text", func(t *testing.T) {
 		t.Parallel()
-		r := use{kind: "input", config: map[string]any{"name": "v"}, ports: map[string]any{"value": s.URL + "/cat.png"}}.carry(t, s.deps)
+		r := use{kind: "input", config: map[string]any{"name": "v"}, ports: map[string]any{"value": s.URL + "/cat.png"}}.execute(t, s.deps)
 		same(t, "value", r.Outputs["value"], s.URL+"/cat.png")
 	})
-	t.Run("an edge into a file port", func(t *testing.T) {
+	t.Run("fetches a file from an edge", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newFixture()
 		w.fetcher = &Fetcher{HTTP: s.deps.HTTP}
-		r := use{kind: "file", ports: map[string]any{"file": s.URL + "/cat.png"}}.carryIn(t, w, s.deps)
+		r := use{kind: "file", ports: map[string]any{"file": s.URL + "/cat.png"}}.executeIn(t, w, s.deps)
 		if r.Error != nil || r.Outputs["name"] != "cat.png" || w.files.content(t, r.Outputs["file"]) != string(tinyPNG) {
 			t.Errorf("got %v %v", r.Error, r.Outputs)
 		}
@@ -127,9 +127,9 @@ func TestInputFetchesFiles(t *testing.T) {
 			if name == "one too large" || name == "a cut answer" {
 				config = map[string]any{"name": "photo", "type": "file"}
 			}
-			w := newWorld()
+			w := newFixture()
 			w.fetcher = &Fetcher{HTTP: s.deps.HTTP, Max: 4096}
-			r := use{kind: "input", config: config, ports: map[string]any{"value": c.url}}.carryIn(t, w, s.deps)
+			r := use{kind: "input", config: config, ports: map[string]any{"value": c.url}}.executeIn(t, w, s.deps)
 			if r.Error == nil || r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.want) || !strings.HasPrefix(r.Error.Message, `The input "photo": `) {
 				t.Fatalf("got %+v, want %s with %q", r.Error, c.code, c.want)
 			}

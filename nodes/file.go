@@ -39,8 +39,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// checkFile rejects two sources. A node without a typed source is valid, since
-// an edge may provide one.
+// checkFile rejects a node with both a file and a URL. Neither is valid, since an edge may
+// provide one.
 func checkFile(n *flow.Node) []flow.Problem {
 	if n.Config["file"] != nil && n.Config["url"] != nil && n.Config["url"] != "" {
 		return []flow.Problem{{Pointer: "/url", Code: "invalid", Detail: "give either a file or a URL, not both"}}
@@ -48,8 +48,8 @@ func checkFile(n *flow.Node) []flow.Problem {
 	return checkURL(n, "url")
 }
 
-// outputFile passes a stored file on, or fetches the one at a URL. Both or neither is an
-// error of the input.
+// outputFile passes a stored file on, or downloads the one at a URL. It requires exactly one
+// of the two.
 func outputFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
 	file, address := in.Config["file"], in.Text("url")
 	switch {

@@ -50,8 +50,8 @@ func TestFile(t *testing.T) {
 	} {
 		t.Run("fetches "+c.path+" as "+c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld()
-			r := use{kind: "file", config: map[string]any{"url": s.URL + c.path, "name": c.given}}.carryIn(t, w, s.deps)
+			w := newFixture()
+			r := use{kind: "file", config: map[string]any{"url": s.URL + c.path, "name": c.given}}.executeIn(t, w, s.deps)
 			same(t, "outputs", []any{r.Error, r.Outputs["name"], r.Outputs["mime"], flow.Text(r.Outputs["size"])}, []any{nil, c.name, c.mime, c.size})
 			if n := len(w.files.content(t, r.Outputs["file"])); flow.Text(flow.Number(n)) != c.size {
 				t.Errorf("%d bytes are kept", n)
@@ -61,9 +61,9 @@ func TestFile(t *testing.T) {
 	}
 	t.Run("passes a file on", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newFixture()
 		kept := w.files.put(t, "a.txt", "text/plain", "abc")
-		r := use{kind: "file", ports: map[string]any{"file": map[string]any{"file": kept["file"]}}}.carryIn(t, w, s.deps)
+		r := use{kind: "file", ports: map[string]any{"file": map[string]any{"file": kept["file"]}}}.executeIn(t, w, s.deps)
 		same(t, "outputs", r.Outputs, map[string]any{"file": kept, "name": "a.txt", "mime": "text/plain", "size": number("3")})
 	})
 	gone := map[string]any{"file": flow.NewIDs().New(flow.PrefixFile)}
@@ -86,17 +86,17 @@ func TestFile(t *testing.T) {
 			has(t, use{kind: "file", ports: c.ports}.fails(t, s.deps, c.code).Message, c.want)
 		})
 	}
-	t.Run("says when the store has no room for it", func(t *testing.T) {
+	t.Run("reports a file that exceeds the limit of the store", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newFixture()
 		w.files.limit = 1000
-		r := use{kind: "file", config: map[string]any{"url": s.URL}}.carryIn(t, w, s.deps)
+		r := use{kind: "file", config: map[string]any{"url": s.URL}}.executeIn(t, w, s.deps)
 		if r.Error == nil || r.Error.Code != flow.CodeInputInvalid {
 			t.Fatalf("got %v", r.Error)
 		}
 		has(t, r.Error.Message, "larger than 1000 bytes")
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		file := map[string]any{"file": "file_01jabcdefghjkmnpqrstvwxyz0"}
 		for _, config := range []map[string]any{{"file": file, "url": "https://example.com/a"}, {"url": "example.com"}} {
@@ -121,29 +121,29 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-func TestHTTPFile(t *testing.T) {
+func TestHTTPRequest_stores_response_as_file(t *testing.T) {
 	t.Parallel()
 	s := serveFiles(t)
 	keepIt := func(path string) map[string]any {
 		return map[string]any{"url": s.URL + path, "response": "file"}
 	}
-	t.Run("keeps the answer", func(t *testing.T) {
+	t.Run("stores the response", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
-		r := s.call(keepIt("/download"), nil).carryIn(t, w, s.deps)
+		w := newFixture()
+		r := s.call(keepIt("/download"), nil).executeIn(t, w, s.deps)
 		same(t, "answer", []any{r.Error, member(r.Outputs["body"], "name"), r.Outputs["status"]}, []any{nil, "Zürich.csv", number("200")})
 		if got := w.files.content(t, r.Outputs["body"]); got != "a,b\n" {
 			t.Errorf("kept %q", got)
 		}
 		has(t, flow.Text(member(r.Outputs["headers"], "content-disposition")), "attachment")
 	})
-	t.Run("has none to keep", func(t *testing.T) {
+	t.Run("stores no file for an empty response", func(t *testing.T) {
 		t.Parallel()
 		config := keepIt("/download")
 		config["method"] = "HEAD"
 		same(t, "body", s.call(config, nil).succeeds(t, s.deps)["body"], nil)
 	})
-	t.Run("fails like other answers", func(t *testing.T) {
+	t.Run("reports an error status", func(t *testing.T) {
 		t.Parallel()
 		has(t, s.call(keepIt("/gone"), nil).fails(t, s.deps, flow.CodeHTTPFailed).Message, "127.0.0.1 answered 410 Gone: it was deleted")
 		s.call(keepIt("/cut"), nil).fails(t, s.deps, flow.CodeHTTPFailed)

@@ -6,7 +6,7 @@ import (
 	"sluice/flow"
 )
 
-// maxPassages bounds the size of the output.
+// maxPassages is the maximum of the field "passages". It bounds the size of the output.
 const maxPassages = 50
 
 // The find_answer kind finds the passage of a text that answers a question.
@@ -14,9 +14,9 @@ var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "find_answer", Title: "Find answer", Group: groupBuiltin, Icon: "text-search", Class: flow.Compute,
 		Summary: "Finds the passage of a text that answers a question.",
-		Doc: "Scores every passage of the text, mostly a sentence each, by how well it answers the question, and outputs the best in the " +
-			"text's own words. When no passage comes near enough (a score below 0.3), `answer` is an empty text; `score` and " +
-			"`passages` then say how near it came.\n\n" + builtinNote +
+		Doc: "Scores every passage of the text, usually a sentence, by how well it answers the question, and outputs the best one " +
+			"verbatim. If no passage scores at least 0.3, `answer` is an empty text; `score` and " +
+			"`passages` still show the best ones.\n\n" + builtinNote +
 			"Connect the passages to a chat node to generate an answer from them.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "The text to search: English, at most 200,000 characters."},
@@ -37,8 +37,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// findAnswer outputs the answer to a question that it finds in a text, with its score, and
-// the passages that match the question best.
+// findAnswer outputs the passage that answers the question best, its score, and the best
+// passages.
 func findAnswer(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	texts, err := modelTexts(in, "text", "question")
 	if err != nil {

@@ -32,7 +32,7 @@ func TestFindAnswer(t *testing.T) {
 		outputs = use{kind: "find_answer", ports: map[string]any{"text": " ", "question": "Who?"}}.succeeds(t, real())
 		same(t, "outputs for a blank text", outputs, map[string]any{"answer": "", "score": number("0"), "passages": []any{}})
 	})
-	t.Run("refuses what it cannot work with", func(t *testing.T) {
+	t.Run("rejects invalid input", func(t *testing.T) {
 		t.Parallel()
 		for want, ports := range map[string]map[string]any{
 			"from 1 to 50, got 0":  {"text": text, "question": "Who?", "passages": number("0")},

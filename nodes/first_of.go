@@ -13,7 +13,7 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "first_of", Title: "First of", Group: groupControl, Icon: "merge",
 		Summary: "Joins branches: outputs the first value that was not skipped.",
 		Doc: "Connect the ends of several branches to `values`, in order of preference. The node passes on the first one, in that " +
-			"order, that was not skipped, as soon as all before it are decided. It is skipped when all of them are.\n\n" +
+			"order, that was not skipped, as soon as all before it have been skipped. If all are skipped, so is the node.\n\n" +
 			"Use it after a condition to continue with the branch that was taken, or to fall back to another source when a node " +
 			"that routes its errors has failed.",
 		Inputs: []flow.Port{{Name: "values", Title: "Values", Type: flow.TypeAny, Required: true, List: true, First: true,
@@ -27,7 +27,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// firstOf returns a Run that outputs the first value that arrived at a port.
+// firstOf returns a Run function that outputs the first value at a port.
 func firstOf(port string) func(context.Context, *flow.In) (flow.Out, error) {
 	return func(_ context.Context, in *flow.In) (flow.Out, error) {
 		values, _ := in.Ports[port].([]any)

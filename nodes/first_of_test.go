@@ -16,14 +16,14 @@ func TestFirstOf(t *testing.T) {
 			same(t, "value", got["value"], first)
 		}
 	})
-	t.Run("leaves skipped branches out", func(t *testing.T) {
+	t.Run("ignores skipped branches", func(t *testing.T) {
 		t.Parallel()
 		for value, want := range map[string]string{"11": "big", "9": "small"} {
 			outputs := runJoin(t, number(value))
 			same(t, value, outputs["answer"], want)
 		}
 	})
-	t.Run("needs an edge", func(t *testing.T) {
+	t.Run("requires an edge", func(t *testing.T) {
 		t.Parallel()
 		if problems := (use{kind: "first_of"}).problems(t); len(problems) != 1 {
 			t.Errorf("got %v", problems)
@@ -31,7 +31,7 @@ func TestFirstOf(t *testing.T) {
 	})
 }
 
-// runJoin runs a condition whose two ways are joined again.
+// runJoin runs a condition whose two branches are joined again.
 func runJoin(t *testing.T, value any) map[string]any {
 	t.Helper()
 	doc, problems := document.ParseDocument([]byte(`{"schema": "sluice.flow/v1", "name": "Join", "nodes": [
@@ -46,7 +46,7 @@ func runJoin(t *testing.T, value any) map[string]any {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	r := carryDocument(t, New(Deps{}), doc, map[string]any{"in": value})
+	r := runDocument(t, New(Deps{}), doc, map[string]any{"in": value})
 	for name, v := range r.run.Outputs {
 		r.run.Outputs[name] = v.(string)[:len(v.(string))-len(flow.Text(value))]
 	}

@@ -19,8 +19,7 @@ import (
 	"sluice/providers/hosted"
 )
 
-// memoryHost is a platform in memory that keeps its predictions' time by the
-// clock of the test.
+// memoryHost is a platform in memory whose predictions follow the clock of the test.
 type memoryHost struct {
 	mu      sync.Mutex
 	address string                   // empty: the platform's own
@@ -37,9 +36,9 @@ type memoryHost struct {
 	secrets     []string
 }
 
-// play is what a prediction does.
+// play scripts a prediction.
 type play struct {
-	begins time.Duration // how long the answer to the start takes
+	begins time.Duration // until the start request returns
 	takes  time.Duration // from the start to the end
 	end    hosted.Prediction
 	text   []string          // streamed, a second apart
@@ -115,7 +114,7 @@ const (
 			"more": {"type": "object", "x-order": 2}, "error": {"type": "string", "x-order": 3}, "note": {"type": "string", "x-order": 4}}}}`
 )
 
-// Resolve makes the host HostedModels too.
+// Resolve implements HostedModels.
 func (h *memoryHost) Resolve(ctx context.Context, secret, ref string) (*hosted.Model, error) {
 	r, err := hosted.ParseRef(ref)
 	if err != nil {
@@ -231,7 +230,7 @@ func (h *memoryHost) Cancel(_ context.Context, _, id string) error {
 	return nil
 }
 
-// canceled are the predictions that were stopped.
+// canceled returns the number of canceled predictions.
 func (h *memoryHost) canceled() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -274,7 +273,7 @@ func (h *memoryHost) Fetch(ctx context.Context, _, url string) (*hosted.Download
 	name := url[strings.LastIndexByte(url, '/')+1:]
 	switch {
 	case !ok:
-		return nil, &providers.Error{Class: providers.ClassUnavailable, Message: "The file that the model put out is gone."}
+		return nil, &providers.Error{Class: providers.ClassUnavailable, Message: "The file is gone."}
 	case content == "breaks once" && h.fetches[url] == 1, content == "breaks for an attempt" && h.fetches[url] <= copyTries, content == "breaks":
 		broken := &brokenReader{Reader: strings.NewReader("bre"), err: &providers.Error{Class: providers.ClassUnavailable, Message: "It broke off.", Retryable: true}}
 		return &hosted.Download{Name: name, Size: -1, Body: io.NopCloser(broken)}, nil
@@ -321,25 +320,25 @@ func (h *memoryHost) Search(context.Context, string, string) ([]hosted.Listing, 
 	return nil, nil
 }
 
-// rig carries one run with a hosted node n again and again, as workers that
-// come and go do. Rows survive as they would in a database.
-type rig struct {
-	t     *testing.T
-	host  *memoryHost
-	world *world
-	g     *engine.Graph
-	mu    sync.Mutex
-	run   flow.Run
-	rows  map[string]flow.Step
-	wake  time.Time
-	// write is asked before every write; an error keeps it from happening.
+// runFixture executes one run with a hosted node n repeatedly, as different workers would.
+// Rows survive as in a database.
+type runFixture struct {
+	t       *testing.T
+	host    *memoryHost
+	fixture *fixture
+	g       *engine.Graph
+	mu      sync.Mutex
+	run     flow.Run
+	rows    map[string]flow.Step
+	wake    time.Time
+	// write is called before every write; its error prevents the write.
 	write   func(w flow.RunWrite) error
-	after   func(w flow.RunWrite) error // every write that happened; an error is its answer
+	after   func(w flow.RunWrite) error // called after every write; its error is returned although the write happened
 	reports []string
 	emitted strings.Builder
 }
 
-func newRig(t *testing.T, h *memoryHost, config map[string]any, change func(*flow.Document)) *rig {
+func newRunFixture(t *testing.T, h *memoryHost, config map[string]any, change func(*flow.Document)) *runFixture {
 	t.Helper()
 	kinds := New(Deps{Host: h, Models: h})
 	doc, inputs := use{kind: "hosted_model", config: config}.document(nil)
@@ -350,11 +349,11 @@ func newRig(t *testing.T, h *memoryHost, config map[string]any, change func(*flo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, host: h, world: newWorld(), g: g, rows: map[string]flow.Step{},
+	return &runFixture{t: t, host: h, fixture: newFixture(), g: g, rows: map[string]flow.Step{},
 		run: flow.Run{ID: "run_1", WorkspaceID: "default", State: flow.RunQueued, Inputs: inputs, Timeout: time.Hour, CreatedAt: time.Now()}}
 }
 
-func (r *rig) WriteRun(_ context.Context, w flow.RunWrite) error {
+func (r *runFixture) WriteRun(_ context.Context, w flow.RunWrite) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.write != nil {
@@ -379,8 +378,8 @@ func (r *rig) WriteRun(_ context.Context, w flow.RunWrite) error {
 	return nil
 }
 
-// carry hands the run to a new worker.
-func (r *rig) carry(ctx context.Context, sig engine.Signals) engine.Outcome {
+// execute runs the run in a new worker.
+func (r *runFixture) execute(ctx context.Context, sig engine.Signals) engine.Outcome {
 	r.mu.Lock()
 	r.run.Attempt++
 	run := r.run
@@ -390,18 +389,18 @@ func (r *rig) carry(ctx context.Context, sig engine.Signals) engine.Outcome {
 	}
 	r.mu.Unlock()
 	e := &engine.Engine{Journal: r, Now: time.Now, Report: func(err error) { r.reports = append(r.reports, err.Error()) },
-		Secrets: &flow.Resolver{Store: r.world.credentials, Environment: r.world.environment}, Files: r.world.files, Prices: r.world.prices,
+		Secrets: &flow.Resolver{Store: r.fixture.credentials, Environment: r.fixture.environment}, Files: r.fixture.files, Prices: r.fixture.prices,
 		Emit: func(_, _ string, _ int, text string) { r.emitted.WriteString(text) }}
 	outcome, _ := e.Execute(ctx, engine.NewPlan(r.g, &run, steps, nil), engine.Signals{Cancel: sig.Cancel, Hold: sig.Hold})
 	return outcome
 }
 
-// finish carries the run to its end, sleeping while it waits, and returns the
-// node's step.
-func (r *rig) finish() flow.Step {
+// finish executes the run to its end, sleeping while it waits, and returns the step of the
+// node.
+func (r *runFixture) finish() flow.Step {
 	r.t.Helper()
 	for range 10_000 {
-		if r.carry(r.t.Context(), engine.Signals{}) == engine.Ended {
+		if r.execute(r.t.Context(), engine.Signals{}) == engine.Ended {
 			return r.step()
 		}
 		time.Sleep(time.Until(r.wake))
@@ -410,13 +409,13 @@ func (r *rig) finish() flow.Step {
 	return flow.Step{}
 }
 
-func (r *rig) step() flow.Step {
+func (r *runFixture) step() flow.Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rows["n"]
 }
 
-// inBubble runs a test with fake time, and tells how much of it passed.
+// inBubble runs a test with fake time. passed returns how much of it has passed.
 func inBubble(t *testing.T, f func(t *testing.T, passed func() time.Duration)) {
 	t.Helper()
 	t.Parallel()
@@ -426,7 +425,7 @@ func inBubble(t *testing.T, f func(t *testing.T, passed func() time.Duration)) {
 	})
 }
 
-// painting is the config of a node that keeps the painter's schema.
+// painting returns the config of a node that stores the painter's schema.
 func painting(t testing.TB, schemas string, config map[string]any) map[string]any {
 	t.Helper()
 	n := flow.Node{ID: "n", Kind: "hosted_model", Config: map[string]any{}}
@@ -439,7 +438,7 @@ func painting(t testing.TB, schemas string, config map[string]any) map[string]an
 	return n.Config
 }
 
-// stuckHost starts a prediction forever.
+// stuckHost never finishes starting a prediction.
 type stuckHost struct {
 	*memoryHost
 	stuck stuck

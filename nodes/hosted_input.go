@@ -56,8 +56,8 @@ func (s *hostedStep) openInput(ctx context.Context, values map[string]any) (map[
 	return values, nil
 }
 
-// withSampleURLs returns the input as it will be checked: files inside JSON are
-// replaced by a sample URL, because uploading replaces them by URLs.
+// withSampleURLs returns the input for Form.Check: files inside JSON are replaced by a
+// sample URL, because the upload will replace them by URLs.
 func withSampleURLs(form *hosted.Form, values map[string]any) map[string]any {
 	out := maps.Clone(values)
 	for i := range form.Fields {
@@ -93,7 +93,7 @@ func withSampleURL(v any) any {
 // badInput returns the error for invalid inputs, listing all of them.
 func badInput(model string, problems []hosted.Problem) error {
 	var b strings.Builder
-	b.WriteString("The model does not take this input.")
+	b.WriteString("The model does not accept this input.")
 	for _, p := range problems {
 		b.WriteString(" " + inputPrefix + p.Field + ": " + p.Detail)
 	}
@@ -271,7 +271,7 @@ func (s *hostedStep) putFile(ctx context.Context, value map[string]any) (string,
 	if err != nil {
 		return "", err
 	}
-	_ = content.Close() // it was only looked at
+	_ = content.Close() // nothing was read
 	address, err := s.host.PutFile(ctx, s.m.access.Secret, hosted.Upload{
 		Name: withEnding(file.Name, file.MIME), MIME: file.MIME, Size: file.Size,
 		Open: func() (io.ReadCloser, error) {

@@ -13,7 +13,7 @@ import (
 )
 
 // The hosted_model kind runs a model of the hosting platform. Its fields are
-// the inputs of the chosen model (hosted_shape.go, hosted_input.go).
+// the inputs of the chosen model (hosted_schema.go, hosted_input.go).
 // hosted_run.go starts, follows and cancels a prediction; hosted_output.go
 // stores its output.
 var _ = register(func(d Deps) flow.Kind { return hostedKind(d, defaultTiming) })
@@ -34,15 +34,15 @@ func hostedKind(d Deps, pace timing) flow.Kind {
 		Summary: "Runs a Replicate model: images, video, audio, text and more.",
 		Doc: "Runs any model of Replicate, chosen from the list of featured models, found by searching, or written `owner/name` or `owner/name:version`. " +
 			"It needs a credential: \"sluice credential add --name replicate --provider replicate\", or REPLICATE_API_TOKEN.\n\n" +
-			"Every input of the model is a field and a port named `input.` and its name, such as `input.prompt`. Only what is set is sent; the model has defaults for the rest. " +
+			"Every input of the model is a field and a port named `input.` and its name, such as `input.prompt`. Only inputs that are set are sent; the model has defaults for the rest. " +
 			"If the model expects a file, a file of Sluice is uploaded and a URL is passed on unchanged. " +
 			"The node stores the version of the model and its schema, so the flow keeps working when the model changes. " +
 			"Without a stored schema the newest version is used, and its inputs are checked when the node runs. " +
 			"Some models have no input schema: write their inputs as one JSON object in `input`. Only the model checks them.\n\n" +
-			"`output` is what the model puts out; each property of an object has a port of its own. " +
+			"`output` is the model's output; each property of an object also has its own port. " +
 			"Files are copied into Sluice immediately, because the platform deletes them after an hour. Text is streamed to clients that follow the run.\n\n" +
-			"The ID of a prediction is on disk before anything else happens, so that after a crash or in a retry the step continues with it instead of paying for another. " +
-			"A prediction that takes longer than a minute lets the run wait without holding a worker, for at most a day; the node's time limit does not count that. " +
+			"The ID of a prediction is stored immediately, so that after a crash or in a retry the step continues with it instead of paying for another. " +
+			"After a minute, the run waits for the prediction without occupying a worker, for at most a day; this wait does not count toward the node's time limit. " +
 			"Canceling the run cancels the prediction. The cost of a prediction is computed from the price that the workspace entered for `replicate/owner/name`, per second, call or token.",
 		Fields: []flow.Field{
 			{Name: "model", Title: "Model", Type: flow.FieldModel, Task: taskHosted.name, Typed: true, Required: true,
@@ -77,7 +77,7 @@ func (h *hostedModels) hosts() []string {
 	return addressHosts(h.deps.Host.Address())
 }
 
-// hostedRef is the model that a node names, at the version that it stays with.
+// hostedRef returns the model that a node names, at the version that the node is pinned to.
 func hostedRef(config map[string]any) (hosted.Ref, error) {
 	ref, err := hosted.ParseRef(flow.Text(config["model"]))
 	if err != nil {
@@ -92,7 +92,7 @@ func hostedRef(config map[string]any) (hosted.Ref, error) {
 	return ref, nil
 }
 
-// chargeHosted names the model as prices do, without its version.
+// chargeHosted returns the expected use of the model. Prices are per model, not per version.
 func chargeHosted(config map[string]any) (flow.Charge, bool) {
 	ref, err := hosted.ParseRef(flow.Text(config["model"]))
 	if err != nil {
@@ -122,7 +122,7 @@ func checkHosted(n *flow.Node) []flow.Problem {
 	case err != nil:
 		add("version", "invalid", "%v", err)
 	case named.Version != "" && typed != "" && !strings.EqualFold(named.Version, typed):
-		add("version", "invalid", "the model names another version; leave one of them out")
+		add("version", "invalid", "the model names another version; remove one of them")
 	}
 	problems = append(problems, checkAllInputs(n.Config[allInputs])...)
 	if n.Config["schema"] == nil {
@@ -133,7 +133,7 @@ func checkHosted(n *flow.Node) []flow.Problem {
 	case why != "":
 		add("schema", "invalid", "%s", why)
 	case pin.version != "" && ref.Version != "" && !strings.EqualFold(pin.version, ref.Version):
-		add("schema", "invalid", "this is the schema of version %.12s…, but the node stays with version %.12s…; choose the model again", pin.version, ref.Version)
+		add("schema", "invalid", "this is the schema of version %.12s…, but the node is pinned to version %.12s…; choose the model again", pin.version, ref.Version)
 	case pin.form.Incompatible != "":
 		add("model", string(flow.CodeModelIncompatible), "%s", pin.form.Incompatible)
 	default:
@@ -142,8 +142,8 @@ func checkHosted(n *flow.Node) []flow.Problem {
 	return problems
 }
 
-// checkAllInputs requires an object without secrets, which would stay in the
-// flow in clear.
+// checkAllInputs requires an object without secrets, because they would be stored unencrypted
+// in the flow.
 func checkAllInputs(value any) []flow.Problem {
 	if text, isText := value.(string); value == nil || isText && strings.Contains(text, "{{") || value == "" {
 		return nil
@@ -161,8 +161,8 @@ func checkAllInputs(value any) []flow.Problem {
 	return problems
 }
 
-// checkValues holds typed values against the model's schema. What a template or
-// an edge gives is checked when the node runs.
+// checkValues validates typed values against the model's schema. Values from templates and
+// edges are checked when the node runs.
 func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
 	typed := map[string]any{}
 	all, _ := n.Config[allInputs].(map[string]any)
@@ -184,7 +184,7 @@ func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
 	return problems
 }
 
-// fillsIn reports whether a template is somewhere in a value.
+// fillsIn reports whether a value contains a template, at any depth.
 func fillsIn(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -201,7 +201,7 @@ func fillsIn(v any) bool {
 	return false
 }
 
-// hostedModels runs nodes of the kind.
+// hostedModels runs nodes of the kind hosted_model.
 type hostedModels struct {
 	deps Deps
 	pace timing
@@ -212,7 +212,7 @@ type hostedModels struct {
 func (h *hostedModels) abandon(ctx context.Context, in *flow.In) error {
 	state, ok := readState(in.State)
 	if !ok || h.deps.Host == nil {
-		return nil // nothing was begun
+		return nil // no prediction was started
 	}
 	s, err := h.open(ctx, in)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 
 const (
 	maxCopies = 500 // files of one output
-	copyTries = 3
+	copyTries = 3   // attempts per file
 )
 
-// interrupted matches the texts and the code (PA) of failures that the platform
-// caused and not the model.
+// interrupted matches the messages and the code (PA) of failures that the platform caused
+// and not the model.
 var interrupted = regexp.MustCompile(`(?i)interrupted|please (re)?try again|please retry|\bcode: PA\b`)
 
 // finish returns the outputs of a prediction that succeeded, or the reason why
@@ -34,7 +34,7 @@ func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out
 	}
 	if failure := s.failure(p); failure != nil {
 		if err := s.in.Save(ctx, nil); err != nil {
-			return flow.Out{}, err // another attempt finds it as it is now
+			return flow.Out{}, err // the next attempt reads the same prediction again
 		}
 		return out, failure
 	}
@@ -61,11 +61,11 @@ func (s *hostedStep) finish(ctx context.Context, p *hosted.Prediction) (flow.Out
 // continues with the same prediction, so the step first records on disk that
 // the usage was counted; if that fails, the retry counts it.
 func (s *hostedStep) recordUsage(ctx context.Context, out flow.Out) flow.Out {
-	if errors.Is(ctx.Err(), context.Canceled) { // no attempt of this run follows, or nobody hears of this one
+	if errors.Is(ctx.Err(), context.Canceled) { // canceled: no retry follows, so nothing is counted twice
 		return out
 	}
 	s.state.counted = true
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), s.pace.grace) // the step's time may be over
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), s.pace.grace) // the step may have timed out
 	defer stop()
 	if s.in.Save(ctx, s.state.value()) != nil {
 		return flow.Out{}
@@ -90,13 +90,12 @@ func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
 	case p.State == hosted.StateAborted:
 		return &flow.Error{Code: flow.CodeProviderUnavailable, Retryable: true, Message: "The platform ended the prediction before the model began." + about}
 	case p.Purged:
-		return flow.Errorf(flow.CodeOutputInvalid, "The output is gone: the platform deletes what models put out after an hour.%s", about)
+		return flow.Errorf(flow.CodeOutputInvalid, "The output is gone: the platform deletes outputs after an hour.%s", about)
 	}
 	return nil
 }
 
-// asSentence adds a full stop if the text, which must not be empty, ends
-// without punctuation.
+// asSentence adds a period if the text, which must not be empty, ends without punctuation.
 func asSentence(text string) string {
 	if strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
@@ -108,18 +107,18 @@ func asSentence(text string) string {
 // prediction stays, so that a retry can copy the file again.
 func (s *hostedStep) copyError(ctx context.Context, err error) error {
 	if errors.Is(err, errOutputTooLarge) {
-		return flow.Errorf(flow.CodeOutputInvalid, "The files that the model put out have more than %s together, twice the most that one file may have. Ask the model for fewer or smaller ones, or let the operator raise SLUICE_MAX_FILE. Model: %s.",
+		return flow.Errorf(flow.CodeOutputInvalid, "The files of the output exceed %s in total, twice the limit of one file. Ask the model for fewer or smaller ones, or ask the operator to raise SLUICE_MAX_FILE. Model: %s.",
 			flow.Size(2*s.maxFile), s.m.ref)
 	}
 	var own *flow.Error
 	if errors.As(err, &own) && own.Code == flow.CodeBodyTooLarge {
-		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than Sluice keeps. %s", own.Message)
+		return flow.Errorf(flow.CodeOutputInvalid, "A file of the output is too large to store. %s", own.Message)
 	}
 	e, ok := errors.AsType[*providers.Error](err)
 	if ok && e.Class == providers.ClassTooLarge {
-		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than %s, the most that is kept. Let the operator raise SLUICE_MAX_FILE. Model: %s.", flow.Size(s.maxFile), s.m.ref)
+		return flow.Errorf(flow.CodeOutputInvalid, "A file of the output is larger than the limit of %s. Ask the operator to raise SLUICE_MAX_FILE. Model: %s.", flow.Size(s.maxFile), s.m.ref)
 	}
-	if ok && e.Class == providers.ClassUnavailable && !e.Retryable { // it is gone
+	if ok && e.Class == providers.ClassUnavailable && !e.Retryable { // the file is gone
 		e = &providers.Error{Class: providers.ClassBadAnswer, Message: e.Message, RequestID: e.RequestID}
 		return s.m.failed(ctx, e)
 	}
@@ -132,9 +131,9 @@ type copier struct {
 	host   hosted.Host
 	secret string
 	in     *flow.In
-	kept   map[string]any // file values by URL
-	pause  time.Duration
-	left   int64 // bytes that all files of the output may still have
+	kept   map[string]any // stored file values by URL
+	pause  time.Duration  // before the first retry of a download
+	left   int64          // remaining bytes for all files of the output
 }
 
 // output converts the whole output.
@@ -233,7 +232,7 @@ func (c *copier) keep(ctx context.Context, address string) (any, error) {
 		return file, nil
 	}
 	if len(c.kept) >= maxCopies {
-		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model put out more than %d files.", maxCopies)
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "The output has more than %d files, the limit. Ask the model for fewer.", maxCopies)
 	}
 	for try := 1; ; try++ {
 		file, err := c.fetch(ctx, address)
@@ -257,11 +256,11 @@ func (c *copier) fetch(ctx context.Context, address string) (map[string]any, err
 	if err != nil {
 		return nil, err
 	}
-	defer file.Body.Close() //nolint:errcheck // only read
+	defer file.Body.Close() //nolint:errcheck // read only
 	body := &source{Reader: file.Body, left: c.left}
 	value, err := c.in.SaveFile(ctx, file.Name, "", body)
 	if body.err != nil {
-		return nil, body.err // the store's own error is only about this one
+		return nil, body.err // the store's error is only a consequence
 	}
 	if err == nil {
 		c.left = body.left
@@ -280,7 +279,7 @@ type source struct {
 // errOutputTooLarge reports that all files of an output together are too large.
 var errOutputTooLarge = errors.New("the files of the output are too large")
 
-// Read stops with an error once the file is larger than it may be.
+// Read returns errOutputTooLarge once the limit is exceeded.
 func (s *source) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
 	if s.left -= int64(n); s.left < 0 {

@@ -11,11 +11,10 @@ import (
 	"sluice/providers/hosted/hostedtest"
 )
 
-// quickPace follows predictions of a stand-in that takes no time.
+// quickPace suits a fake platform that responds immediately.
 var quickPace = timing{first: time.Millisecond, most: 5 * time.Millisecond, held: 10 * time.Second, spoken: 10 * time.Second, rest: time.Minute, rests: time.Minute, give: time.Hour, grace: time.Second}
 
-// onPlatform runs a node of a model against the stand-in for the platform, over
-// HTTP and by the client that Sluice uses.
+// onPlatform runs a node against the fake platform over HTTP, with the real client.
 func onPlatform(t *testing.T, f *hostedtest.Fake, config map[string]any) ran {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}
@@ -28,13 +27,13 @@ func onPlatform(t *testing.T, f *hostedtest.Fake, config map[string]any) ran {
 			kinds = append(kinds, *k)
 		}
 	}
-	w := newWorld()
+	w := newFixture()
 	w.environment = map[string]flow.Access{"replicate": {Provider: "replicate", Name: "REPLICATE_API_TOKEN", Secret: hostedtest.Secret}}
 	doc, inputs := hostedUse(config, nil).document(nil)
-	return w.carry(t, flow.NewRegistry(kinds...), doc, inputs)
+	return w.execute(t, flow.NewRegistry(kinds...), doc, inputs)
 }
 
-func TestHostedModelOnThePlatform(t *testing.T) {
+func TestHostedModel_on_platform(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string

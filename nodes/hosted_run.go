@@ -14,18 +14,18 @@ import (
 // timing holds the intervals and limits for following a prediction. Tests use
 // shorter ones.
 type timing struct {
-	first, most time.Duration // between two polls, growing
+	first, most time.Duration // pause between two polls, growing from first to most
 	held        time.Duration // how long a step keeps its worker for one prediction
-	spoken      time.Duration // how long while its text comes, since the step began
-	rest, rests time.Duration // between two polls without a worker, growing
-	give        time.Duration // after this a prediction is given up
-	grace       time.Duration // how long a start that is cut short may take to tell the ID
+	spoken      time.Duration // the same while text is streamed, since the step began
+	rest, rests time.Duration // suspension between two polls, growing from rest to rests
+	give        time.Duration // a prediction that runs longer is canceled
+	grace       time.Duration // how long an interrupted start may still take to return the ID
 }
 
 // defaultTiming polls often at first, because many models finish within a second.
-// rest is longer than flow.HeldBackoff, since only then the worker is released,
+// rest is longer than flow.HeldBackoff, because shorter suspensions keep the worker,
 // and much shorter than the hour for which the platform keeps an output. spoken
-// is half of the step's time limit, so even endless text leaves time to suspend
+// is half of the step's time limit, so that even endless text leaves time to suspend
 // the step.
 var defaultTiming = timing{
 	first: 500 * time.Millisecond, most: 5 * time.Second, held: time.Minute, spoken: flow.ModelTimeout / 2,
@@ -44,16 +44,16 @@ type hostedStep struct {
 	pace       timing
 	in         *flow.In
 	m          *target
-	pin        *pin // nil: the node keeps no schema
+	pin        *pin // nil: the node stores no schema
 	began      time.Time
 	maxFile    int64 // bytes
 	state      predictionState
 	uploaded   map[string]string // URLs by file ID
-	badAnswers int               // bad answers in a row
+	badAnswers int               // consecutive malformed responses
 }
 
-// run starts a prediction, or continues the one whose ID an earlier attempt
-// stored, and waits for its end.
+// run starts a prediction, or continues the one whose ID an earlier attempt stored, and waits
+// until it ends.
 func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	if h.deps.Host == nil || h.deps.Models == nil {
 		return flow.Out{}, errAbsent
@@ -123,14 +123,14 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 	p, err := s.start(ctx, hosted.StartRequest{
 		Ref: ref, Official: official, Input: input, Stream: form.Output.Type == hosted.OutputText,
 		Wait:        time.Duration(s.in.Int("hold_s")) * time.Second,
-		CancelAfter: s.pace.give, // a net below one whose ID gets lost
+		CancelAfter: s.pace.give, // a safety net if its ID is lost
 	})
 	if err != nil {
 		return nil, s.m.failed(ctx, err)
 	}
 	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Type, joined: form.Output.Joined}
 	if err := s.in.Save(ctx, s.state.value()); err != nil {
-		if errors.Is(err, flow.ErrNotSaved) { // else another worker may go on with it
+		if errors.Is(err, flow.ErrNotSaved) { // otherwise another worker may continue it
 			s.cancelLost(ctx)
 		}
 		return nil, err
@@ -230,7 +230,7 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 		if err := s.in.Save(ctx, nil); err != nil {
 			return nil, err
 		}
-		return nil, flow.Errorf(flow.CodeProviderRejected, "Replicate does not know the prediction %s any more, or the credential may not see it. Model: %s.", s.state.id, s.m.ref)
+		return nil, flow.Errorf(flow.CodeProviderRejected, "Replicate no longer has the prediction %s, or the credential may not read it. Model: %s.", s.state.id, s.m.ref)
 	}
 	return nil, s.m.failed(ctx, err)
 }
@@ -240,7 +240,7 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 func (s *hostedStep) suspend() (flow.Out, error) {
 	now := s.in.Now()
 	if now.Sub(s.state.begun) >= s.pace.give {
-		return flow.Out{}, flow.Errorf(flow.CodeStepTimeout, "The model was not done after %s, so its prediction is canceled. Model: %s.", s.pace.give, s.m.ref)
+		return flow.Out{}, flow.Errorf(flow.CodeStepTimeout, "The prediction was canceled because it took longer than %s. Model: %s.", s.pace.give, s.m.ref)
 	}
 	rest := min(s.pace.rest+time.Duration(s.state.rests)*time.Second, s.pace.rests)
 	s.state.rests++
@@ -252,10 +252,10 @@ func (s *hostedStep) suspend() (flow.Out, error) {
 type predictionState struct {
 	id, stream string
 	begun      time.Time
-	rests      int
+	rests      int // number of suspensions so far
 	kind       hosted.OutputType
 	joined     bool
-	counted    bool // what it took is in the usage of an attempt that failed
+	counted    bool // the usage was already recorded by a failed attempt
 }
 
 // value returns the state as it is stored with the step.

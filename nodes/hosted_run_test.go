@@ -12,10 +12,10 @@ import (
 	"sluice/providers/hosted"
 )
 
-// paintingRig has a node whose prediction does what p says.
-func paintingRig(t *testing.T, p play, change func(*flow.Node)) *rig {
+// paintingFixture returns a run with a node whose prediction follows p.
+func paintingFixture(t *testing.T, p play, change func(*flow.Node)) *runFixture {
 	t.Helper()
-	return newRig(t, newMemoryHost(p), painting(t, painter, map[string]any{"input.prompt": "x"}), func(d *flow.Document) {
+	return newRunFixture(t, newMemoryHost(p), painting(t, painter, map[string]any{"input.prompt": "x"}), func(d *flow.Document) {
 		if change != nil {
 			change(&d.Nodes[0])
 		}
@@ -29,9 +29,9 @@ func wantState(t *testing.T, s flow.Step, state flow.StepState, code flow.Code) 
 	}
 }
 
-func TestHostedModelPolls(t *testing.T) {
+func TestHostedModel_polls_until_end(t *testing.T) {
 	inBubble(t, func(t *testing.T, passed func() time.Duration) {
-		r := paintingRig(t, play{takes: 40 * time.Second}, nil)
+		r := paintingFixture(t, play{takes: 40 * time.Second}, nil)
 		wantState(t, r.finish(), flow.StepSucceeded, "")
 		if n := len(r.host.polls); n > 14 || passed() > 45*time.Second || r.run.WaitingSince != (time.Time{}) {
 			t.Errorf("%d polls in %s", n, passed())
@@ -39,7 +39,7 @@ func TestHostedModelPolls(t *testing.T) {
 	})
 }
 
-func TestHostedModelPollsThroughTrouble(t *testing.T) {
+func TestHostedModel_polls_despite_errors(t *testing.T) {
 	away := &providers.Error{Class: providers.ClassUnavailable, Message: "Away.", Retryable: true}
 	nonsense := &providers.Error{Class: providers.ClassBadAnswer, Message: "Nonsense."}
 	auth := &providers.Error{Class: providers.ClassAuth, Message: "Not you."}
@@ -65,7 +65,7 @@ func TestHostedModelPollsThroughTrouble(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, _ func() time.Duration) {
-				r := paintingRig(t, play{takes: 50 * time.Second, poll: tt.poll}, nil)
+				r := paintingFixture(t, play{takes: 50 * time.Second, poll: tt.poll}, nil)
 				wantState(t, r.finish(), tt.state, tt.code)
 				if r.host.begun() != 1 || r.host.canceled() != tt.stops {
 					t.Errorf("%d begun, %d canceled", r.host.begun(), r.host.canceled())
@@ -84,12 +84,12 @@ func until(n int, err error) func(int) error {
 	}
 }
 
-// TestHostedModelWaits: after a minute the run waits without a worker, each
-// wake-up asks once, and waiting counts for no time limit.
-func TestHostedModelWaits(t *testing.T) {
+// TestHostedModel_suspends_after_a_minute checks that the run then waits without a worker,
+// that each wake-up polls once, and that the wait does not count toward time limits.
+func TestHostedModel_suspends_after_a_minute(t *testing.T) {
 	inBubble(t, func(t *testing.T, passed func() time.Duration) {
-		r := paintingRig(t, play{takes: 3 * time.Hour}, nil)
-		if outcome := r.carry(t.Context(), engine.Signals{}); outcome != engine.Suspended || r.run.State != flow.RunWaiting || r.step().State != flow.StepWaiting {
+		r := paintingFixture(t, play{takes: 3 * time.Hour}, nil)
+		if outcome := r.execute(t.Context(), engine.Signals{}); outcome != engine.Suspended || r.run.State != flow.RunWaiting || r.step().State != flow.StepWaiting {
 			t.Fatalf("outcome %d, run %s, step %s", outcome, r.run.State, r.step().State)
 		}
 		if passed() < time.Minute || passed() > 66*time.Second {
@@ -99,7 +99,7 @@ func TestHostedModelWaits(t *testing.T) {
 			asked := len(r.host.polls)
 			time.Sleep(time.Until(r.wake))
 			before := passed()
-			if r.carry(t.Context(), engine.Signals{}) != engine.Suspended || len(r.host.polls) != asked+1 || passed() != before {
+			if r.execute(t.Context(), engine.Signals{}) != engine.Suspended || len(r.host.polls) != asked+1 || passed() != before {
 				t.Errorf("a wake-up asked %d times and took %s", len(r.host.polls)-asked, passed()-before)
 			}
 		}
@@ -110,9 +110,9 @@ func TestHostedModelWaits(t *testing.T) {
 	})
 }
 
-func TestHostedModelGivesUpAfterADay(t *testing.T) {
+func TestHostedModel_gives_up_after_a_day(t *testing.T) {
 	inBubble(t, func(t *testing.T, passed func() time.Duration) {
-		r := paintingRig(t, play{takes: 1000 * time.Hour}, nil)
+		r := paintingFixture(t, play{takes: 1000 * time.Hour}, nil)
 		wantState(t, r.finish(), flow.StepFailed, flow.CodeStepTimeout)
 		if r.host.canceled() != 1 || passed() > 24*time.Hour+2*time.Minute {
 			t.Errorf("%d canceled after %s", r.host.canceled(), passed())
@@ -120,9 +120,9 @@ func TestHostedModelGivesUpAfterADay(t *testing.T) {
 	})
 }
 
-// TestHostedModelAfterACrash: whatever the worker was at when it was killed, a
-// prediction whose ID was on disk is gone on with.
-func TestHostedModelAfterACrash(t *testing.T) {
+// TestHostedModel_resumes_after_crash checks that a prediction whose ID is stored is continued,
+// whatever the worker was doing when it was killed.
+func TestHostedModel_resumes_after_crash(t *testing.T) {
 	tests := []struct {
 		name  string
 		takes time.Duration
@@ -137,11 +137,11 @@ func TestHostedModelAfterACrash(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, _ func() time.Duration) {
-				r := paintingRig(t, play{takes: tt.takes, end: hosted.Prediction{Output: tt.out}}, nil)
+				r := paintingFixture(t, play{takes: tt.takes, end: hosted.Prediction{Output: tt.out}}, nil)
 				r.host.files["https://replicate.delivery/hangs"] = "hangs"
 				ctx, kill := context.WithTimeout(t.Context(), tt.kill)
 				defer kill()
-				r.carry(ctx, engine.Signals{})
+				r.execute(ctx, engine.Signals{})
 				time.Sleep(time.Second)
 				r.host.mu.Lock()
 				r.host.files["https://replicate.delivery/hangs"] = "content"
@@ -155,26 +155,26 @@ func TestHostedModelAfterACrash(t *testing.T) {
 	}
 }
 
-// TestHostedModelBeforeTheIDIsOnDisk: what cannot be found again is not left
-// running.
-func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
-	t.Run("the write is refused", func(t *testing.T) {
+// TestHostedModel_cancels_prediction_without_stored_ID checks that a prediction that a
+// retry could not find is not left running.
+func TestHostedModel_cancels_prediction_without_stored_ID(t *testing.T) {
+	t.Run("the write fails", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
-			r := paintingRig(t, play{takes: time.Hour}, nil)
+			r := paintingFixture(t, play{takes: time.Hour}, nil)
 			r.write = func(w flow.RunWrite) error {
 				if len(w.Steps) == 1 && w.Steps[0].Saved != nil {
 					return flow.ErrFenced
 				}
 				return nil
 			}
-			if r.carry(t.Context(), engine.Signals{}) != engine.HandedBack || r.host.begun() != 1 || r.host.canceled() != 1 {
+			if r.execute(t.Context(), engine.Signals{}) != engine.HandedBack || r.host.begun() != 1 || r.host.canceled() != 1 {
 				t.Errorf("%d begun, %d canceled", r.host.begun(), r.host.canceled())
 			}
 		})
 	})
-	t.Run("the write is committed and answered with an error", func(t *testing.T) {
+	t.Run("the write is committed but returns an error", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
-			r := paintingRig(t, play{takes: 10 * time.Minute, end: hosted.Prediction{Output: []any{}}}, nil)
+			r := paintingFixture(t, play{takes: 10 * time.Minute, end: hosted.Prediction{Output: []any{}}}, nil)
 			broken := true
 			r.after = func(w flow.RunWrite) error {
 				if broken && len(w.Steps) == 1 && w.Steps[0].Saved != nil {
@@ -184,7 +184,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 			}
 			ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
 			defer kill()
-			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 0 {
+			if r.execute(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 0 {
 				t.Errorf("%d canceled, although the next attempt resumes it", r.host.canceled())
 			}
 			broken = false
@@ -195,10 +195,10 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 	})
 	t.Run("the worker is shut down while it begins", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, passed func() time.Duration) {
-			r := paintingRig(t, play{begins: 3 * time.Second, takes: time.Hour}, nil)
+			r := paintingFixture(t, play{begins: 3 * time.Second, takes: time.Hour}, nil)
 			ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 			defer stop()
-			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 1 || passed() != 3*time.Second {
+			if r.execute(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 1 || passed() != 3*time.Second {
 				t.Errorf("%d canceled after %s", r.host.canceled(), passed())
 			}
 			if net := r.host.asked[0].CancelAfter; net != defaultTiming.give {
@@ -208,8 +208,8 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 	})
 	t.Run("the run is canceled while it begins", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, passed func() time.Duration) {
-			r := paintingRig(t, play{begins: 800 * time.Millisecond, takes: time.Hour}, nil)
-			if r.carry(t.Context(), engine.Signals{Cancel: closedAfter(300 * time.Millisecond)}) != engine.Ended || r.host.canceled() != 1 {
+			r := paintingFixture(t, play{begins: 800 * time.Millisecond, takes: time.Hour}, nil)
+			if r.execute(t.Context(), engine.Signals{Cancel: closedAfter(300 * time.Millisecond)}) != engine.Ended || r.host.canceled() != 1 {
 				t.Errorf("%d canceled", r.host.canceled())
 			}
 			if r.run.State != flow.RunCanceled || passed() != 800*time.Millisecond {
@@ -219,23 +219,23 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 	})
 	t.Run("the platform does not answer", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, passed func() time.Duration) {
-			r := paintingRig(t, play{begins: time.Hour}, nil)
-			if r.carry(t.Context(), engine.Signals{Cancel: closedAfter(time.Second)}) != engine.Ended || passed() != 2*time.Second {
+			r := paintingFixture(t, play{begins: time.Hour}, nil)
+			if r.execute(t.Context(), engine.Signals{Cancel: closedAfter(time.Second)}) != engine.Ended || passed() != 2*time.Second {
 				t.Errorf("ended after %s", passed())
 			}
 		})
 	})
 }
 
-// closedAfter is a signal that comes after a while.
+// closedAfter returns a channel that is closed after d.
 func closedAfter(d time.Duration) <-chan struct{} {
 	c := make(chan struct{})
 	time.AfterFunc(d, func() { close(c) })
 	return c
 }
 
-// TestHostedModelIsStopped: whatever ends the step, the platform is told.
-func TestHostedModelIsStopped(t *testing.T) {
+// TestHostedModel_cancels_prediction checks that a step that ends early cancels its prediction.
+func TestHostedModel_cancels_prediction(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*flow.Node)
@@ -257,7 +257,7 @@ func TestHostedModelIsStopped(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, passed func() time.Duration) {
-				r := paintingRig(t, play{takes: time.Hour}, tt.change)
+				r := paintingFixture(t, play{takes: time.Hour}, tt.change)
 				if tt.limit > 0 {
 					r.run.Timeout = tt.limit
 				}
@@ -265,7 +265,7 @@ func TestHostedModelIsStopped(t *testing.T) {
 				if tt.cancel > 0 {
 					sig.Cancel = closedAfter(tt.cancel)
 				}
-				if outcome := r.carry(t.Context(), sig); outcome != engine.Ended {
+				if outcome := r.execute(t.Context(), sig); outcome != engine.Ended {
 					t.Fatal(outcome)
 				}
 				wantState(t, r.step(), tt.state, tt.code)
@@ -277,29 +277,29 @@ func TestHostedModelIsStopped(t *testing.T) {
 	}
 	t.Run("by a cancel while the run waits", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
-			r := paintingRig(t, play{takes: time.Hour}, nil)
-			if r.carry(t.Context(), engine.Signals{}) != engine.Suspended {
+			r := paintingFixture(t, play{takes: time.Hour}, nil)
+			if r.execute(t.Context(), engine.Signals{}) != engine.Suspended {
 				t.Fatal("the run does not wait")
 			}
 			r.run.CancelRequested = true
-			if r.carry(t.Context(), engine.Signals{}) != engine.Ended || r.run.State != flow.RunCanceled || r.host.canceled() != 1 {
+			if r.execute(t.Context(), engine.Signals{}) != engine.Ended || r.run.State != flow.RunCanceled || r.host.canceled() != 1 {
 				t.Errorf("the run is %s, %d canceled", r.run.State, r.host.canceled())
 			}
 		})
 	})
 	t.Run("not by a shutdown", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
-			r := paintingRig(t, play{takes: time.Hour}, nil)
+			r := paintingFixture(t, play{takes: time.Hour}, nil)
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 			defer stop()
-			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 0 {
+			if r.execute(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 0 {
 				t.Errorf("%d canceled", r.host.canceled())
 			}
 		})
 	})
 }
 
-func TestHostedModelStreams(t *testing.T) {
+func TestHostedModel_streams_text(t *testing.T) {
 	words := func(n int) (list []string) {
 		for range n {
 			list = append(list, "word ")
@@ -323,7 +323,7 @@ func TestHostedModelStreams(t *testing.T) {
 			inBubble(t, func(t *testing.T, passed func() time.Duration) {
 				tt.play.end = hosted.Prediction{Output: []any{"the ", "end"}}
 				h := newMemoryHost(tt.play)
-				r := newRig(t, h, painting(t, writer, nil), nil)
+				r := newRunFixture(t, h, painting(t, writer, nil), nil)
 				step := r.finish()
 				wantState(t, step, flow.StepSucceeded, "")
 				same(t, "output", step.Outputs["output"], "the end")
@@ -333,13 +333,13 @@ func TestHostedModelStreams(t *testing.T) {
 			})
 		})
 	}
-	t.Run("again after a crash", func(t *testing.T) {
+	t.Run("streams again after a crash", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
 			h := newMemoryHost(play{takes: 20 * time.Second, text: words(9), end: hosted.Prediction{Output: "all"}})
-			r := newRig(t, h, painting(t, writer, nil), nil)
+			r := newRunFixture(t, h, painting(t, writer, nil), nil)
 			ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
 			defer kill()
-			r.carry(ctx, engine.Signals{})
+			r.execute(ctx, engine.Signals{})
 			if wantState(t, r.finish(), flow.StepSucceeded, ""); h.streams != 2 || h.begun() != 1 {
 				t.Errorf("%d streams, %d begun", h.streams, h.begun())
 			}
@@ -347,9 +347,9 @@ func TestHostedModelStreams(t *testing.T) {
 	})
 }
 
-// TestHostedModelCountsOnce: a prediction that was paid for is in the usage of
-// the run, once, however often its output could not be copied.
-func TestHostedModelCountsOnce(t *testing.T) {
+// TestHostedModel_counts_usage_once checks that a paid prediction is counted once in the
+// usage of the run, however often copying its output fails.
+func TestHostedModel_counts_usage_once(t *testing.T) {
 	const file = "https://replicate.delivery/file"
 	tests := []struct {
 		name, content string
@@ -368,15 +368,15 @@ func TestHostedModelCountsOnce(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, _ func() time.Duration) {
-				r := paintingRig(t, play{takes: time.Second, end: hosted.Prediction{Output: []any{file}, Seconds: 2, InputTokens: 7}}, tt.change)
-				r.world.prices = priceList{"replicate/acme/painter": {Second: 1000}}
+				r := paintingFixture(t, play{takes: time.Second, end: hosted.Prediction{Output: []any{file}, Seconds: 2, InputTokens: 7}}, tt.change)
+				r.fixture.prices = priceList{"replicate/acme/painter": {Second: 1000}}
 				if tt.content != "" {
 					r.host.files[file] = tt.content
 				}
 				if tt.kill > 0 {
 					ctx, kill := context.WithCancel(t.Context())
 					time.AfterFunc(tt.kill, kill)
-					r.carry(ctx, engine.Signals{})
+					r.execute(ctx, engine.Signals{})
 				}
 				wantState(t, r.finish(), tt.state, tt.code)
 				if want := (flow.Usage{InputTokens: 7, CostNanoUSD: 2000}); r.run.Usage != want || r.step().Usage != want || r.host.begun() != 1 {
@@ -387,9 +387,9 @@ func TestHostedModelCountsOnce(t *testing.T) {
 	}
 	t.Run("a run that is canceled meanwhile", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
-			r := paintingRig(t, play{takes: time.Second, end: hosted.Prediction{Output: []any{file}, InputTokens: 7}}, nil)
+			r := paintingFixture(t, play{takes: time.Second, end: hosted.Prediction{Output: []any{file}, InputTokens: 7}}, nil)
 			r.host.files[file] = "hangs"
-			if r.carry(t.Context(), engine.Signals{Cancel: closedAfter(9 * time.Second)}) != engine.Ended || r.run.Usage.InputTokens != 7 {
+			if r.execute(t.Context(), engine.Signals{Cancel: closedAfter(9 * time.Second)}) != engine.Ended || r.run.Usage.InputTokens != 7 {
 				t.Errorf("the run used %+v", r.run.Usage)
 			}
 		})

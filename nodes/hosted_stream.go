@@ -13,9 +13,9 @@ import (
 // is only a preview: if the stream breaks off, the output still has all of it.
 type listener struct {
 	cancel context.CancelFunc
-	closed chan struct{} // closed when nothing more is passed on
-	done   chan struct{} // gone, until it has been heard once; nil without a stream
-	last   atomic.Int64  // when text came last, in nanoseconds
+	closed chan struct{} // closed after the last text was passed on
+	done   chan struct{} // closed, set to nil after wait has seen it; nil without a stream
+	last   atomic.Int64  // time of the last text in nanoseconds since 1970
 }
 
 // listen follows the stream of a prediction that outputs text.
@@ -45,9 +45,9 @@ func (l *listener) stop() {
 	}
 }
 
-// isActive reports whether text arrived within the given duration.
-func (l *listener) isActive(lately time.Duration) bool {
-	return l.done != nil && time.Since(time.Unix(0, l.last.Load())) < lately
+// isActive reports whether text arrived within the given duration before now.
+func (l *listener) isActive(within time.Duration) bool {
+	return l.done != nil && time.Since(time.Unix(0, l.last.Load())) < within
 }
 
 // wait returns after d, or when the stream ends, which usually means that the

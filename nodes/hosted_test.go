@@ -14,14 +14,14 @@ import (
 
 var _ HostedModels = (*hosted.Directory)(nil)
 
-// hostedUse is a hosted node that is tried in a flow of its own.
+// hostedUse returns a hosted node to test in a new flow.
 func hostedUse(config, ports map[string]any) use {
 	return use{kind: "hosted_model", config: config, ports: ports}
 }
 
 func hostedDeps(h *memoryHost) Deps { return Deps{Host: h, Models: h} }
 
-func TestHostedModelInput(t *testing.T) {
+func TestHostedModel_converts_input(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name          string
@@ -67,8 +67,8 @@ func TestHostedModelInput(t *testing.T) {
 	}
 }
 
-// TestHostedModelInputAsObject gives all inputs as one object.
-func TestHostedModelInputAsObject(t *testing.T) {
+// TestHostedModel_accepts_inputs_as_object passes all inputs as one object.
+func TestHostedModel_accepts_inputs_as_object(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, schemas string
@@ -101,18 +101,18 @@ func TestHostedModelInputAsObject(t *testing.T) {
 			same(t, "input", h.asked[0].Input, mustDecode(t, tt.want))
 		})
 	}
-	t.Run("uploads the files in it", func(t *testing.T) {
+	t.Run("uploads files in the object", func(t *testing.T) {
 		t.Parallel()
-		w, h := newWorld(), newMemoryHost(play{})
+		w, h := newFixture(), newMemoryHost(play{})
 		h.add("acme/open", `{}`)
 		fox := w.files.put(t, "fox.png", "image/png", "FOX")
 		config := map[string]any{"model": "acme/open", "input": map[string]any{"images": []any{fox}}}
-		if r := hostedUse(config, nil).carryIn(t, w, hostedDeps(h)); r.Error != nil {
+		if r := hostedUse(config, nil).executeIn(t, w, hostedDeps(h)); r.Error != nil {
 			t.Fatal(r.Error)
 		}
 		same(t, "input", h.asked[0].Input, map[string]any{"images": []any{"https://api.replicate.com/v1/files/1"}})
 	})
-	t.Run("takes a secret only on its own", func(t *testing.T) {
+	t.Run("rejects secrets in the object", func(t *testing.T) {
 		t.Parallel()
 		problems := hostedUse(map[string]any{"model": "acme/open", "input": map[string]any{"api_key": "sk-1"}}, nil).problems(t)
 		if len(problems) != 1 || !strings.Contains(problems[0].Pointer, "/input/api_key") {
@@ -139,7 +139,7 @@ func mustDecode(t *testing.T, text string) any {
 	return v
 }
 
-func TestHostedModelStart(t *testing.T) {
+func TestHostedModel_starts_pinned_version(t *testing.T) {
 	t.Parallel()
 	h := newMemoryHost(play{end: hosted.Prediction{Output: "x"}})
 	hostedUse(painting(t, writer, map[string]any{"hold_s": flow.Number(7)}), nil).succeeds(t, hostedDeps(h))
@@ -160,12 +160,12 @@ func TestHostedModelStart(t *testing.T) {
 	}
 }
 
-func TestHostedModelUploads(t *testing.T) {
+func TestHostedModel_uploads_files(t *testing.T) {
 	t.Parallel()
-	h, w := newMemoryHost(play{}), newWorld()
+	h, w := newMemoryHost(play{}), newFixture()
 	fox, hen := w.files.put(t, "fox.png", "image/png", "FOX"), w.files.put(t, "hen", "image/png", "HEN")
 	config := painting(t, painter, map[string]any{"input.prompt": "x", "input.image": fox, "input.images": []any{hen, "https://example.com/x.png", fox}})
-	r := hostedUse(config, map[string]any{"input.layers": []any{map[string]any{"mask": hen}}}).carryIn(t, w, hostedDeps(h))
+	r := hostedUse(config, map[string]any{"input.layers": []any{map[string]any{"mask": hen}}}).executeIn(t, w, hostedDeps(h))
 	if r.Error != nil {
 		t.Fatal(r.Error)
 	}
@@ -175,7 +175,7 @@ func TestHostedModelUploads(t *testing.T) {
 		"layers": []any{map[string]any{"mask": at("2")}}})
 }
 
-func TestHostedModelSecrets(t *testing.T) {
+func TestHostedModel_redacts_secrets(t *testing.T) {
 	t.Parallel()
 	h := newMemoryHost(play{end: hosted.Prediction{Output: "you gave secret-of-default-mine and secret-of-default-own"}})
 	config := painting(t, strings.Replace(painter, `{"type": "array", "items": {"type": "string", "format": "uri"}}}`, `{"type": "string"}}`, 1),
@@ -187,7 +187,7 @@ func TestHostedModelSecrets(t *testing.T) {
 	same(t, "output", out["output"], "you gave "+flow.Redacted+" and "+flow.Redacted)
 }
 
-func TestHostedModelRefuses(t *testing.T) {
+func TestHostedModel_rejects_invalid_input(t *testing.T) {
 	t.Parallel()
 	keptConfig := func(config map[string]any) func(*testing.T) map[string]any {
 		return func(t *testing.T) map[string]any { return painting(t, painter, config) }
@@ -226,17 +226,17 @@ func TestHostedModelRefuses(t *testing.T) {
 	}
 }
 
-func TestHostedModelNeedsACredential(t *testing.T) {
+func TestHostedModel_requires_credential(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newFixture()
 	w.environment = nil
-	r := hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).carryIn(t, w, hostedDeps(newMemoryHost(play{})))
+	r := hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).executeIn(t, w, hostedDeps(newMemoryHost(play{})))
 	if r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
 		t.Fatal(r.Error)
 	}
 	has(t, r.Error.Message, "sluice credential add --name replicate --provider replicate", "REPLICATE_API_TOKEN")
 	w.environment = map[string]flow.Access{"replicate": {Provider: "replicate", Name: "elsewhere", Secret: "secret", Hosts: []string{"example.com"}}}
-	r = hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).carryIn(t, w, hostedDeps(newMemoryHost(play{})))
+	r = hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).executeIn(t, w, hostedDeps(newMemoryHost(play{})))
 	if r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
 		t.Fatal(r.Error)
 	}
@@ -245,7 +245,7 @@ func TestHostedModelNeedsACredential(t *testing.T) {
 		h := newMemoryHost(play{end: hosted.Prediction{Output: []any{}}})
 		h.address = "https://models.example.com/v1"
 		w.environment = map[string]flow.Access{"replicate": {Provider: "replicate", Name: "bound", Secret: "secret", Hosts: []string{host}}}
-		r := hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).carryIn(t, w, hostedDeps(h))
+		r := hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).executeIn(t, w, hostedDeps(h))
 		if (r.Error == nil) != may || len(h.secrets) > 0 != may {
 			t.Errorf("bound to %s: %v", host, r.Error)
 		}
@@ -253,7 +253,7 @@ func TestHostedModelNeedsACredential(t *testing.T) {
 	hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).fails(t, Deps{}, flow.CodeInternal)
 }
 
-func TestHostedModelOutput(t *testing.T) {
+func TestHostedModel_converts_output(t *testing.T) {
 	t.Parallel()
 	const at = "https://replicate.delivery/x/"
 	file := func(name string) any { return map[string]any{"copy of": name} }
@@ -285,7 +285,7 @@ func TestHostedModelOutput(t *testing.T) {
 				if tt.schemas == painter {
 					config["input.prompt"] = "x"
 				}
-				r := newRig(t, h, config, nil)
+				r := newRunFixture(t, h, config, nil)
 				step := r.finish()
 				if step.State != flow.StepSucceeded {
 					t.Fatal(step.Error)
@@ -299,12 +299,12 @@ func TestHostedModelOutput(t *testing.T) {
 	}
 }
 
-// copies replaces file values by whose copy they are.
+// copies replaces file values by the names of the copied files.
 func copies(v any) any {
 	return flow.MapFiles(v, func(_ string, f map[string]any) map[string]any { return map[string]any{"copy of": f["name"]} })
 }
 
-func TestHostedModelOutputTrouble(t *testing.T) {
+func TestHostedModel_rejects_invalid_output(t *testing.T) {
 	t.Parallel()
 	const at = "https://replicate.delivery/x/"
 	tests := []struct {
@@ -313,14 +313,14 @@ func TestHostedModelOutputTrouble(t *testing.T) {
 		code flow.Code
 		says string
 	}{
-		{"purged", hosted.Prediction{Purged: true}, flow.CodeOutputInvalid, "deletes what models put out after an hour"},
+		{"purged", hosted.Prediction{Purged: true}, flow.CodeOutputInvalid, "deletes outputs after an hour"},
 		{"gone", hosted.Prediction{Output: []any{at + "nowhere.png"}}, flow.CodeOutputInvalid, "gone"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, _ func() time.Duration) {
 				h := newMemoryHost(play{end: tt.end})
-				step := newRig(t, h, painting(t, painter, map[string]any{"input.prompt": "x"}), nil).finish()
+				step := newRunFixture(t, h, painting(t, painter, map[string]any{"input.prompt": "x"}), nil).finish()
 				if step.Error == nil || step.Error.Code != tt.code || step.Error.Retryable {
 					t.Fatalf("%+v", step.Error)
 				}
@@ -330,9 +330,9 @@ func TestHostedModelOutputTrouble(t *testing.T) {
 	}
 }
 
-// TestHostedModelBoundsItsOutput: one step keeps no more than two of the largest
-// files together.
-func TestHostedModelBoundsItsOutput(t *testing.T) {
+// TestHostedModel_bounds_output checks that a step stores at most twice the size limit of a
+// file in total.
+func TestHostedModel_bounds_output(t *testing.T) {
 	t.Parallel()
 	const at = "https://replicate.delivery/x/"
 	outputs := func(names ...string) (list []any) {
@@ -346,8 +346,8 @@ func TestHostedModelBoundsItsOutput(t *testing.T) {
 		says   string
 	}{
 		{outputs("8", "8", "6", "6b"), ""}, // 20 bytes, one of them twice
-		{outputs("8", "6", "7"), "20 bytes together"},
-		{outputs("8", "6", "6b", "8", "1"), "20 bytes together"},
+		{outputs("8", "6", "7"), "20 bytes in total"},
+		{outputs("8", "6", "6b", "8", "1"), "20 bytes in total"},
 	} {
 		h := newMemoryHost(play{end: hosted.Prediction{Output: tt.output}})
 		h.files = map[string]string{at + "8": "12345678", at + "6": "123456", at + "6b": "abcdef", at + "7": "1234567", at + "1": "1"}
@@ -355,7 +355,7 @@ func TestHostedModelBoundsItsOutput(t *testing.T) {
 		d.MaxFile = 10
 		u := hostedUse(painting(t, painter, map[string]any{"input.prompt": "x"}), nil)
 		if tt.says == "" {
-			if r := u.carryIn(t, newWorld(), d); r.Error != nil {
+			if r := u.executeIn(t, newFixture(), d); r.Error != nil {
 				t.Error(r.Error)
 			}
 			continue
@@ -367,20 +367,20 @@ func TestHostedModelBoundsItsOutput(t *testing.T) {
 	}
 }
 
-func TestHostedModelUsage(t *testing.T) {
+func TestHostedModel_reports_usage(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newFixture()
 	w.prices = priceList{"replicate/acme/painter": {Second: 1000, Call: 5, Input: 2_000_000}}
 	for _, state := range []hosted.State{hosted.StateSucceeded, hosted.StateFailed} {
 		h := newMemoryHost(play{end: hosted.Prediction{State: state, Seconds: 2.5, InputTokens: 3, OutputTokens: 4, Output: []any{}}})
-		r := hostedUse(painting(t, painter, map[string]any{"input.prompt": "x"}), nil).carryIn(t, w, hostedDeps(h))
+		r := hostedUse(painting(t, painter, map[string]any{"input.prompt": "x"}), nil).executeIn(t, w, hostedDeps(h))
 		if want := (flow.Usage{InputTokens: 3, OutputTokens: 4, CostNanoUSD: 2511}); r.Usage != want {
 			t.Errorf("%s: usage %+v, want %+v", state, r.Usage, want)
 		}
 	}
 }
 
-func TestHostedModelFailures(t *testing.T) {
+func TestHostedModel_reports_failures(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -401,7 +401,7 @@ func TestHostedModelFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, _ func() time.Duration) {
 				h := newMemoryHost(play{takes: 3 * time.Second, end: tt.end})
-				r := newRig(t, h, painting(t, painter, map[string]any{"input.prompt": "x"}), func(d *flow.Document) {
+				r := newRunFixture(t, h, painting(t, painter, map[string]any{"input.prompt": "x"}), func(d *flow.Document) {
 					d.Nodes[0].Retry = &flow.Retry{Attempts: 2, BackoffS: 1}
 				})
 				step := r.finish()
@@ -420,7 +420,7 @@ func TestHostedModelFailures(t *testing.T) {
 	}
 }
 
-func TestHostedModelStartFailures(t *testing.T) {
+func TestHostedModel_reports_start_failures(t *testing.T) {
 	t.Parallel()
 	for kind, code := range failures {
 		t.Run(string(kind), func(t *testing.T) {
@@ -434,7 +434,7 @@ func TestHostedModelStartFailures(t *testing.T) {
 	}
 }
 
-// refusingHost starts nothing.
+// refusingHost rejects every start.
 type refusingHost struct {
 	*memoryHost
 	err error

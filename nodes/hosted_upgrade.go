@@ -27,10 +27,10 @@ func PinModel(n *flow.Node, m *hosted.Model) error {
 	}
 	n.Config["model"], n.Config["schema"] = m.Path(), schema
 	if form.Open {
-		delete(n.Config, "schema") // the model has none
+		delete(n.Config, "schema") // the model has no schema
 	}
 	delete(n.Config, "version")
-	if m.Version != "" && !m.Official { // the platform's own models have no version to stay with
+	if m.Version != "" && !m.Official { // official models have no version to pin
 		n.Config["version"] = m.Version
 	}
 	return nil
@@ -54,11 +54,11 @@ func keepSchema(m *hosted.Model) (map[string]any, error) {
 	}
 	text := flow.EncodeJSON(schema)
 	if len(text) > maxPin {
-		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s is larger than 256 KiB, so a node cannot keep it. Use the model by its name alone.", m.Path())
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s is larger than 256 KiB, so it cannot be stored. Use the model without a schema.", m.Path())
 	}
 	kept, err := flow.DecodeJSON(text)
 	if err != nil {
-		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s cannot be kept: %v. Choose another version of the model.", m.Path(), err)
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s cannot be stored: %v. Choose another version of the model.", m.Path(), err)
 	}
 	return kept.(map[string]any), nil
 }
@@ -67,8 +67,8 @@ func keepSchema(m *hosted.Model) (map[string]any, error) {
 type Upgrade struct {
 	From, To string         // versions
 	Changes  hosted.Changes // of the model
-	// Values and Edges do not fit the new version. They are still there: the
-	// person decides what becomes of them.
+	// Values and Edges do not fit the new version. They are kept until the user
+	// changes them.
 	Values []Misfit
 	Edges  []Misfit
 }
@@ -108,7 +108,7 @@ func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
 		switch {
 		case !ok:
 		case fillsIn(value):
-			names[input] = nil // only its name can be judged
+			names[input] = nil // only the name can be checked
 		default:
 			fixed[input] = value
 		}
@@ -130,15 +130,15 @@ func misfitEdges(n *flow.Node, edges []flow.Edge) []Misfit {
 		from, out, _ := strings.Cut(e.From, ".")
 		switch {
 		case to == n.ID && !hasPort(flow.InputPorts(n, k), in):
-			list = append(list, Misfit{Edge: e, Why: "The model has no input " + strings.TrimPrefix(in, inputPrefix) + " any more."})
+			list = append(list, Misfit{Edge: e, Why: "The model no longer has an input " + strings.TrimPrefix(in, inputPrefix) + "."})
 		case from == n.ID && !hasPort(flow.OutputPorts(n, k), out):
-			list = append(list, Misfit{Edge: e, Why: "The model has no output " + out + " any more."})
+			list = append(list, Misfit{Edge: e, Why: "The model no longer has an output " + out + "."})
 		}
 	}
 	return list
 }
 
-// hasPort reports whether the new version of a model still has the port of an edge.
+// hasPort reports whether ports contains a name.
 func hasPort(ports []flow.Port, name string) bool {
 	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
 }

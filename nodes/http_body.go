@@ -8,9 +8,8 @@ import (
 	"sluice/nodes/errtext"
 )
 
-// The content types of what is sent.
+// Content types of request bodies.
 const (
-	// Content types of request bodies.
 	typeJSON = "application/json"
 	typeForm = "application/x-www-form-urlencoded"
 	typeText = "text/plain; charset=utf-8"
@@ -43,7 +42,8 @@ func (c *httpCall) setBody(ctx context.Context, in *flow.In) error {
 // formSecret encodes a secret inside a form-encoded text.
 func formSecret(_, secret string) string { return url.QueryEscape(secret) }
 
-// encodeBody returns an empty content type if there is nothing to send.
+// encodeBody encodes the body as the field "body_type" says. The content type is "" if there
+// is nothing to send.
 func encodeBody(in *flow.In, value any) (body []byte, contentType string, err error) {
 	text, isText := value.(string)
 	switch in.Text("body_type") {
@@ -59,7 +59,7 @@ func encodeBody(in *flow.In, value any) (body []byte, contentType string, err er
 		return []byte(form.Encode()), typeForm, err
 	case "json":
 		if isText && !isJSON(text) {
-			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, which body_type wants: %s. Send it as text, or put the text in quotes.", errtext.Truncate(text, 60))
+			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, but Body type is json: %s. Send it as text, or put the text in quotes.", errtext.Truncate(text, 60))
 		}
 	default:
 		if isText && !looksLikeJSON(text) {
@@ -72,8 +72,8 @@ func encodeBody(in *flow.In, value any) (body []byte, contentType string, err er
 	return flow.EncodeJSON(value), typeJSON, nil
 }
 
-// isJSON reports whether a text is exactly one JSON value that flow.DecodeJSON accepts: its
-// depth is limited, and names are unique.
+// isJSON reports whether a text is one JSON value that flow.DecodeJSON accepts, which limits
+// the depth and rejects duplicate names.
 func isJSON(s string) bool {
 	_, err := flow.DecodeJSON([]byte(s))
 	return err == nil

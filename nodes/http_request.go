@@ -24,16 +24,16 @@ var headersField = flow.Field{
 var httpMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
 
 // The http_request kind calls another service. http_body.go encodes the request
-// body; http_answer.go checks and converts the response.
+// body; http_response.go checks and converts the response.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "http_request", Title: "HTTP request", Group: groupSources, Icon: "globe", Class: flow.Outside,
 		Summary: "Calls another service over HTTP.",
 		Doc: "Sends a request and outputs the response: its body (parsed if it is JSON), its status and its headers. " +
 			"A status outside of `expect` fails the step with the status and the beginning of the response; 429, 5xx, timeouts and broken " +
-			"connections can be tried again, no sooner than the server's Retry-After asks. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
+			"connections can be retried, after the server's Retry-After if there is one. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
 			"Private and reserved addresses are refused. A response can be up to 10 MiB, or 512 MiB if it is stored as a file. Every request but GET carries an " +
-			"`Idempotency-Key` that stays the same when the step is tried again, so that a careful service acts on it once.\n\n" +
+			"`Idempotency-Key` that stays the same in all attempts of a step, so that a service that supports it acts only once.\n\n" +
 			"The URL, the query, the headers and the body can use credentials: `{\"credential\": \"name\"}` as a value, or `{{credential:name}}` inside a text. " +
 			"Secrets typed under names such as `Authorization`, `api_key` or `password` move to credentials automatically. A credential is only sent to the hosts it is bound to. " +
 			"It is removed when a redirect leaves the host; a redirect that would send a body with a credential to another host fails the step.",
@@ -78,7 +78,7 @@ func checkRequest(n *flow.Node) []flow.Problem {
 	for name := range headers {
 		if !headerName.MatchString(name) {
 			problems = append(problems, flow.Problem{Pointer: flow.Pointer("headers", name), Code: "invalid",
-				Detail: "this is not the name of a header: letters, digits and - make one"})
+				Detail: "not a valid header name; use letters, digits and -"})
 		}
 	}
 	list, _ := n.Config["expect"].([]any)
@@ -91,12 +91,12 @@ func checkRequest(n *flow.Node) []flow.Problem {
 	return problems
 }
 
-// httpCall is a request with what is needed to check its response.
+// httpCall is a request and the data for checking its response.
 type httpCall struct {
 	request outbound.Request
 	host    string
 	filler  *credentialFiller
-	secrets redaction.Redactor // knows the values of credentials, which an answer may echo
+	secrets redaction.Redactor // removes credentials that a response echoes
 }
 
 // callService runs a step. Responses are read into memory, unless they are
@@ -135,7 +135,7 @@ func callError(ctx context.Context, err error) error {
 func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 	method := strings.ToUpper(in.Text("method"))
 	if !slices.Contains(httpMethods, method) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not one Sluice sends. Choose one of %s.", errtext.Truncate(method, 20), strings.Join(httpMethods, ", "))
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not supported. Choose one of %s.", errtext.Truncate(method, 20), strings.Join(httpMethods, ", "))
 	}
 	call := &httpCall{request: outbound.Request{Method: method, MaxRedirects: outbound.MaxRedirects}}
 	if err := call.setURL(ctx, in); err != nil {
@@ -212,7 +212,7 @@ func (c *httpCall) header(ctx context.Context, in *flow.In, name string, value a
 	}
 	text = flow.Text(filled)
 	if !c.filler.used && headersField.IsSecretName(name) {
-		text, err = in.Secret(ctx, text, c.filler.host) // redacted wherever it is echoed
+		text, err = in.Secret(ctx, text, c.filler.host) // redacted if echoed
 		return text, true, err
 	}
 	return text, c.filler.used, nil

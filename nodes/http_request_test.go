@@ -16,7 +16,7 @@ import (
 	"sluice/outbound"
 )
 
-// service is a server on loopback, and the real client allowed to reach it.
+// service is a server on the loopback interface and the real client with access to it.
 type service struct {
 	*httptest.Server
 	deps Deps
@@ -33,14 +33,14 @@ func serve(t *testing.T, handler http.HandlerFunc) service {
 	return service{server, Deps{HTTP: client, Documents: testReader()}}
 }
 
-// call is an http_request to the service.
+// call returns an http_request node that calls the service.
 func (s service) call(config, ports map[string]any) use {
 	all := map[string]any{"url": s.URL}
 	maps.Copy(all, config)
 	return use{kind: "http_request", config: all, ports: ports}
 }
 
-// echo answers with what arrived.
+// echo responds with the request as JSON.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	headers := map[string]any{}
@@ -107,7 +107,7 @@ func member(v any, path string) any {
 	return v
 }
 
-func TestHTTPRequestSecrets(t *testing.T) {
+func TestHTTPRequest_redacts_secrets(t *testing.T) {
 	t.Parallel()
 	var got string
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -151,12 +151,12 @@ func TestHTTPRequestSecrets(t *testing.T) {
 	s.call(auth("missing"), nil).fails(t, s.deps, flow.CodeProviderAuth)
 
 	u := s.call(nil, map[string]any{"headers": map[string]any{"X-Auth-Token": "by-an-edge", "X-Plain": "plain"}})
-	if r := u.carry(t, s.deps); strings.Contains(string(flow.EncodeJSON([]any{r.Input["headers"], r.Outputs})), "by-an-edge") {
+	if r := u.execute(t, s.deps); strings.Contains(string(flow.EncodeJSON([]any{r.Input["headers"], r.Outputs})), "by-an-edge") {
 		t.Errorf("the record tells the secret: %v, %v", r.Input, r.Outputs)
 	}
 }
 
-func TestHTTPAnswer(t *testing.T) {
+func TestHTTPRequest_reads_response(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string][2]string{
@@ -211,18 +211,18 @@ func TestHTTPAnswer(t *testing.T) {
 			same(t, "body", outputs["body"], c.want)
 		})
 	}
-	t.Run("headers are in lower case, repeated ones joined", func(t *testing.T) {
+	t.Run("headers are lowercase and repeated ones joined", func(t *testing.T) {
 		t.Parallel()
 		outputs := s.call(map[string]any{"url": s.URL + "/cookies"}, nil).succeeds(t, s.deps)
 		same(t, "headers", member(outputs["headers"], "x-many"), "a, b")
 		same(t, "status", outputs["status"], number("200"))
 	})
-	t.Run("a redirect that is expected is the answer", func(t *testing.T) {
+	t.Run("returns an expected redirect", func(t *testing.T) {
 		t.Parallel()
 		outputs := s.call(map[string]any{"url": s.URL + "/redirect", "expect": []any{"302"}}, nil).succeeds(t, s.deps)
 		same(t, "location", member(outputs["headers"], "location"), "/json")
 	})
-	for path, want := range map[string]string{"/png": "Choose file as the response", "/broken": "not JSON", "/empty": "not JSON"} {
+	for path, want := range map[string]string{"/png": "Set Response to file", "/broken": "not JSON", "/empty": "not JSON"} {
 		t.Run("refuses "+path, func(t *testing.T) {
 			t.Parallel()
 			response := map[string]string{"/png": "auto"}[path]
@@ -234,7 +234,7 @@ func TestHTTPAnswer(t *testing.T) {
 	}
 }
 
-func TestHTTPStatus(t *testing.T) {
+func TestHTTPRequest_checks_status(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", "Sat, 21 Nov 2026 12:00:00 GMT")
@@ -282,7 +282,7 @@ func TestHTTPStatus(t *testing.T) {
 	s.call(map[string]any{"url": s.URL + "/201", "expect": []any{number("200")}}, nil).fails(t, s.deps, flow.CodeHTTPFailed)
 }
 
-func TestHTTPErrors(t *testing.T) {
+func TestHTTPRequest_reports_errors(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
@@ -318,7 +318,7 @@ func TestHTTPErrors(t *testing.T) {
 			has(t, failure.Message, c.want)
 		})
 	}
-	t.Run("a timeout can be tried again", func(t *testing.T) {
+	t.Run("a timeout is retryable", func(t *testing.T) {
 		t.Parallel()
 		failure := flow.AsError(requestError(timeoutOf(t, s)))
 		if failure.Code != flow.CodeHTTPFailed || !failure.Retryable {
@@ -343,7 +343,7 @@ func TestHTTPErrors(t *testing.T) {
 	})
 }
 
-// timeoutOf is what the client says when a service takes too long.
+// timeoutOf returns the client's error for a service that takes too long.
 func timeoutOf(t *testing.T, s service) error {
 	_, err := s.deps.HTTP.Do(t.Context(), outbound.Request{URL: s.URL + "/wait", Timeout: time.Millisecond})
 	if err == nil {
@@ -352,7 +352,7 @@ func timeoutOf(t *testing.T, s service) error {
 	return err
 }
 
-func TestHTTPCheck(t *testing.T) {
+func TestHTTPRequest_rejects_invalid_config(t *testing.T) {
 	t.Parallel()
 	const target = "https://example.com/"
 	for pointer, config := range map[string]map[string]any{

@@ -10,16 +10,15 @@ import (
 )
 
 var (
-	// imageFormats and backgrounds are the options of fields, in the words of the
-	// providers' APIs.
+	// imageFormats and backgrounds are options of fields, spelled as in the providers' APIs.
 	imageFormats = []string{"png", "jpeg", "webp"}
 	backgrounds  = []string{"auto", "transparent", "opaque"}
 )
 
-// maxMade is the number of images per call; it is OpenAI's limit.
+// maxMade is the maximum number of images per call: OpenAI's limit.
 const maxMade = 10
 
-// The image kind generates images from a prompt or edits given ones.
+// The image kind generates images from a prompt, or edits existing ones.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "image", Title: "Image", Group: groupModels, Icon: "image", Class: flow.Outside, Timeout: flow.ModelTimeout,
@@ -28,7 +27,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"The images are stored as files of the run.\n\n" +
 			"Sizes, qualities and other options differ between models. Only options you set are sent; if a provider rejects one, the error says why.",
 		Fields: []flow.Field{
-			requiredField(modelField(taskImage, "It must make pictures.")),
+			requiredField(modelField(taskImage, "It must generate images.")),
 			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
 				Help: "What the image shows, or what to change. A {{name}} in it becomes a port."},
 			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeSources,
@@ -118,7 +117,7 @@ func (d Deps) addPictures(ctx context.Context, in *flow.In, m *target, r *provid
 	case len(r.Images) > 0 && !taskEdit.can(m.preset.Capabilities):
 		return lacksTask(m.preset, taskEdit)
 	case len(masks) > 0 && len(r.Images) == 0:
-		return flow.Errorf(flow.CodeInputInvalid, "There is a mask but no picture to edit. Give one in images.")
+		return flow.Errorf(flow.CodeInputInvalid, "There is a mask but no image to edit. Set Images.")
 	case len(masks) > 0:
 		r.Mask = &masks[0]
 	}
@@ -132,7 +131,7 @@ func keepPictures(ctx context.Context, in *flow.In, m *target, made []providers.
 	var failure error
 	for i, blob := range made {
 		if failure != nil {
-			_ = blob.Body.Close() // given up
+			_ = blob.Body.Close() // not read after a failure
 			continue
 		}
 		file, err := m.keep(ctx, in, fmt.Sprintf("image-%d", i+1), blob)
@@ -142,17 +141,17 @@ func keepPictures(ctx context.Context, in *flow.In, m *target, made []providers.
 		return nil, failure
 	}
 	if len(files) == 0 {
-		return nil, flow.Errorf(flow.CodeOutputInvalid, "%s made no picture. Model: %s.", m.preset.Title, m.ref)
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "%s returned no image. Model: %s.", m.preset.Title, m.ref)
 	}
 	return map[string]any{"image": files[0], "images": files}, nil
 }
 
-// keep keeps what a model made as a file of the run.
+// keep stores a file that a model generated with the run.
 func (m *target) keep(ctx context.Context, in *flow.In, name string, blob providers.Blob) (any, error) {
 	defer blob.Body.Close() //nolint:errcheck // read to its end or given up
 	file, err := in.SaveFile(ctx, withEnding(name, blob.MIME), blob.MIME, blob.Body)
 	if errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
-		return nil, flow.Errorf(flow.CodeOutputInvalid, "What %s made is larger than a file may be. Model: %s.", m.preset.Title, m.ref)
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "The file that %s generated is larger than the limit of a file. Model: %s.", m.preset.Title, m.ref)
 	}
 	if err != nil {
 		return nil, m.failed(ctx, err)

@@ -14,7 +14,7 @@ import (
 	"sluice/providers"
 )
 
-// dot is a whole PNG of one pixel, as far as its kind goes.
+// dot is the signature of a PNG file, which is enough to detect its type.
 const dot = "\x89PNG\r\n\x1a\n"
 
 func draw(config map[string]any) use {
@@ -27,12 +27,12 @@ func draw(config map[string]any) use {
 
 func TestImage(t *testing.T) {
 	t.Parallel()
-	t.Run("keeps what was made", func(t *testing.T) {
+	t.Run("stores generated images", func(t *testing.T) {
 		t.Parallel()
-		w, got := newWorld(), &calls{}
+		w, got := newFixture(), &calls{}
 		u := draw(map[string]any{"count": number("2"), "size": "512x512", "quality": "low", "background": "opaque", "format": "png", "prompt": "{{what}}"})
 		u.ports = map[string]any{"what": "a dog"}
-		r := u.carryIn(t, w, Deps{Providers: fakeProviders{got}})
+		r := u.executeIn(t, w, Deps{Providers: fakeProviders{got}})
 		if r.State != flow.StepSucceeded {
 			t.Fatal(r.Error)
 		}
@@ -59,11 +59,11 @@ func TestImage(t *testing.T) {
 			t.Errorf("usage %+v", r.Usage)
 		}
 	})
-	t.Run("edits pictures within a mask", func(t *testing.T) {
+	t.Run("edits images within a mask", func(t *testing.T) {
 		t.Parallel()
-		w, got := newWorld(), &calls{}
+		w, got := newFixture(), &calls{}
 		u := draw(map[string]any{"images": w.files.put(t, "cat", "image/png", dot+"cat"), "mask": "data:image/png;base64,iVBORw0KGgo="})
-		if r := u.carryIn(t, w, Deps{Providers: fakeProviders{got}}); r.State != flow.StepSucceeded {
+		if r := u.executeIn(t, w, Deps{Providers: fakeProviders{got}}); r.State != flow.StepSucceeded {
 			t.Fatal(r.Error)
 		}
 		request := got.requests[0].(providers.ImageRequest)
@@ -81,7 +81,7 @@ func TestImage(t *testing.T) {
 		{"too many", nil, map[string]any{"count": number("11")}, flow.CodeInputInvalid, `"count" must be`},
 		{"an unknown format", nil, map[string]any{"format": "bmp"}, flow.CodeInputInvalid, `"format" must be one of png, jpeg, webp`},
 		{"an unknown background", nil, map[string]any{"background": "green"}, flow.CodeInputInvalid, `"background" must be one of`},
-		{"a mask alone", map[string]any{"mask": "data:image/png;base64,iVBORw0KGgo="}, nil, flow.CodeInputInvalid, "no picture to edit"},
+		{"a mask alone", map[string]any{"mask": "data:image/png;base64,iVBORw0KGgo="}, nil, flow.CodeInputInvalid, "no image to edit"},
 		{"no model", nil, map[string]any{"model": ""}, flow.CodeProviderAuth, "No model is chosen. Choose one such as openai/gpt-image-1"},
 	} {
 		t.Run("refuses "+c.name, func(t *testing.T) {
@@ -91,19 +91,19 @@ func TestImage(t *testing.T) {
 			has(t, u.fails(t, fakes(), c.code).Message, c.says)
 		})
 	}
-	t.Run("does not send pictures to who cannot edit them", func(t *testing.T) {
+	t.Run("rejects a provider that cannot edit images", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld()
+		w := newFixture()
 		w.environment["xai"] = flow.Access{Provider: "xai", Secret: "secret-of-xai"}
-		r := draw(map[string]any{"model": "xai/grok-image", "images": []any{"data:image/png;base64,iVBORw0KGgo="}}).carryIn(t, w, fakes())
+		r := draw(map[string]any{"model": "xai/grok-image", "images": []any{"data:image/png;base64,iVBORw0KGgo="}}).executeIn(t, w, fakes())
 		if r.Error == nil || r.Error.Code != flow.CodeModelIncompatible {
 			t.Fatal(r.Error)
 		}
-		has(t, r.Error.Message, "xAI cannot edit pictures", "openai")
+		has(t, r.Error.Message, "xAI cannot edit images", "openai")
 	})
 }
 
-// read is the content that a model is sent. It can be had again.
+// read returns the content of media and checks that it can be opened twice.
 func read(t *testing.T, m providers.Media) string {
 	t.Helper()
 	var last string
@@ -121,7 +121,7 @@ func read(t *testing.T, m providers.Media) string {
 	return last
 }
 
-// drawn gives certain pictures, and counts the bodies that are closed.
+// drawn returns given images and counts the closed bodies.
 type drawn struct {
 	fakeProviders
 	bodies []io.Reader
@@ -143,7 +143,7 @@ func (d drawn) Image(context.Context, providers.Endpoint, providers.ImageRequest
 	return result, nil
 }
 
-func TestImageFaults(t *testing.T) {
+func TestImage_reports_failures(t *testing.T) {
 	t.Parallel()
 	broken := &providers.Error{Class: providers.ClassUnavailable, Message: "The answer of OpenAI broke off.", Retryable: true}
 	for _, c := range []struct {
@@ -153,16 +153,16 @@ func TestImageFaults(t *testing.T) {
 		code   flow.Code
 		says   string
 	}{
-		{"none is made", nil, 0, flow.CodeOutputInvalid, "OpenAI made no picture"},
+		{"none is made", nil, 0, flow.CodeOutputInvalid, "OpenAI returned no image"},
 		{"one breaks off", []io.Reader{strings.NewReader("a"), iotest.ErrReader(broken), strings.NewReader("c")}, 0, flow.CodeProviderUnavailable, "broke off. Model: openai/gpt-image-1."},
-		{"one is too large", []io.Reader{bytes.NewReader(make([]byte, 20)), strings.NewReader("b")}, 10, flow.CodeOutputInvalid, "larger than a file may be"},
+		{"one is too large", []io.Reader{bytes.NewReader(make([]byte, 20)), strings.NewReader("b")}, 10, flow.CodeOutputInvalid, "larger than the limit of a file"},
 		{"the store fails", []io.Reader{iotest.ErrReader(errors.New("disk")), strings.NewReader("b")}, 0, flow.CodeInternal, "inside Sluice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w, d := newWorld(), drawn{bodies: c.bodies, closed: &atomic.Int32{}}
+			w, d := newFixture(), drawn{bodies: c.bodies, closed: &atomic.Int32{}}
 			w.files.limit = c.limit
-			r := draw(map[string]any{"count": number("3")}).carryIn(t, w, Deps{Providers: d})
+			r := draw(map[string]any{"count": number("3")}).executeIn(t, w, Deps{Providers: d})
 			if r.Error == nil || r.Error.Code != c.code {
 				t.Fatalf("got %v, want %s", r.Error, c.code)
 			}

@@ -11,9 +11,8 @@ import (
 	"sluice/flow/contract"
 )
 
-// The input kind is a value that a run is started with: a field of the API's
-// request body, the form and the command line. Package flow checks it before a
-// run is accepted.
+// The input kind is a parameter of a run: a field of the API's request body, of the form
+// and of the command line. Package flow validates it before a run is accepted.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "input", Title: "Input", Group: groupAPI, Icon: "log-in", Role: flow.RoleInput,
@@ -69,8 +68,8 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// passInput outputs the value of the input, with stored files in place of the
-// addresses of files.
+// passInput outputs the value of the input. It downloads files that are given by URL and
+// replaces the URLs by file values.
 func passInput(ctx context.Context, in *flow.In) (flow.Out, error) {
 	input := contract.ReadInput(&flow.Node{ID: in.Node, Config: in.Config})
 	value := in.Ports["value"]
@@ -109,7 +108,7 @@ func inputTypes() []string {
 	return list
 }
 
-// passOn outputs the value that arrived.
+// passOn outputs its input unchanged.
 func passOn(_ context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 }

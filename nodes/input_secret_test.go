@@ -7,8 +7,8 @@ import (
 	"sluice/flow/document"
 )
 
-// TestSecretInputs connects a secret input to ports that may and may not hold one.
-func TestSecretInputs(t *testing.T) {
+// TestInput_restricts_edges_of_secrets connects a secret input to ports that may and may not hold one.
+func TestInput_restricts_edges_of_secrets(t *testing.T) {
 	t.Parallel()
 	kinds := New(Deps{})
 	problems := func(input, node, edge string) string {

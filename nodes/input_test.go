@@ -9,19 +9,19 @@ import (
 
 func TestInput(t *testing.T) {
 	t.Parallel()
-	t.Run("gives what the run was started with", func(t *testing.T) {
+	t.Run("outputs the value from the request", func(t *testing.T) {
 		t.Parallel()
 		for _, value := range []any{number("3.50"), []any{"a", nil}, map[string]any{"a": false}} {
 			got := use{kind: "input", config: map[string]any{"name": "v", "type": "json"}, ports: map[string]any{"value": value}}.succeeds(t, Deps{})
 			same(t, "value", got["value"], value)
 		}
 	})
-	t.Run("gives the default where the value is left out", func(t *testing.T) {
+	t.Run("outputs the default if the value is missing", func(t *testing.T) {
 		t.Parallel()
 		got := use{kind: "input", config: map[string]any{"name": "v", "default": ""}, ports: map[string]any{"value": nil}}.succeeds(t, Deps{})
 		same(t, "value", got["value"], "")
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		for pointer, config := range map[string]map[string]any{
 			"/nodes/0/config/name":    {"name": "1st"},
@@ -41,14 +41,14 @@ func TestInput(t *testing.T) {
 			}
 		}
 	})
-	t.Run("takes files and says which", func(t *testing.T) {
+	t.Run("accepts files of given types", func(t *testing.T) {
 		t.Parallel()
 		file := map[string]any{"file": "file_01m7z26njgm1r68xj6qyhfyvty"}
 		config := map[string]any{"name": "v", "type": "file", "accept": []any{"image/*", ".pdf"}}
 		got := use{kind: "input", config: config, ports: map[string]any{"value": file}}.succeeds(t, Deps{})
 		same(t, "value", got["value"], file)
 	})
-	t.Run("fetches the pictures of a conversation", func(t *testing.T) {
+	t.Run("fetches the images of a conversation", func(t *testing.T) {
 		t.Parallel()
 		file := map[string]any{"file": "file_01m7z26njgm1r68xj6qyhfyvty"}
 		content := func(pictures ...any) any {
@@ -73,7 +73,7 @@ func TestInput(t *testing.T) {
 			return v
 		}), content(file, fetched))
 	})
-	t.Run("offers the types there are", func(t *testing.T) {
+	t.Run("offers all types", func(t *testing.T) {
 		t.Parallel()
 		f := New(Deps{}).Find("input").Field("type")
 		if len(f.Options) != len(contract.InputTypes) || f.Options[0] != "text" {

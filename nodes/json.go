@@ -7,23 +7,23 @@ import (
 	"sluice/flow"
 )
 
-// What the kind does, as the field do says.
+// Options of the field "do".
 const (
 	jsonParse = "parse a text"
 	jsonBuild = "build an object"
 	jsonPick  = "pick fields"
 )
 
-// jsonPorts are the names that people cannot give to members.
+// jsonPorts are reserved: members cannot have these names.
 var jsonPorts = []string{"do", "from", "json", "members"}
 
-// The json kind goes between texts, objects and their members.
+// The json kind parses JSON, builds objects and picks members.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "json", Title: "JSON", Group: groupText, Icon: "file-json",
 		Summary: "Parses JSON, builds an object, or picks members of one.",
-		Doc: "Turns JSON text into a value (*parse a text*), makes an object with a member for each name under *Members* (*build an object*; each name becomes an input port), " +
-			"or takes an object apart (*pick fields*; each name becomes an output port, and a missing member gives nothing).\n\n" +
+		Doc: "Parses JSON text (*parse a text*), builds an object with a member for each name under *Members* (*build an object*; each name becomes an input port), " +
+			"or outputs members of an object (*pick fields*; each name becomes an output port, and a missing member has no value).\n\n" +
 			"To find JSON within the answer of a model, use *Extract*.",
 		Fields: []flow.Field{
 			{Name: "do", Title: "Do", Type: flow.FieldSelect, Typed: true, Default: jsonParse, Options: []string{jsonParse, jsonBuild, jsonPick}, Help: "What to do."},
@@ -39,7 +39,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// jsonSchema declares the fields and ports of what is done.
+// jsonSchema declares the fields and ports for the chosen option of "do".
 func jsonSchema(n *flow.Node) flow.DynamicSchema {
 	names := portNames(n.Config["members"])
 	members := flow.Field{Name: "members", Title: "Members", Type: flow.FieldList, Typed: true, Required: true, Help: "Names of members. Each becomes a port."}
@@ -55,8 +55,8 @@ func jsonSchema(n *flow.Node) flow.DynamicSchema {
 	return flow.DynamicSchema{Fields: []flow.Field{{Name: "from", Title: "Text", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Required: true, Help: "The JSON to parse."}}}
 }
 
-// convertJSON builds an object from members, or parses a text. If it picks, it also outputs
-// the chosen members of the object; a missing member is no error and has no output.
+// convertJSON builds an object, parses a text, or outputs the chosen members of an object. A
+// missing member is not an error and has no output.
 func convertJSON(_ context.Context, in *flow.In) (flow.Out, error) {
 	names := portNames(in.Config["members"])
 	if in.Text("do") == jsonBuild {
@@ -77,7 +77,7 @@ func convertJSON(_ context.Context, in *flow.In) (flow.Out, error) {
 	if in.Text("do") == jsonPick {
 		object, isObject := value.(map[string]any)
 		if !isObject {
-			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Members can only be picked of an object, got a %s.", flow.TypeOf(value))
+			return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Members can only be picked from an object, got a %s.", flow.TypeOf(value))
 		}
 		for _, name := range names {
 			if member, exists := object[name]; exists {

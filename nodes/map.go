@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// What a map does with items that fail, and where its results go.
+// Options of the fields "on_item_error" and "results".
 const (
 	itemFail    = "fail"
 	itemKeep    = "keep"
@@ -21,14 +21,14 @@ const (
 
 // Limits of a map's results.
 const (
-	maxMapResults = 16 << 20 // bytes of all lists together; more has to be a file
-	maxMapErrors  = 1_000    // entries of errors
+	maxMapResults = 16 << 20 // bytes of all lists together; larger results require a file
+	maxMapErrors  = 1_000    // entries of the port errors
 )
 
-// mapPorts are the ports that every map node has.
+// mapPorts are the fixed ports of a map node.
 var mapPorts = []string{"results", "file", "errors", "succeeded", "failed"}
 
-// mapFields are the fields that every map node has besides those of the other flow.
+// mapFields are the fields of a map node in addition to those of childFields.
 var mapFields = []flow.Field{
 	{Name: "over", Title: "Items go to", Type: flow.FieldList, Typed: true, Required: true, Min: ptr(1),
 		Help: "Inputs of the flow that get one item each time. The lists of several inputs must be equally long."},
@@ -39,8 +39,8 @@ var mapFields = []flow.Field{
 		Help: "Lists of values, at most 16 MiB, or a file with one JSON object a line."},
 }
 
-// The map kind runs another flow for every item of a list. Every item is a child run;
-// the step waits for them without a worker.
+// The map kind runs another flow for every item of a list. Each item is a child run. The step
+// waits for them without occupying a worker.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "map", Title: "Map", Group: groupControl, Icon: "list-tree", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
@@ -71,12 +71,12 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// mapSchema declares the ports of the other flow; outputs become lists.
+// mapSchema declares the fields and ports of the other flow. Its outputs become lists.
 func mapSchema(n *flow.Node) flow.DynamicSchema {
 	over := portNames(n.Config["over"])
 	shape := childSchema(n, mapPorts, over)
 	if shape.Open != "" {
-		for _, name := range over { // typed lists stay lists
+		for _, name := range over { // lists, even without a contract
 			i := slices.IndexFunc(shape.Fields, func(f flow.Field) bool { return f.Name == inputPrefix+name })
 			list := flow.Field{Name: inputPrefix + name, Title: name, Type: flow.FieldList, Value: flow.TypeList, Items: true, Help: "One value for each item."}
 			if i < 0 {
@@ -94,7 +94,7 @@ func mapSchema(n *flow.Node) flow.DynamicSchema {
 	return shape
 }
 
-// checkMap reports names of inputs that the other flow does not have.
+// checkMap reports inputs in "over" that the other flow does not have.
 func checkMap(n *flow.Node) (problems []flow.Problem) {
 	inputs := contractPorts(n.Config, "inputs")
 	for _, name := range portNames(n.Config["over"]) {
@@ -105,7 +105,8 @@ func checkMap(n *flow.Node) (problems []flow.Problem) {
 	return problems
 }
 
-// runMap starts the child runs, and gives their outputs once all have ended.
+// runMap starts the child runs, suspends the step until all have ended, and outputs their
+// results.
 func runMap(ctx context.Context, in *flow.In) (flow.Out, error) {
 	items, err := mapItems(in)
 	if err != nil {
@@ -163,7 +164,7 @@ func mapItems(in *flow.In) ([]map[string]any, error) {
 	return items, nil
 }
 
-// failedItem stops the other items and returns the error of the first failed one.
+// failedItem cancels the other items and returns the error of the first failed one.
 func failedItem(ctx context.Context, in *flow.In) error {
 	if err := in.Children.Stop(ctx); err != nil {
 		return err
@@ -196,7 +197,7 @@ func itemError(r *flow.ChildResult) map[string]any {
 	return e
 }
 
-// mapLists gives the results as lists.
+// mapLists outputs the results as lists.
 func mapLists(ctx context.Context, in *flow.In, children *flow.Children) (flow.Out, error) {
 	results, failures := make([]any, 0, children.Total), []any{}
 	ports := map[string][]any{}
@@ -205,7 +206,7 @@ func mapLists(ctx context.Context, in *flow.In, children *flow.Children) (flow.O
 	}
 	size := 0
 	err := in.Children.Read(ctx, func(r *flow.ChildResult) error {
-		for len(results) < r.Item { // cannot be while every item has an end
+		for len(results) < r.Item { // does not happen once every item has ended
 			results = append(results, nil)
 		}
 		if r.State != flow.RunSucceeded {
@@ -234,7 +235,7 @@ func mapLists(ctx context.Context, in *flow.In, children *flow.Children) (flow.O
 	return flow.Out{Outputs: out}, nil
 }
 
-// mapFile gives the results as a file with a line for each item.
+// mapFile outputs the results as a JSON Lines file with one line per item.
 func mapFile(ctx context.Context, in *flow.In, children *flow.Children) (flow.Out, error) {
 	failures := []any{}
 	reader, writer := io.Pipe()

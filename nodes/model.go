@@ -9,8 +9,8 @@ import (
 	"sluice/providers/builtin"
 )
 
-// builtinNote is a part of the documentation of every kind that uses the built-in
-// model: users must not expect a language model.
+// builtinNote is part of the documentation of every kind that uses the built-in model, so
+// that users do not expect a language model.
 const builtinNote = "This uses the small built-in model: it needs no key and no network, selects and scores English text, and does not generate any. "
 
 // modelText returns the text in a field, or an error if it exceeds the built-in
@@ -19,7 +19,7 @@ func modelText(in *flow.In, name string) (string, error) {
 	s := in.Text(name)
 	if n := utf8.RuneCountInString(s); n > builtin.MaxText {
 		return "", flow.Errorf(flow.CodeInputInvalid,
-			"%q has %d characters; the built-in model reads at most %d. Shorten it or give it in parts.", name, n, builtin.MaxText)
+			"%q has %d characters; the built-in model reads at most %d. Shorten or split it.", name, n, builtin.MaxText)
 	}
 	return s, nil
 }
@@ -43,9 +43,9 @@ func modelError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, builtin.ErrTooLong):
-		return flow.Errorf(flow.CodeInputInvalid, "The texts are too long for the built-in model: together they may have at most %d characters. Shorten them or give them in parts.", builtin.MaxBatch)
+		return flow.Errorf(flow.CodeInputInvalid, "The texts are too long for the built-in model: the limit is %d characters in total. Shorten or split them.", builtin.MaxBatch)
 	case errors.Is(err, builtin.ErrCount):
-		return flow.Errorf(flow.CodeInputInvalid, "The built-in model was asked for a number of results it does not give. Ask for at least one.")
+		return flow.Errorf(flow.CodeInputInvalid, "The number of results is out of range. Ask for at least one.")
 	}
 	return err
 }

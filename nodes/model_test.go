@@ -6,5 +6,5 @@ import (
 	"sluice/providers/builtin"
 )
 
-// real is the model itself, for tests of what only it can tell.
+// real returns the real built-in model, for tests that depend on its results.
 var real = sync.OnceValue(func() Deps { return Deps{Model: builtin.New()} })

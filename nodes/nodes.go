@@ -11,19 +11,18 @@ import (
 	"sluice/providers/hosted"
 )
 
-// Deps are the services that kinds need to run. Their declarations need none of
-// them.
+// Deps are the services that kinds need to run. Declaring kinds requires none of them.
 type Deps struct {
 	HTTP      HTTPClient
 	Documents Documents
 	Code      CodeRunner
-	CodeOff   bool // the operator switched code off
+	CodeOff   bool // the operator turned code off
 	Model     Model
 	Providers Providers
 	Local     LocalServers
 	Host      hosted.Host
 	Models    HostedModels
-	MaxFile   int64 // bytes of the largest file that is kept; 0: 512 MiB
+	MaxFile   int64 // maximum size of a stored file in bytes; 0: 512 MiB
 }
 
 // Providers calls AI models; *providers.Client implements it, tests use a fake.
@@ -66,11 +65,11 @@ type Model interface {
 	Sentiment(ctx context.Context, text string) (builtin.Sentiment, error)
 }
 
-// declarations are appended to by package variables of the kinds' files, so
+// declarations holds the kinds. Package variables in the files of the kinds append to it, so
 // that adding a kind changes no other file.
 var declarations []func(Deps) flow.Kind
 
-// register adds a kind. Its result only allows the call in a package variable.
+// register adds a kind. It returns a value so that it can initialize a package variable.
 func register(declare func(Deps) flow.Kind) struct{} {
 	declarations = append(declarations, declare)
 	return struct{}{}
@@ -101,12 +100,11 @@ func New(d Deps) *flow.Registry {
 // absent replaces dependencies that were not given.
 type absent struct{}
 
-// errAbsent is returned in place of all that a registry for declarations lacks. Such a
-// registry describes kinds, for the docs and for validation, and runs no steps.
+// errAbsent is returned by all dependencies of a registry that was made without any. Such a
+// registry describes kinds, for docs and validation, and runs no steps.
 var errAbsent = errors.New("nodes: the registry was made for declarations only")
 
-// Do returns errAbsent, as all methods of absent do: declarations need no clients and no
-// models.
+// Do returns errAbsent, like all methods of absent.
 func (absent) Do(context.Context, outbound.Request) (*outbound.Response, error) {
 	return nil, errAbsent
 }
@@ -133,7 +131,7 @@ func (absent) FindAnswer(context.Context, string, string, int) (builtin.Answer, 
 // another method Embed.
 type absentProviders struct{}
 
-// Chat returns errAbsent, as all methods of absentProviders do.
+// Chat returns errAbsent, like all methods of absentProviders.
 func (absentProviders) Chat(context.Context, providers.Endpoint, providers.ChatRequest, func(string)) (*providers.ChatResult, error) {
 	return nil, errAbsent
 }

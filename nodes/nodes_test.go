@@ -24,7 +24,7 @@ var (
 	_ LocalServers = (*providers.Finder)(nil)
 )
 
-// TestKinds holds every kind to what the rest of Sluice relies on.
+// TestKinds checks the properties of every kind that the rest of Sluice relies on.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, k := range New(fakes()).List() {
@@ -32,14 +32,14 @@ func TestKinds(t *testing.T) {
 			t.Parallel()
 			t.Run("is documented", func(t *testing.T) { checkDocs(t, k) })
 			t.Run("has unique names", func(t *testing.T) { checkNames(t, k) })
-			t.Run("has defaults that fit", func(t *testing.T) { checkDefaults(t, k) })
-			t.Run("refuses unknown config", func(t *testing.T) { checkUnknown(t, k) })
+			t.Run("has valid defaults", func(t *testing.T) { checkDefaults(t, k) })
+			t.Run("rejects unknown config", func(t *testing.T) { checkUnknown(t, k) })
 			t.Run("keeps its config through JSON", func(t *testing.T) { checkRoundTrip(t, k) })
 			if k.Role == flow.RoleCanvas {
 				return
 			}
 			t.Run("runs its example", func(t *testing.T) { checkExample(t, k) })
-			t.Run("obeys cancellation", func(t *testing.T) { checkCancellation(t, k) })
+			t.Run("stops when canceled", func(t *testing.T) { checkCancellation(t, k) })
 		})
 	}
 }
@@ -160,7 +160,7 @@ func checkExample(t *testing.T, k *flow.Kind) {
 	}
 }
 
-// stuck never answers until its context ends.
+// stuck blocks in every method until the context ends.
 type stuck struct{ started chan<- struct{} }
 
 func (s stuck) wait(ctx context.Context) error {
@@ -189,7 +189,7 @@ func (s stuck) FindAnswer(ctx context.Context, _, _ string, _ int) (builtin.Answ
 	return builtin.Answer{}, s.wait(ctx)
 }
 
-// stuckProviders is stuck for Providers, whose method Embed is another one.
+// stuckProviders is stuck for Providers, whose method Embed differs.
 type stuckProviders struct{ stuck stuck }
 
 func (s stuckProviders) Chat(ctx context.Context, _ providers.Endpoint, _ providers.ChatRequest, _ func(string)) (*providers.ChatResult, error) {
@@ -235,8 +235,8 @@ func (s stuckChildren) Read(ctx context.Context, _ func(*flow.ChildResult) error
 }
 func (s stuckChildren) Stop(ctx context.Context) error { return s.wait(ctx) }
 
-// checkCancellation cancels a step that waits for something, and expects a kind
-// that waits for nothing to be done anyway.
+// checkCancellation cancels a step that waits for a dependency. A kind without dependencies
+// must finish anyway.
 func checkCancellation(t *testing.T, k *flow.Kind) {
 	started, done := make(chan struct{}, 1), make(chan error, 1)
 	k = New(Deps{HTTP: stuck{started}, Model: stuck{started}, Providers: stuckProviders{stuck{started}},
@@ -244,7 +244,7 @@ func checkCancellation(t *testing.T, k *flow.Kind) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	in := &flow.In{Node: "n", Key: "run_1:n", Config: map[string]any{}, Ports: k.Example.Ports, Collected: k.Example.Ports}
-	newWorld().equip(in)
+	newFixture().bindCapabilities(in)
 	in.AskApproval = func(ctx context.Context, _ flow.Question, _ time.Time) (string, error) {
 		return "", stuck{started}.wait(ctx)
 	}

@@ -14,7 +14,7 @@ func TestNote(t *testing.T) {
 	}
 	doc, inputs := use{kind: "text", config: map[string]any{"text": "hello"}}.document(nil)
 	doc.Nodes = append(doc.Nodes, flow.Node{ID: "note", Kind: "note", Config: map[string]any{"text": "a remark"}})
-	r := carryDocument(t, New(Deps{}), doc, inputs)
+	r := runDocument(t, New(Deps{}), doc, inputs)
 	if r.State != flow.StepSucceeded || r.run.State != flow.RunSucceeded {
 		t.Errorf("state %s beside a note, run %s", r.State, r.run.State)
 	}

@@ -16,7 +16,7 @@ func TestOutput(t *testing.T) {
 		got := use{kind: "output", config: map[string]any{"name": "answer"}, ports: map[string]any{"value": []any{"first", "second"}}}.succeeds(t, Deps{})
 		same(t, "value", got["value"], "first")
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		for name, config := range map[string]map[string]any{
 			"no name":  {},

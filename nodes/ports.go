@@ -8,7 +8,7 @@ import (
 	"sluice/flow"
 )
 
-// Several kinds have ports that people name in a list field. What they share is here.
+// This file holds the parts that kinds share whose users name ports in a list field.
 
 // portNames returns the names in a list field.
 func portNames(list any) []string {
@@ -22,7 +22,7 @@ func portNames(list any) []string {
 	return names
 }
 
-// valueNames returns the names in a list field of values: value unless others are given.
+// valueNames returns the names in a list field; the default is "value".
 func valueNames(list any) []string {
 	if list == nil {
 		return []string{"value"}
@@ -30,20 +30,20 @@ func valueNames(list any) []string {
 	return portNames(list)
 }
 
-// isPortName reports whether a port can have a name. own are the fields and ports that
-// the kind has anyway.
+// isPortName reports whether a user may give a port this name. own are the names of the
+// fixed fields and ports of the kind.
 func isPortName(name string, own []string) bool {
 	return flow.InputNamePattern.MatchString(name) && name != flow.ErrorPort && !slices.Contains(own, name)
 }
 
-// checkPortNames reports names in a list field that ports cannot have.
+// checkPortNames reports invalid, reserved and duplicate names in a list field.
 func checkPortNames(n *flow.Node, field string, own []string) (problems []flow.Problem) {
 	names := portNames(n.Config[field])
 	for i, name := range names {
 		why := ""
 		switch {
 		case slices.Contains(names[:i], name):
-			why = "is there twice"
+			why = "is listed twice"
 		case slices.Contains(own, name) || name == flow.ErrorPort:
 			why = "is the name of another field or port of this node"
 		case !flow.InputNamePattern.MatchString(name):
@@ -56,7 +56,7 @@ func checkPortNames(n *flow.Node, field string, own []string) (problems []flow.P
 	return problems
 }
 
-// namedInputs returns a field for each name in a list, which takes any value.
+// namedInputs returns a required field of any type for each valid name.
 func namedInputs(names, own []string, help string) (fields []flow.Field) {
 	for _, name := range names {
 		if isPortName(name, own) {
@@ -66,7 +66,7 @@ func namedInputs(names, own []string, help string) (fields []flow.Field) {
 	return fields
 }
 
-// namedOutputs returns an output port for each name in a list, which gives any value or none.
+// namedOutputs returns an optional output port of any type for each valid name.
 func namedOutputs(names, own []string, help string) (ports []flow.Port) {
 	for _, name := range names {
 		if isPortName(name, own) {

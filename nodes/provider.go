@@ -10,24 +10,22 @@ import (
 	"sluice/providers"
 )
 
-// task is something that a node needs a model for. Not every provider offers
-// every task.
+// task is a use of a model. Not every provider supports every task.
 type task struct {
-	name    string // as Field.Task has it
-	what    string // what a provider that lacks it cannot do
-	example string // a model that can
+	name    string // value of Field.Task
+	what    string // verb phrase for errors: "OpenAI cannot …"
+	example string // a suitable model
 	can     func(c providers.Capabilities) bool
 }
 
 var (
-	// Tasks by the kinds that need them. taskEdit is the part of the image kind
-	// that some providers lack.
+	// Tasks of the kinds. taskEdit is the part of the image kind that some providers lack.
 	taskChat       = task{"chat", "chat", "openai/gpt-5-nano", func(c providers.Capabilities) bool { return c.Chat }}
-	taskEmbed      = task{"embed", "make vectors of texts", "openai/text-embedding-3-small", func(c providers.Capabilities) bool { return c.Embed }}
-	taskImage      = task{"image", "make pictures", "openai/gpt-image-1", func(c providers.Capabilities) bool { return c.Image }}
-	taskEdit       = task{"image", "edit pictures", "openai/gpt-image-1", func(c providers.Capabilities) bool { return c.ImageEdit }}
-	taskSpeech     = task{"speech", "speak", "openai/gpt-4o-mini-tts", func(c providers.Capabilities) bool { return c.Speech }}
-	taskTranscribe = task{"transcribe", "write down recordings", "openai/whisper-1", func(c providers.Capabilities) bool { return c.Transcribe }}
+	taskEmbed      = task{"embed", "create embeddings", "openai/text-embedding-3-small", func(c providers.Capabilities) bool { return c.Embed }}
+	taskImage      = task{"image", "generate images", "openai/gpt-image-1", func(c providers.Capabilities) bool { return c.Image }}
+	taskEdit       = task{"image", "edit images", "openai/gpt-image-1", func(c providers.Capabilities) bool { return c.ImageEdit }}
+	taskSpeech     = task{"speech", "generate speech", "openai/gpt-4o-mini-tts", func(c providers.Capabilities) bool { return c.Speech }}
+	taskTranscribe = task{"transcribe", "transcribe recordings", "openai/whisper-1", func(c providers.Capabilities) bool { return c.Transcribe }}
 )
 
 // modelField returns the field for choosing a model. Kinds that cannot run
@@ -52,16 +50,16 @@ func checkModel(t task) func(n *flow.Node) []flow.Problem {
 	}
 }
 
-// target is a chosen model with everything needed to call it.
+// target is a resolved model with everything needed to call it.
 type target struct {
 	ref    string // provider/model, as prices and errors name it
 	model  string // as the provider calls it
 	preset providers.Preset
 	access flow.Access
 	at     providers.Endpoint
-	price  flow.Price // zero if it is not known
+	price  flow.Price // zero if unknown
 	priced bool       // price is known
-	free   bool       // it costs nothing, such as a server on this machine
+	free   bool       // costs nothing, such as a server on this machine
 }
 
 // findTarget resolves the node's model, credential and price. It reads the
@@ -75,7 +73,7 @@ func (d Deps) findTarget(ctx context.Context, in *flow.In, t task) (*target, err
 	if err := m.findPrice(ctx, in); err != nil {
 		return nil, err
 	}
-	if in.TakeCall != nil { // a node that is tried in the editor has no run to wait
+	if in.TakeCall != nil { // nil for a test in the editor, which has no run that could wait
 		if err := in.TakeCall(ctx, m.access); err != nil {
 			return nil, err
 		}
@@ -94,7 +92,7 @@ func (m *target) findPrice(ctx context.Context, in *flow.In) (err error) {
 	return nil
 }
 
-// resolve returns the model without its price.
+// resolve returns the node's model with its credential and endpoint, but without its price.
 func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error) {
 	ref := strings.TrimSpace(in.Text("model"))
 	if ref == "" {
@@ -131,7 +129,7 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	switch {
 	case u.CostKnown:
 		used.CostNanoUSD = flow.NanoUSD(u.CostNanoUSD)
-	case m.priced && u.Searches > 0 && m.price.Tokens != nil: // the list has no fees of searches
+	case m.priced && u.Searches > 0 && m.price.Tokens != nil: // the price list has no search fees
 		used.CostNanoUSD, used.UnpricedSteps = m.price.Cost(tokenUse(u), seconds), 1
 	case m.priced && !(byTokens && u.InputTokens+u.OutputTokens == 0): // not every server counts tokens
 		used.CostNanoUSD = m.price.Cost(tokenUse(u), seconds)
@@ -141,14 +139,14 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	return used
 }
 
-// tokenUse converts the numbers of tokens that a provider reported to those that prices apply to.
+// tokenUse converts token counts as providers report them to counts that prices apply to.
 func tokenUse(u providers.Usage) flow.TokenUse {
 	return flow.TokenUse{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
 		CacheWriteHour: u.CacheWriteHour, Reasoning: u.Reasoning}
 }
 
-// chargeModel reports whether a step can cost money, for checking the budget
-// before it starts. The built-in model and servers on this machine are free.
+// chargeModel returns the expected charge of a step, for the budget check before it starts,
+// and whether it can cost money. The built-in model and servers on this machine are free.
 func chargeModel(config map[string]any) (flow.Charge, bool) {
 	ref := strings.TrimSpace(flow.Text(config["model"]))
 	provider, _, _ := providers.ParseModel(ref)
@@ -159,15 +157,15 @@ func chargeModel(config map[string]any) (flow.Charge, bool) {
 	return flow.Charge{Model: ref, Reported: preset.Prices}, true
 }
 
-// Estimates for what a step may cost at most, before it runs.
+// Estimates of the maximum cost of a step before it runs.
 const (
 	defaultMaxTokens = 4096 // of an answer whose node sets no limit
 	bytesPerToken    = 3    // of text; most languages have more bytes per token
 	tokensPerImage   = 1600
-	hostedSeconds    = 60 // of a prediction
+	hostedSeconds    = 60 // duration of a prediction
 )
 
-// chargeEmbed is chargeModel with an estimate of the tokens.
+// chargeEmbed extends chargeModel by an estimate of the tokens.
 func chargeEmbed(config map[string]any) (flow.Charge, bool) {
 	c, paid := chargeModel(config)
 	c.Tokens = true
@@ -175,7 +173,7 @@ func chargeEmbed(config map[string]any) (flow.Charge, bool) {
 	return c, paid
 }
 
-// textTokens estimates the tokens of values, generously.
+// textTokens estimates the tokens of values. It errs on the high side.
 func textTokens(values ...any) (n int64) {
 	for _, v := range values {
 		if v != nil {

@@ -12,18 +12,17 @@ import (
 	"sluice/providers"
 )
 
-// customPreset is the preset for any server with the OpenAI format at a custom
-// address.
+// customPreset is the preset for any OpenAI-compatible server at a custom base URL.
 const customPreset = "openai_compatible"
 
-// open finds the credential and the preset. provider is the name of a known
-// provider or of a credential.
+// open resolves the credential and the preset. provider is the name of a known provider or of
+// a credential; t is only named in errors.
 func (m *target) open(ctx context.Context, in *flow.In, provider string, t task) error {
 	preset, known := providers.FindPreset(provider)
 	access, err := findAccess(ctx, in, provider, known)
 	switch {
 	case errors.Is(err, flow.ErrNoAccess) && preset.Local:
-		access = flow.Access{} // a server on this machine needs none
+		access = flow.Access{} // a server on this machine needs no credential
 	case errors.Is(err, flow.ErrNoAccess):
 		return noAccess(in, preset, t)
 	case err != nil:
@@ -40,7 +39,7 @@ func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (
 	chosen := in.Config["credential"]
 	name, isRef := flow.SecretRef(chosen)
 	switch {
-	case chosen != nil && chosen != "" && !isRef && known: // a secret that came by an edge
+	case chosen != nil && chosen != "" && !isRef && known: // the secret itself, from an edge
 		secret, err := in.Secret(ctx, chosen, "")
 		return flow.Access{Provider: provider, Secret: secret}, err
 	case known:
@@ -73,7 +72,7 @@ func presetFor(provider string, named providers.Preset, access flow.Access) (pro
 	preset, ok := providers.FindPreset(kind)
 	switch {
 	case !ok:
-		return preset, flow.Errorf(flow.CodeProviderAuth, "The credential %q says no provider that Sluice knows, so it cannot be used for a model. Add it again with a provider, such as %s with a base URL.",
+		return preset, flow.Errorf(flow.CodeProviderAuth, "The credential %q has no provider that Sluice knows, so it cannot be used for a model. Add it again with a provider, such as %s with a base URL.",
 			access.Name, customPreset)
 	case named.Name != "" && preset.Name != customPreset:
 		return preset, flow.Errorf(flow.CodeInputInvalid, "The credential %q is for %s, but the model is one of %s. Choose another credential, or write the model as %s/….",
@@ -82,8 +81,8 @@ func presetFor(provider string, named providers.Preset, access flow.Access) (pro
 	return preset, nil
 }
 
-// locate sets the endpoint. A local server is called where it was found, unless
-// a credential has a base URL.
+// locate sets the endpoint: the base URL of the credential, or else where a local server was
+// found.
 func (m *target) locate(local LocalServers) error {
 	m.at = providers.Endpoint{Provider: m.preset.Name, BaseURL: m.access.BaseURL, Secret: m.access.Secret, Trusted: m.access.Trusted && m.access.BaseURL != ""}
 	switch {
@@ -97,7 +96,7 @@ func (m *target) locate(local LocalServers) error {
 	case m.preset.BaseURL == "" && m.access.Name == "":
 		return noAddress(m.preset)
 	case m.preset.BaseURL == "":
-		return flow.Errorf(flow.CodeProviderAuth, "The credential %q has no base URL, so Sluice does not know where to send it. Add it again with one, such as https://example.com/v1.", m.access.Name)
+		return flow.Errorf(flow.CodeProviderAuth, "The credential %q has no base URL, so Sluice cannot call the provider. Add it again with one, such as https://example.com/v1.", m.access.Name)
 	}
 	return nil
 }
@@ -115,8 +114,8 @@ func (m *target) checkBinding() error {
 	return nil
 }
 
-// ProviderOf returns the provider whose credential a node uses by default,
-// derived from its typed model. It returns "" for nodes without a model.
+// ProviderOf returns the provider whose credential a node uses by default, according to its
+// typed model. It returns "" for a node without a model.
 func ProviderOf(n *flow.Node) string {
 	ref, _ := n.Config["model"].(string)
 	switch provider, _, ok := providers.ParseModel(strings.TrimSpace(ref)); {

@@ -26,9 +26,8 @@ var failures = map[providers.ErrorClass]flow.Code{
 	providers.ClassBadRequest:   flow.CodeInputInvalid,
 }
 
-// failed converts an error of a model call. The message names the model, the
-// credential if it was rejected, and the request ID that the provider's support
-// asks for.
+// failed converts an error of a model call. The message names the model, the credential if it
+// was rejected, and the request ID, which the provider's support asks for.
 func (m *target) failed(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*providers.Error](err)
 	switch {
@@ -53,17 +52,17 @@ func addCredential(provider string) string {
 	return `"sluice credential add --name ` + provider + " --provider " + provider + `"`
 }
 
-// noAccess returns the error for a provider without a credential. It names all
-// ways to get access.
+// noAccess returns the error for a provider without a credential. It lists all ways to get
+// access.
 func noAccess(in *flow.In, p providers.Preset, t task) error {
 	if p.BaseURL == "" {
 		return noAddress(p)
 	}
 	message := "There is no credential for " + p.Title + ". Add one with " + addCredential(p.Name)
 	if p.KeysURL != "" {
-		message += " (get its secret at " + p.KeysURL + ")"
+		message += " (create a key at " + p.KeysURL + ")"
 	}
-	if len(p.EnvVars) > 0 && in.WorkspaceID == flow.DefaultWorkspace { // others may not use the environment
+	if len(p.EnvVars) > 0 && in.WorkspaceID == flow.DefaultWorkspace { // other workspaces may not use keys from the environment
 		message += ", or set " + p.EnvVars[0] + " and restart Sluice"
 	}
 	if t.name == taskChat.name {
@@ -72,14 +71,14 @@ func noAccess(in *flow.In, p providers.Preset, t task) error {
 	return flow.Errorf(flow.CodeProviderAuth, "%s.", message)
 }
 
-// noAddress returns the error for a provider that has no address of its own.
+// noAddress returns the error for a provider without a fixed base URL that has no credential.
 func noAddress(p providers.Preset) error {
 	return flow.Errorf(flow.CodeProviderAuth, "There is no credential for an %s provider. Add one with its base URL: %s.", p.Title, addCredential(p.Name))
 }
 
 // noProvider returns the error for an unknown provider.
 func noProvider(name string) error {
-	return flow.Errorf(flow.CodeProviderAuth, "There is no provider and no credential named %q. Providers are %s; a credential with a base URL makes another.",
+	return flow.Errorf(flow.CodeProviderAuth, "There is no provider and no credential named %q. Known providers are %s; add others as a credential with a base URL.",
 		errtext.Truncate(name, 80), strings.Join(providersFor(func(providers.Capabilities) bool { return true }), ", "))
 }
 
@@ -97,21 +96,21 @@ func providersFor(can func(providers.Capabilities) bool) []string {
 // lacksTask returns the error for a provider that lacks a task.
 func lacksTask(p providers.Preset, t task) error {
 	if p.Wire == providers.WireHost {
-		return flow.Errorf(flow.CodeModelIncompatible, "The models of %s run in a hosted_model node. Use one, or choose a model such as %s.", p.Title, t.example)
+		return flow.Errorf(flow.CodeModelIncompatible, "Models of %s run in a Hosted model node. Use that, or choose a model such as %s.", p.Title, t.example)
 	}
-	return flow.Errorf(flow.CodeModelIncompatible, "%s cannot %s. Choose a model of one of these: %s.", p.Title, t.what, strings.Join(providersFor(t.can), ", "))
+	return flow.Errorf(flow.CodeModelIncompatible, "%s cannot %s. Choose a model of one of these providers: %s.", p.Title, t.what, strings.Join(providersFor(t.can), ", "))
 }
 
-// notFound returns the error for a local server that is not running. It is
-// retryable, because servers are searched for every half minute.
+// notFound returns the error for a local server that is not running. It is retryable, because
+// local servers are searched for every 30 seconds.
 func notFound(p providers.Preset) error {
 	where := "this machine"
 	if u, err := url.Parse(p.BaseURL); err == nil {
 		where = u.Host
 	}
-	e := flow.Errorf(flow.CodeProviderUnavailable, "%s was not found at %s. Start it on the machine that Sluice runs on, or add a credential with the base URL it has: %s.",
+	e := flow.Errorf(flow.CodeProviderUnavailable, "%s was not found at %s. Start it on the machine that Sluice runs on, or add a credential with its base URL: %s.",
 		p.Title, where, addCredential(p.Name))
-	e.Retryable = true // it is looked for again every half minute
+	e.Retryable = true
 	return e
 }
 
@@ -123,7 +122,7 @@ func noModel(found []providers.LocalServer, t task) error {
 	switch {
 	case t.name != taskChat.name:
 	case len(found) > 0:
-		message = "No model is chosen, and " + found[0].Preset.Title + " on this machine has no chat model. Give it one, such as by \"ollama pull llama3.2\", or choose a model such as " +
+		message = "No model is chosen, and " + found[0].Preset.Title + " on this machine has no chat model. Install one, for example with \"ollama pull llama3.2\", or choose a model such as " +
 			t.example + " and add a credential for it with " + addCredential(provider)
 	default:
 		message = "No model is chosen, and no model server was found on this machine. Choose a model such as " + t.example + " and add a credential for it with " +

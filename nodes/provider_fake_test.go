@@ -10,11 +10,10 @@ import (
 	"sluice/providers"
 )
 
-// fakeProviders answer at once with what they were asked, so that a test sees
-// what arrived. What it was last asked is kept in calls, where there is one.
+// fakeProviders echo requests immediately, and record the last one in calls, if set.
 type fakeProviders struct{ calls *calls }
 
-// calls is what providers were asked.
+// calls records the requests to providers.
 type calls struct {
 	mu       sync.Mutex
 	at       []providers.Endpoint
@@ -30,7 +29,7 @@ func (f fakeProviders) note(at providers.Endpoint, request any) {
 	f.calls.at, f.calls.requests = append(f.calls.at, at), append(f.calls.requests, request)
 }
 
-// Chat says the prompt word by word.
+// Chat streams the prompt word by word.
 func (f fakeProviders) Chat(ctx context.Context, at providers.Endpoint, r providers.ChatRequest, emit func(string)) (*providers.ChatResult, error) {
 	f.note(at, r)
 	text := "You said: " + r.Prompt
@@ -55,7 +54,7 @@ func (f fakeProviders) Embed(ctx context.Context, at providers.Endpoint, r provi
 	return out, ctx.Err()
 }
 
-// Image makes pictures whose content says what they show.
+// Image returns images whose content is a text with the prompt.
 func (f fakeProviders) Image(ctx context.Context, at providers.Endpoint, r providers.ImageRequest) (*providers.ImageResult, error) {
 	f.note(at, r)
 	out := &providers.ImageResult{Usage: usageOf(r.Prompt, "")}
@@ -71,7 +70,7 @@ func (f fakeProviders) Speech(ctx context.Context, at providers.Endpoint, r prov
 	return &providers.Blob{MIME: "audio/mpeg", Body: io.NopCloser(strings.NewReader("sound of " + r.Text))}, ctx.Err()
 }
 
-// Transcribe hears the words that the recording's content is.
+// Transcribe returns the content of the recording.
 func (f fakeProviders) Transcribe(ctx context.Context, at providers.Endpoint, r providers.TranscribeRequest) (*providers.TranscribeResult, error) {
 	f.note(at, r)
 	content, err := r.Audio.Open()
@@ -86,7 +85,7 @@ func (f fakeProviders) Transcribe(ctx context.Context, at providers.Endpoint, r 
 	return &providers.TranscribeResult{Text: string(data), Language: r.Language, Seconds: 2.5}, ctx.Err()
 }
 
-// usageOf counts words for tokens.
+// usageOf counts words as tokens.
 func usageOf(in, out string) providers.Usage {
 	return providers.Usage{InputTokens: int64(len(strings.Fields(in))), OutputTokens: int64(len(strings.Fields(out)))}
 }

@@ -18,8 +18,8 @@ func findServer(local LocalServers, preset string) (providers.LocalServer, bool)
 	return providers.LocalServer{}, false
 }
 
-// localModel returns the default model: one of a server on this machine, which
-// costs nothing and keeps the data here.
+// localModel returns the default model: one of a server on this machine, which costs nothing
+// and keeps the data local.
 func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 	if chosen := in.Config["credential"]; chosen != nil && chosen != "" {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "A credential is chosen but no model. Choose a model of its provider, such as %s.", t.example)
@@ -39,12 +39,12 @@ func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 	return nil, noModel(found, t)
 }
 
-// otherUses are parts of the names of models that cannot chat. Servers list
-// their models without saying what they are for.
+// otherUses are parts of the names of models that cannot chat. Servers do not report what
+// their models are for.
 var otherUses = []string{"embed", "bge-", "minilm", "gte-", "e5-", "paraphrase", "rerank", "whisper", "tts", "clip", "guard"}
 
-// suits guesses from its name whether a local model suits the task. Only chat
-// models are chosen by default.
+// suits guesses from its name whether a local model suits a task. Only chat models are chosen
+// by default.
 func suits(t task, model string) bool {
 	name := strings.ToLower(model)
 	return t.name == taskChat.name && !slices.ContainsFunc(otherUses, func(part string) bool { return strings.Contains(name, part) })

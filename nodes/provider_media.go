@@ -19,16 +19,13 @@ import (
 	"sluice/providers"
 )
 
-// Limits of what is fetched for a model and held in memory, in bytes. Providers
-// take no larger picture; OpenAI takes no longer recording.
+// Limits of content that is downloaded for a model and held in memory, in bytes. They match the
+// providers' limits: none accepts a larger image, and OpenAI no larger recording.
 const (
-	// Limits for content that is downloaded for a model and held in memory, in
-	// bytes. They match the providers': none accepts a larger image, and OpenAI
-	// no longer recording.
 	maxPicture   = 20 << 20
-	maxPictures  = 48 << 20 // of one step
+	maxPictures  = 48 << 20 // in total per step
 	maxRecording = 25 << 20
-	maxImages    = 50 // of one step
+	maxImages    = 50 // per step
 )
 
 // gatherer converts file values, URLs and data URLs to media for a model.
@@ -36,16 +33,15 @@ type gatherer struct {
 	client     HTTPClient
 	in         *flow.In
 	field      string
-	typePrefix string // media types that are taken begin with it; empty takes any but text
-	links      bool   // the provider fetches URLs itself
-	max        int64  // bytes of one that is fetched
-	total      int64  // bytes of all that are fetched
-	got        int64  // bytes that were
-	data       bool   // the values are data, in which nothing references credentials
+	typePrefix string // prefix of accepted media types; empty accepts all except text
+	links      bool   // the provider downloads URLs itself
+	max        int64  // limit of one download in bytes
+	total      int64  // limit of all downloads in bytes
+	got        int64  // bytes downloaded so far
+	data       bool   // the values are data: references to credentials are not resolved
 }
 
-// images returns the images of a field that contains a list of them or a single
-// one.
+// images returns the images in a field, which contains a list or a single one.
 func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool) ([]providers.Media, error) {
 	list, isList := in.Config[field].([]any)
 	if one := in.Config[field]; !isList && one != nil && one != "" {
@@ -69,16 +65,15 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 	return out, nil
 }
 
-// imageGatherer collects the pictures of a field, each of at most maxPicture and
-// together of at most maxPictures bytes. links permits to pass URLs on to providers
-// that fetch them.
+// imageGatherer returns a gatherer for the images of a field, with the limits maxPicture and
+// maxPictures. links allows passing URLs on to providers that download them.
 func (d Deps) imageGatherer(in *flow.In, field string, links bool) *gatherer {
 	return &gatherer{client: d.HTTP, in: in, field: field, typePrefix: "image/", links: links, max: maxPicture, total: maxPictures}
 }
 
-// tooManyImages is the error for more images than a request may have.
+// tooManyImages returns the error for more than maxImages images.
 func tooManyImages(field string, n int) error {
-	return flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, n, maxImages)
+	return flow.Errorf(flow.CodeInputInvalid, "%q has %d images; the limit is %d.", field, n, maxImages)
 }
 
 // gather converts one value.
@@ -90,18 +85,18 @@ func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, erro
 	text = strings.TrimSpace(text)
 	switch {
 	case !isText || text == "":
-		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files, and got %s.", g.field, errtext.Type(value))
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q must contain files or URLs of files, got %s.", g.field, errtext.Type(value))
 	case len(text) > 5 && strings.EqualFold(text[:5], "data:"):
 		return g.inline(text)
 	}
-	if _, fed := g.in.Ports[g.field]; !fed && !g.data { // what is typed may reference credentials
+	if _, fed := g.in.Ports[g.field]; !fed && !g.data { // only typed text may reference credentials
 		if references := flow.ParseSecretText(text); references != nil {
 			return g.fetchSecret(ctx, references)
 		}
 	}
 	u, err := outbound.ParseURL(text)
 	if err != nil {
-		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files. %s", g.field, err)
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q must contain files or URLs of files. %s", g.field, err)
 	}
 	if g.links {
 		return providers.Media{URL: u.String()}, nil
@@ -128,7 +123,7 @@ func (g *gatherer) stored(ctx context.Context, value any) (providers.Media, erro
 	if err != nil {
 		return providers.Media{}, err
 	}
-	_ = content.Close() // it was only looked at
+	_ = content.Close() // nothing was read
 	m := providers.Media{Name: withEnding(f.Name, f.MIME), MIME: f.MIME, Size: f.Size, Open: func() (io.ReadCloser, error) {
 		_, content, err := g.in.OpenFile(ctx, value)
 		return content, err
@@ -159,7 +154,7 @@ func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, erro
 		return providers.Media{}, ctx.Err()
 	}
 	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Class == outbound.ClassTooLarge {
-		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "What %s sent for %q is too large: one may have %s and all together %s.",
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "The file from %s for %q is too large: the limit is %s per file and %s in total.",
 			u.Hostname(), g.field, flow.Size(g.max), flow.Size(g.total))
 	}
 	if err != nil {
@@ -188,16 +183,16 @@ func (g *gatherer) held(name, kind, what string, content []byte) (providers.Medi
 	return m, g.check(what, kind)
 }
 
-// check rejects content of a wrong type, such as the HTML page around an image.
+// check rejects content of a wrong type, such as an HTML page instead of an image.
 func (g *gatherer) check(what, kind string) error {
 	if g.typePrefix != "" && strings.HasPrefix(kind, g.typePrefix) || g.typePrefix == "" && !strings.HasPrefix(kind, "text/") {
 		return nil
 	}
-	return flow.Errorf(flow.CodeInputInvalid, "%s is %s, which %q does not take.", what, kind, g.field)
+	return flow.Errorf(flow.CodeInputInvalid, "%s is %s, which %q does not accept.", what, kind, g.field)
 }
 
-// endings are the file extensions of the media types that models accept and
-// generate. Providers detect the format of a recording from its extension.
+// endings are the file extensions for the media types that models accept and generate.
+// Providers detect the format of a recording by its extension.
 var endings = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif",
 	"audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/wave": ".wav", "audio/vnd.wave": ".wav",

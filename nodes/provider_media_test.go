@@ -33,7 +33,7 @@ func TestImages(t *testing.T) {
 	})
 	// look is a chat about pictures with a model that fetches URLs, or does not.
 	look := func(t *testing.T, fetches bool, images any) (ran, []providers.Media) {
-		w, got := newWorld(), &calls{}
+		w, got := newFixture(), &calls{}
 		w.environment["gemini"] = flow.Access{Provider: "gemini", Secret: "secret-of-gemini"}
 		model := map[bool]string{true: "openai/gpt-x", false: "gemini/x"}[fetches]
 		if images == "a file" {
@@ -43,7 +43,7 @@ func TestImages(t *testing.T) {
 		}
 		u := ask(map[string]any{"model": model})
 		u.ports = map[string]any{"images": images}
-		r := u.carryIn(t, w, Deps{HTTP: s.deps.HTTP, Providers: fakeProviders{got}})
+		r := u.executeIn(t, w, Deps{HTTP: s.deps.HTTP, Providers: fakeProviders{got}})
 		if len(got.requests) == 0 {
 			return r, nil
 		}
@@ -60,7 +60,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("sent %+v", sent)
 		}
 	})
-	t.Run("sends a URL to who fetches it, else its content", func(t *testing.T) {
+	t.Run("sends URLs to providers that download them, otherwise content", func(t *testing.T) {
 		t.Parallel()
 		_, sent := look(t, true, []any{s.URL + "/png"})
 		if len(sent) != 1 || sent[0].URL != s.URL+"/png" || sent[0].Open != nil {
@@ -71,7 +71,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("sent %+v", sent)
 		}
 	})
-	t.Run("gives no URL to a server inside the network", func(t *testing.T) {
+	t.Run("sends no URLs to a server inside the network", func(t *testing.T) {
 		t.Parallel()
 		vllm, _ := providers.FindPreset("vllm")
 		if m := (&target{preset: vllm, at: providers.Endpoint{Trusted: true}}); m.passesURLs() {
@@ -91,15 +91,15 @@ func TestImages(t *testing.T) {
 		{"a page", s.URL + "/page", flow.CodeInputInvalid, "text/html"},
 		{"nothing there", s.URL + "/gone", flow.CodeHTTPFailed, "127.0.0.1 answered 404"},
 		{"a busy server", s.URL + "/busy", flow.CodeHTTPFailed, "503"},
-		{"a large picture", s.URL + "/large", flow.CodeInputInvalid, "one may have 20 MiB and all together 48 MiB"},
+		{"a large picture", s.URL + "/large", flow.CodeInputInvalid, "20 MiB per file and 48 MiB in total"},
 		{"a text file", "a text file", flow.CodeInputInvalid, "notes.txt is text/plain"},
-		{"a name", "photo.png", flow.CodeInputInvalid, `"images" wants files, or URLs of files`},
+		{"a name", "photo.png", flow.CodeInputInvalid, `"images" must contain files or URLs of files`},
 		{"a number", []any{number("1")}, flow.CodeInputInvalid, "got a number"},
 		{"another service's file", []any{map[string]any{"file": "photo.png"}}, flow.CodeInputInvalid, "got a file"},
 		{"a file that is gone", map[string]any{"file": "file_01jd0000000000000000000000"}, flow.CodeInputInvalid, "does not exist any more"},
 		{"data without base64", "data:image/png,abc", flow.CodeInputInvalid, "data URL that cannot be read"},
 		{"broken base64", "data:image/png;base64,%%%", flow.CodeInputInvalid, "data URL that cannot be read"},
-		{"too many", many, flow.CodeInputInvalid, "has 51 pictures"},
+		{"too many", many, flow.CodeInputInvalid, "has 51 images"},
 	} {
 		t.Run("refuses "+c.name, func(t *testing.T) {
 			t.Parallel()
@@ -113,25 +113,25 @@ func TestImages(t *testing.T) {
 			}
 		})
 	}
-	t.Run("guards what it fetches", func(t *testing.T) {
+	t.Run("does not download from private addresses", func(t *testing.T) {
 		t.Parallel()
 		r, _ := look(t, false, "http://169.254.169.254/latest")
 		if r.Error == nil || r.Error.Code != flow.CodeDestinationBlocked {
 			t.Errorf("got %v", r.Error)
 		}
 	})
-	t.Run("bounds what it fetches in all", func(t *testing.T) {
+	t.Run("bounds the total size of downloads", func(t *testing.T) {
 		t.Parallel()
 		in := &flow.In{Config: map[string]any{"images": []any{"https://example.com/a", "https://example.com/b", "https://example.com/c"}}}
 		_, err := Deps{HTTP: largeHTTP{}}.images(t.Context(), in, "images", false)
 		if !errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
 			t.Fatalf("got %v", err)
 		}
-		has(t, err.Error(), "all together 48 MiB")
+		has(t, err.Error(), "48 MiB in total")
 	})
 }
 
-// largeHTTP answers with a picture that is nearly as large as one may be.
+// largeHTTP responds with an image just below the size limit.
 type largeHTTP struct{ fakeHTTP }
 
 func (largeHTTP) Do(_ context.Context, req outbound.Request) (*outbound.Response, error) {

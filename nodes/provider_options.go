@@ -9,8 +9,8 @@ import (
 	"sluice/nodes/errtext"
 )
 
-// optionalNumber returns a number or nil. Fields are checked again when a step
-// runs, because values from edges were not checked before.
+// optionalNumber returns a number, or nil if the field is empty. Fields are validated again
+// when a step runs, because values from edges have not been validated before.
 func optionalNumber(in *flow.In, name string, low, high float64) (*float64, error) {
 	value := in.Config[name]
 	if value == nil {

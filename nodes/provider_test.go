@@ -13,7 +13,7 @@ import (
 	"sluice/providers"
 )
 
-// safe is a vault that holds certain credentials.
+// safe is a vault with given credentials.
 type safe map[string]flow.Credential
 
 func (s safe) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
@@ -35,7 +35,7 @@ func (s safe) OpenCredential(_ context.Context, _ flow.WorkspaceID, name string)
 	return c, "secret-of-" + name, nil
 }
 
-// servers are model servers found on this machine.
+// servers is a LocalServers with given servers.
 type servers []providers.LocalServer
 
 func (s servers) Found() []providers.LocalServer { return s }
@@ -53,7 +53,7 @@ func server(t *testing.T, preset string, models ...string) providers.LocalServer
 	return s
 }
 
-// ask is a chat with a prompt and whatever else is given.
+// ask returns a chat node with a prompt and further config.
 func ask(config map[string]any) use {
 	all := map[string]any{"prompt": "Hello there"}
 	maps.Copy(all, config)
@@ -98,14 +98,14 @@ func TestProvider(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w, got := newWorld(), &calls{}
+			w, got := newFixture(), &calls{}
 			w.credentials, w.environment = keys, map[string]flow.Access{"groq": {Provider: "groq", Secret: "secret-of-environment"}}
 			d := Deps{Providers: fakeProviders{got}, Local: servers{server(t, "lmstudio", "text-embedding-nomic", "qwen3-4b", "z"), server(t, "vllm", "a")}}
 			u := ask(map[string]any{"model": c.model})
 			if c.credential != nil {
 				u.config["credential"] = c.credential
 			}
-			if r := u.carryIn(t, w, d); r.State != flow.StepSucceeded {
+			if r := u.executeIn(t, w, d); r.State != flow.StepSucceeded {
 				t.Fatal(r.Error)
 			}
 			if at, request := got.at[0], got.requests[0].(providers.ChatRequest); at != c.want || request.Model != c.wantModel {
@@ -113,12 +113,12 @@ func TestProvider(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a secret that came by an edge", func(t *testing.T) {
+	t.Run("accepts a secret from an edge", func(t *testing.T) {
 		t.Parallel()
 		got := &calls{}
 		u := ask(map[string]any{"model": "openai/gpt-x"})
 		u.ports = map[string]any{"credential": "sk-of-the-caller"}
-		r := u.carry(t, Deps{Providers: fakeProviders{got}})
+		r := u.execute(t, Deps{Providers: fakeProviders{got}})
 		if r.State != flow.StepSucceeded || got.at[0].Secret != "sk-of-the-caller" || got.at[0].BaseURL != "" {
 			t.Errorf("%v, called %+v", r.Error, got.at)
 		}
@@ -128,7 +128,7 @@ func TestProvider(t *testing.T) {
 	})
 }
 
-func TestProviderMissing(t *testing.T) {
+func TestProvider_explains_missing_access(t *testing.T) {
 	t.Parallel()
 	keys := safe{
 		"gateway":  {Provider: "openai_compatible"},
@@ -166,17 +166,17 @@ func TestProviderMissing(t *testing.T) {
 		{"lets no model choose a plain credential", map[string]any{"model": "plain/m"}, nil, flow.CodeProviderAuth, []string{`no credential named "plain"`}, false, ""},
 		{"wants a provider it knows", map[string]any{"model": "old/m"}, nil, flow.CodeProviderAuth, []string{`"old"`}, false, ""},
 		{"wants a model for a credential", map[string]any{"credential": ref("gateway")}, nil, flow.CodeInputInvalid, []string{"A credential is chosen but no model"}, false, ""},
-		{"sends hosted models to their own node", map[string]any{"model": "replicate/meta/llama", "credential": ref("webhooks")}, nil, flow.CodeModelIncompatible, []string{"hosted_model"}, false, ""},
+		{"sends hosted models to their own node", map[string]any{"model": "replicate/meta/llama", "credential": ref("webhooks")}, nil, flow.CodeModelIncompatible, []string{"Hosted model node"}, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w, got := newWorld(), &calls{}
+			w, got := newFixture(), &calls{}
 			w.credentials, w.environment = keys, nil
 			u := ask(c.config)
 			if c.name == "wants provider/model" {
 				u.ports = map[string]any{"model": "gpt-x"} // typed, it is refused before
 			}
-			r := u.carryIn(t, w, Deps{Providers: fakeProviders{got}, Local: c.local})
+			r := u.executeIn(t, w, Deps{Providers: fakeProviders{got}, Local: c.local})
 			if r.State != flow.StepFailed || r.Error.Code != c.code || r.Error.Retryable != c.retryable {
 				t.Fatalf("state %s, error %+v, want %s", r.State, r.Error, c.code)
 			}
@@ -189,10 +189,10 @@ func TestProviderMissing(t *testing.T) {
 			}
 		})
 	}
-	t.Run("says which providers can", func(t *testing.T) {
+	t.Run("lists the providers that support the task", func(t *testing.T) {
 		t.Parallel()
 		for kind, says := range map[string]string{"image": "openai, gemini", "speech": "openai, groq", "transcribe": "openai, mistral", "embed": "openai, gemini"} {
-			w := newWorld()
+			w := newFixture()
 			w.environment = map[string]flow.Access{"anthropic": {Provider: "anthropic", Secret: "secret"}}
 			u := use{kind: kind, config: map[string]any{"model": "anthropic/claude-x"}, ports: map[string]any{"text": "x"}}
 			switch kind {
@@ -201,14 +201,14 @@ func TestProviderMissing(t *testing.T) {
 			case "transcribe":
 				u.ports = map[string]any{"audio": "https://example.com/a.mp3"}
 			}
-			r := u.carryIn(t, w, fakes())
+			r := u.executeIn(t, w, fakes())
 			if r.Error == nil || r.Error.Code != flow.CodeModelIncompatible {
 				t.Fatalf("%s: %v", kind, r.Error)
 			}
 			has(t, r.Error.Message, "Anthropic cannot", says)
 		}
 	})
-	t.Run("wants an address for the common format", func(t *testing.T) {
+	t.Run("requires a base URL for an OpenAI-compatible provider", func(t *testing.T) {
 		t.Parallel()
 		u := ask(map[string]any{"model": "openai_compatible/m"})
 		has(t, u.fails(t, fakes(), flow.CodeProviderAuth).Message, "Add one with its base URL", "--provider openai_compatible")
@@ -222,7 +222,7 @@ func TestProviderMissing(t *testing.T) {
 			t.Error(message)
 		}
 	})
-	t.Run("refuses an invalid model", func(t *testing.T) {
+	t.Run("rejects an invalid model", func(t *testing.T) {
 		t.Parallel()
 		for _, kind := range []string{"chat", "image", "speech", "transcribe", "embed"} {
 			u := use{kind: kind, config: map[string]any{"model": "gpt-x"}}
@@ -237,18 +237,18 @@ func TestProviderMissing(t *testing.T) {
 	})
 }
 
-// failing is a provider whose calls all end with an error.
+// failing is a provider whose calls all fail.
 type failing struct {
 	fakeProviders
 	err    error
-	result *providers.ChatResult // what it cost all the same
+	result *providers.ChatResult // usage of the failed call
 }
 
 func (f failing) Chat(context.Context, providers.Endpoint, providers.ChatRequest, func(string)) (*providers.ChatResult, error) {
 	return f.result, f.err
 }
 
-func TestProviderErrors(t *testing.T) {
+func TestProvider_converts_errors(t *testing.T) {
 	t.Parallel()
 	u := ask(map[string]any{"model": "openai/gpt-x"})
 	for kind, code := range map[providers.ErrorClass]flow.Code{
@@ -267,7 +267,7 @@ func TestProviderErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("says when to try again", func(t *testing.T) {
+	t.Run("reports Retry-After", func(t *testing.T) {
 		t.Parallel()
 		e := &providers.Error{Class: providers.ClassRateLimited, Message: "OpenAI asks to slow down.", Retryable: true, After: 7 * time.Second}
 		m := &target{ref: "openai/gpt-x"}
@@ -276,33 +276,33 @@ func TestProviderErrors(t *testing.T) {
 			t.Errorf("got %+v", failure)
 		}
 	})
-	t.Run("counts what a failed call cost", func(t *testing.T) {
+	t.Run("counts the usage of a failed call", func(t *testing.T) {
 		t.Parallel()
 		e := &providers.Error{Class: providers.ClassBadAnswer, Message: "The answer does not fit."}
-		r := u.carry(t, Deps{Providers: failing{err: e, result: &providers.ChatResult{Usage: providers.Usage{InputTokens: 3, CostNanoUSD: 5, CostKnown: true}}}})
+		r := u.execute(t, Deps{Providers: failing{err: e, result: &providers.ChatResult{Usage: providers.Usage{InputTokens: 3, CostNanoUSD: 5, CostKnown: true}}}})
 		if r.State != flow.StepFailed || r.Usage.InputTokens != 3 || r.Usage.CostNanoUSD != 5 || r.run.Usage.InputTokens != 3 {
 			t.Errorf("state %s, usage %+v", r.State, r.Usage)
 		}
 	})
-	t.Run("takes out a secret that the provider echoes", func(t *testing.T) {
+	t.Run("redacts a secret that the provider echoes", func(t *testing.T) {
 		t.Parallel()
 		failure := u.fails(t, Deps{Providers: failing{err: &providers.Error{Class: providers.ClassAuth, Message: "Bad key secret-of-openai."}}}, flow.CodeProviderAuth)
 		if strings.Contains(failure.Message, "secret-of-openai") {
 			t.Errorf("tells the secret: %q", failure.Message)
 		}
-		r := ask(map[string]any{"model": "openai/gpt-x", "prompt": "Say secret-of-openai"}).carry(t, fakes())
+		r := ask(map[string]any{"model": "openai/gpt-x", "prompt": "Say secret-of-openai"}).execute(t, fakes())
 		if text := flow.Text(r.Outputs["text"]) + r.emitted; !strings.Contains(text, flow.Redacted) || strings.Contains(text, "secret-of-openai") {
 			t.Errorf("got %q", text)
 		}
 	})
-	t.Run("keeps other faults private", func(t *testing.T) {
+	t.Run("hides internal errors", func(t *testing.T) {
 		t.Parallel()
 		failure := u.fails(t, Deps{Providers: failing{err: errors.New("some fault")}}, flow.CodeInternal)
 		if strings.Contains(failure.Message, "some fault") {
 			t.Error(failure.Message)
 		}
 	})
-	t.Run("keeps the end of the context", func(t *testing.T) {
+	t.Run("returns the error of the context", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -312,12 +312,12 @@ func TestProviderErrors(t *testing.T) {
 	})
 }
 
-func TestProviderUsage(t *testing.T) {
+func TestProvider_computes_cost(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newFixture()
 	w.prices = priceList{"openai/gpt-x": {Input: 1_000_000_000, Output: 2_000_000_000, Call: 7, Second: 10}}
 	usage := func(model string, reported int64) flow.Usage {
-		r := ask(map[string]any{"model": model}).carryIn(t, w, Deps{Providers: priced{cost: reported}})
+		r := ask(map[string]any{"model": model}).executeIn(t, w, Deps{Providers: priced{cost: reported}})
 		if r.State != flow.StepSucceeded {
 			t.Fatal(r.Error)
 		}
@@ -341,7 +341,7 @@ func TestProviderUsage(t *testing.T) {
 	}
 }
 
-// unpriced is what TestProviderUsage expects of a model without a price.
+// unpriced returns 1 if TestProvider_computes_cost has no price for the model.
 func unpriced(model string) int64 {
 	if model == "openai/gpt-y" {
 		return 1
@@ -349,7 +349,7 @@ func unpriced(model string) int64 {
 	return 0
 }
 
-// priced answers every chat with the same figures.
+// priced reports the same usage for every chat.
 type priced struct {
 	fakeProviders
 	cost int64

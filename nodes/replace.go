@@ -19,14 +19,14 @@ var _ = register(func(Deps) flow.Kind {
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Template: true, Required: true, Help: "The text to change."},
 			{Name: "find", Title: "Find", Type: flow.FieldText, Required: true, Help: "What to replace."},
-			{Name: "replacement", Title: "Replace with", Type: flow.FieldText, Default: "", Help: "What to put there. Leave it empty to delete."},
+			{Name: "replacement", Title: "Replace with", Type: flow.FieldText, Default: "", Help: "The replacement. Leave it empty to delete."},
 			{Name: "regex", Title: "Regular expression", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Find is a pattern, such as [0-9]+."},
-			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Upper and lower case are the same."},
+			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, Default: false, Help: "Uppercase and lowercase letters match each other."},
 			{Name: "first_only", Title: "Only the first", Type: flow.FieldBoolean, Typed: true, More: true, Default: false, Help: "Replaces only the first occurrence."},
 		},
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text with the replacements."},
-			{Name: "count", Title: "Count", Type: flow.TypeNumber, Help: "How many were replaced."},
+			{Name: "count", Title: "Count", Type: flow.TypeNumber, Help: "Number of replacements."},
 		},
 		Example: flow.Example{
 			Config:  map[string]any{"text": "Order 4711 and order 4712", "find": `order (\d+)`, "replacement": "#$1", "regex": true, "ignore_case": true},
@@ -47,10 +47,10 @@ var _ = register(func(Deps) flow.Kind {
 func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	text, find, with := in.Text("text"), in.Text("find"), in.Text("replacement")
 	if find == "" {
-		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Find is empty. Give it the text to replace.")
+		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "Find is empty. Enter the text to replace.")
 	}
 	source := find
-	if in.Config["regex"] != true { // a plain text is a pattern without operators
+	if in.Config["regex"] != true { // plain text: a pattern without operators
 		source, with = regexp.QuoteMeta(find), strings.ReplaceAll(with, "$", "$$")
 	} else {
 		with = groupNumber.ReplaceAllStringFunc(with, braced)
@@ -69,10 +69,10 @@ func replace(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{"text": result, "count": flow.Number(count)}}, nil
 }
 
-// groupNumber matches $$ and the number of a group in a replacement.
+// groupNumber matches $$ and group references such as $1 in a replacement.
 var groupNumber = regexp.MustCompile(`\$(?:\$|[0-9]+)`)
 
-// braced writes $1 as ${1}. Go reads $1st as the group named 1st, and puts nothing there.
+// braced rewrites $1 to ${1}. Go reads $1st as the group named 1st, which is empty.
 func braced(group string) string {
 	if group == "$$" {
 		return group

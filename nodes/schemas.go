@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-// JSON Schemas of what ports give. They are shared and never modified.
+// JSON Schemas of port values. They are shared and must not be modified.
 var (
 	textSchema   = map[string]any{"type": "string"}
 	numberSchema = map[string]any{"type": "number"}
@@ -19,8 +19,8 @@ var tablesSchema = listSchema(objectSchema("name", textSchema, "rows", listSchem
 // listSchema returns the JSON Schema of a list whose items all have the schema items.
 func listSchema(items any) map[string]any { return map[string]any{"type": "array", "items": items} }
 
-// objectSchema returns the schema of an object from names and schemas of its members. All
-// of them are required.
+// objectSchema returns the schema of an object. members alternates names and schemas; all
+// members are required.
 func objectSchema(members ...any) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for i := 0; i < len(members); i += 2 {
@@ -30,15 +30,16 @@ func objectSchema(members ...any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required}
 }
 
-// plainWords are the keywords of JSON Schema that generators of clients understand, and
-// that say as much or less about a value when others are left out.
+// plainWords are the JSON Schema keywords that client generators understand. Each has the same
+// meaning when other keywords are dropped.
 var plainWords = []string{"type", "title", "description", "enum", "const", "required", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
 
-// maxPlainDepth bounds how deep a schema is described; below, anything may be.
+// maxPlainDepth is the depth below which plainSchema accepts any value. It also ends the
+// recursion of schemas that refer to themselves.
 const maxPlainDepth = 12
 
-// plainSchema returns a schema without references that accepts whatever the part of a
-// schema accepts. root is the schema that local references are resolved in.
+// plainSchema simplifies a part of a schema: the result has no references and accepts at least
+// the same values. Local references are resolved in root.
 func plainSchema(root, part any, depth int) map[string]any {
 	s, _ := part.(map[string]any)
 	plain := map[string]any{}
@@ -69,7 +70,7 @@ func plainSchema(root, part any, depth int) map[string]any {
 			plain["additionalProperties"] = plainSchema(root, more, depth+1)
 		}
 	}
-	for _, word := range []string{"anyOf", "oneOf"} { // of schemas that accept more, several may fit
+	for _, word := range []string{"anyOf", "oneOf"} { // oneOf becomes anyOf, because several simplified schemas may match
 		list, _ := s[word].([]any)
 		if len(list) == 0 || plain["anyOf"] != nil {
 			continue
@@ -83,7 +84,7 @@ func plainSchema(root, part any, depth int) map[string]any {
 	return plain
 }
 
-// resolveRef returns the part of a schema that a local reference names, or nil.
+// resolveRef resolves a local reference such as #/$defs/item, or returns nil.
 func resolveRef(root any, ref string) any {
 	path, local := strings.CutPrefix(ref, "#")
 	if !local {
@@ -97,7 +98,7 @@ func resolveRef(root any, ref string) any {
 	return at
 }
 
-// isRequired reports whether a schema of an object requires a member.
+// isRequired reports whether the schema of an object requires a member.
 func isRequired(schema map[string]any, name string) bool {
 	list, _ := schema["required"].([]any)
 	return slices.ContainsFunc(list, func(v any) bool { return flow.Text(v) == name })

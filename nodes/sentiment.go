@@ -16,7 +16,7 @@ var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "sentiment", Title: "Sentiment", Group: groupBuiltin, Icon: "smile", Class: flow.Compute,
 		Summary: "Detects whether a text sounds positive, neutral or negative.",
-		Doc: "Looks words up in a list that says how good or bad each one sounds, and minds negations, words such as `very`, capitals, " +
+		Doc: "Looks words up in a list of positive and negative words, and considers negations, words such as `very`, capitals, " +
 			"exclamation marks and emoji. A text of several sentences gets the mean of its sentences.\n\n" +
 			"The list is VADER, made for English reviews and posts. It needs no key and no network, scores text and does not generate any. " +
 			"It understands neither irony nor the topic of a text, and other languages are scored as neutral. " +
@@ -51,7 +51,8 @@ func scoreSentiment(ctx context.Context, model Model, in *flow.In) (flow.Out, er
 	}}, nil
 }
 
-// sentimentLabel returns positive or negative for scores beyond the threshold, else neutral.
+// sentimentLabel returns "positive" or "negative" for scores beyond neutralBelow, otherwise
+// "neutral".
 func sentimentLabel(s builtin.Sentiment) string {
 	switch {
 	case s.Compound >= neutralBelow:

@@ -38,7 +38,7 @@ func TestSentiment(t *testing.T) {
 			}
 		})
 	}
-	t.Run("refuses a text that is too long", func(t *testing.T) {
+	t.Run("rejects a text that is too long", func(t *testing.T) {
 		t.Parallel()
 		u := use{kind: "sentiment", ports: map[string]any{"text": strings.Repeat("x", builtin.MaxText+1)}}
 		has(t, u.fails(t, real(), flow.CodeInputInvalid).Message, "200001")

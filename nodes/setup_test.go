@@ -24,13 +24,13 @@ import (
 	"sluice/providers/builtin"
 )
 
-// fakes are dependencies that work, in memory and at once.
+// fakes returns working dependencies in memory.
 func fakes() Deps {
 	h := newMemoryHost(play{})
 	return Deps{HTTP: fakeHTTP{}, Documents: testReader(), Code: testCode(), Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h}
 }
 
-// fakeHTTP answers every request with what was asked.
+// fakeHTTP echoes every request.
 type fakeHTTP struct{}
 
 func (fakeHTTP) Do(ctx context.Context, req outbound.Request) (*outbound.Response, error) {
@@ -101,7 +101,7 @@ func (fakeModel) Sentiment(ctx context.Context, text string) (builtin.Sentiment,
 	return builtin.Sentiment{Compound: good, Positive: good, Neutral: 1 - good}, ctx.Err()
 }
 
-// shared is the share of the words of a that b has too.
+// shared returns the share of the words of a that also occur in b.
 func shared(a, b string) float64 {
 	words := strings.Fields(strings.ToLower(a))
 	n := 0
@@ -113,14 +113,14 @@ func shared(a, b string) float64 {
 	return float64(n) / float64(max(1, len(words)))
 }
 
-// use is one node to try: its config and what arrives at its ports.
+// use is a node to test: its config and the values at its ports.
 type use struct {
 	kind   string
 	config map[string]any
 	ports  map[string]any
 }
 
-// document is a flow around the node: each port is fed by an input of its own.
+// document returns a flow around the node in which an input is connected to each port.
 func (u use) document(k *flow.Kind) (doc *flow.Document, inputs map[string]any) {
 	doc, inputs = &flow.Document{Schema: flow.Schema, Name: "Test", Edges: []flow.Edge{}}, map[string]any{}
 	config := u.config
@@ -161,7 +161,7 @@ type ran struct {
 	emitted    string
 }
 
-// journal keeps what the engine writes.
+// journal records the writes of the engine.
 type journal struct{ ran ran }
 
 func (j *journal) WriteRun(_ context.Context, w flow.RunWrite) error {
@@ -175,47 +175,47 @@ func (j *journal) WriteRun(_ context.Context, w flow.RunWrite) error {
 	return nil
 }
 
-// world is what steps find around them besides their inputs.
-type world struct {
+// fixture holds the dependencies of steps: credentials, files and prices.
+type fixture struct {
 	credentials flow.CredentialStore
 	environment map[string]flow.Access // by provider
 	prices      priceList
 	files       *memoryFiles
 	fetcher     flow.Fetcher
 	signals     engine.Signals
-	heard       func() // called after each piece of text that a step passes on
+	heard       func() // called after each piece of text that a step emits
 }
 
-// newWorld has a secret for every kind's example, no files and no prices.
-func newWorld() *world {
-	return &world{credentials: vault{}, files: &memoryFiles{kept: map[string]memoryFile{}}, environment: map[string]flow.Access{
+// newFixture returns a fixture with a secret for every kind's example, no files and no prices.
+func newFixture() *fixture {
+	return &fixture{credentials: vault{}, files: &memoryFiles{kept: map[string]memoryFile{}}, environment: map[string]flow.Access{
 		"openai":    {Provider: "openai", Name: "OPENAI_API_KEY", Secret: "secret-of-openai"},
 		"replicate": {Provider: "replicate", Name: "REPLICATE_API_TOKEN", Secret: "secret-of-replicate"},
 	}}
 }
 
-// carry runs the node in a flow of its own.
-func (u use) carry(t *testing.T, d Deps) ran {
+// execute runs the node in a new flow.
+func (u use) execute(t *testing.T, d Deps) ran {
 	t.Helper()
-	return u.carryIn(t, newWorld(), d)
+	return u.executeIn(t, newFixture(), d)
 }
 
-// carryIn is carry in a world of the test's own.
-func (u use) carryIn(t *testing.T, w *world, d Deps) ran {
+// executeIn is execute with a given fixture.
+func (u use) executeIn(t *testing.T, w *fixture, d Deps) ran {
 	t.Helper()
 	kinds := New(d)
 	doc, inputs := u.document(kinds.Find(u.kind))
-	return w.carry(t, kinds, doc, inputs)
+	return w.execute(t, kinds, doc, inputs)
 }
 
-// carryDocument takes a flow through validation, planner and engine, and gives
-// the outcome of its node n.
-func carryDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
+// runDocument runs a flow through validation, planner and engine, and returns the outcome of
+// its node n.
+func runDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
 	t.Helper()
-	return newWorld().carry(t, kinds, doc, inputs)
+	return newFixture().execute(t, kinds, doc, inputs)
 }
 
-func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
+func (w *fixture) execute(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
 	t.Helper()
 	g, err := engine.Compile(doc, kinds)
 	if err != nil {
@@ -241,14 +241,14 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 			}
 		}}
 	if _, err := e.Execute(t.Context(), engine.NewPlan(g, run, nil, nil), w.signals); err != nil {
-		t.Fatalf("carry: %v", err)
+		t.Fatalf("execute: %v", err)
 	}
 	j.ran.emitted = emitted.String()
 	return j.ran
 }
 
-// equip gives a step what the engine would, for a kind that is run without one.
-func (w *world) equip(in *flow.In) {
+// bindCapabilities binds the functions that the engine would provide to a step.
+func (w *fixture) bindCapabilities(in *flow.In) {
 	in.WorkspaceID = flow.DefaultWorkspace
 	secrets := &flow.Resolver{Store: w.credentials, Environment: w.environment}
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
@@ -278,7 +278,7 @@ func (w *world) equip(in *flow.In) {
 	}
 }
 
-// vault has a credential of every name but one.
+// vault has a credential of every name except one.
 type vault struct{}
 
 func (vault) ListCredentials(context.Context, flow.WorkspaceID) ([]flow.Credential, error) {
@@ -292,7 +292,7 @@ func (vault) OpenCredential(_ context.Context, ws flow.WorkspaceID, name string)
 	return flow.Credential{Name: name}, string("secret-of-"+ws+"-") + name, nil
 }
 
-// priceList is what the workspace entered, by model.
+// priceList holds the prices of the workspace by model.
 type priceList map[string]flow.Price
 
 func (p priceList) FindPrice(_ context.Context, _ flow.WorkspaceID, model string) (flow.Price, bool, error) {
@@ -300,10 +300,10 @@ func (p priceList) FindPrice(_ context.Context, _ flow.WorkspaceID, model string
 	return price, known, nil
 }
 
-// memoryFiles is a file store that works, in memory.
+// memoryFiles is a file store in memory.
 type memoryFiles struct {
 	mu    sync.Mutex
-	limit int64 // bytes of one file; zero means none
+	limit int64 // bytes of one file; 0: unlimited
 	kept  map[string]memoryFile
 }
 
@@ -338,7 +338,7 @@ func (m *memoryFiles) OpenFile(_ context.Context, ws flow.WorkspaceID, id string
 	return &f.File, closer{bytes.NewReader(f.content)}, nil
 }
 
-// put keeps a file of the test and returns its value.
+// put stores a file and returns its value.
 func (m *memoryFiles) put(t *testing.T, name, mime, content string) map[string]any {
 	t.Helper()
 	f, err := m.SaveFile(t.Context(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: name, MIME: mime}, strings.NewReader(content))
@@ -348,7 +348,7 @@ func (m *memoryFiles) put(t *testing.T, name, mime, content string) map[string]a
 	return f.Value()
 }
 
-// content is what is kept under a file value.
+// content returns the content of a file value.
 func (m *memoryFiles) content(t *testing.T, value any) string {
 	t.Helper()
 	id, ok := flow.FileID(value)
@@ -361,7 +361,7 @@ func (m *memoryFiles) content(t *testing.T, value any) string {
 	return string(f.content)
 }
 
-// closer makes a reader closable.
+// closer adds a Close method to a reader.
 type closer struct{ io.ReadSeeker }
 
 func (closer) Close() error { return nil }
@@ -369,7 +369,7 @@ func (closer) Close() error { return nil }
 // succeeds runs the node and returns its outputs.
 func (u use) succeeds(t *testing.T, d Deps) map[string]any {
 	t.Helper()
-	r := u.carry(t, d)
+	r := u.execute(t, d)
 	if r.State != flow.StepSucceeded {
 		t.Fatalf("%s: state %s, error %v", u.kind, r.State, r.Error)
 	}
@@ -379,7 +379,7 @@ func (u use) succeeds(t *testing.T, d Deps) map[string]any {
 // fails runs the node and returns its error, which must have the code.
 func (u use) fails(t *testing.T, d Deps, code flow.Code) *flow.Error {
 	t.Helper()
-	r := u.carry(t, d)
+	r := u.execute(t, d)
 	if r.State != flow.StepFailed || r.Error == nil || r.Error.Code != code {
 		t.Fatalf("%s: state %s, error %#v, outputs %v; want %s", u.kind, r.State, r.Error, r.Outputs, code)
 	}
@@ -389,7 +389,7 @@ func (u use) fails(t *testing.T, d Deps, code flow.Code) *flow.Error {
 	return r.Error
 }
 
-// problems validates a flow around the node and returns what is wrong with it.
+// problems validates a flow around the node and returns its problems.
 func (u use) problems(t *testing.T) []flow.Problem {
 	t.Helper()
 	kinds := New(Deps{})
@@ -423,9 +423,8 @@ func has(t *testing.T, text string, parts ...string) {
 
 func number(s string) json.Number { return json.Number(s) }
 
-// skipShort skips tests that compute for a long time on one goroutine or in a
-// child process: under the race detector they would take ten times as long and
-// find nothing.
+// skipShort skips tests that compute for a long time on one goroutine or in a child process:
+// under the race detector they would take ten times as long and find nothing.
 func skipShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -438,5 +437,5 @@ func fixedOrigin(_ context.Context, run *flow.Run, path string) (flow.Origin, er
 	return flow.Origin{Time: time.UnixMilli(1_700_000_000_000), Seed: run.ID + ":" + path}, nil
 }
 
-// testCode returns a runner of programs that all tests share.
+// testCode returns the code runner that all tests share.
 var testCode = sync.OnceValue(javascript.New)

@@ -12,7 +12,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Name: "similarity", Title: "Similarity", Group: groupBuiltin, Icon: "equal-approximately", Class: flow.Compute,
 		Summary: "Compares the meaning of two texts.",
 		Doc: "The score is 1 for two texts with the same meaning, about 0 for unrelated ones and rarely less. Use it to find duplicates, or to " +
-			"check an answer against an expected one. An empty text is like nothing.\n\n" + builtinNote +
+			"check an answer against an expected one. An empty text is similar to nothing.\n\n" + builtinNote +
 			"Names and numbers have little weight: two sentences that differ only in a date are very similar.",
 		Fields: []flow.Field{
 			{Name: "a", Title: "A", Type: flow.FieldArea, Required: true, Help: "The first text, in English, of at most 200,000 characters."},

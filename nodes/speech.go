@@ -20,7 +20,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"The maximum length of the text depends on the provider: OpenAI accepts 4,096 characters.\n\n" +
 			"Providers report no tokens for speech, so the cost is known only if the workspace entered a price per call.",
 		Fields: []flow.Field{
-			requiredField(modelField(taskSpeech, "It must speak.")),
+			requiredField(modelField(taskSpeech, "It must generate speech.")),
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Template: true, Help: "What to say. A {{name}} in it becomes a port."},
 			{Name: "voice", Title: "Voice", Type: flow.FieldText, Default: "alloy",
 				Help: "The voice. Each provider has its own; OpenAI's are alloy, ash, ballad, coral, echo, fable, nova, onyx, sage, shimmer and verse."},
@@ -41,8 +41,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// speech has a provider read a text aloud and stores the recording as a file. The usage is
-// reported even if storing fails, because the call was paid for.
+// speech calls a provider and stores the recording as a file. It returns the usage even if
+// storing fails, because the call was paid for.
 func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	r, err := speechRequest(in)
 	if err != nil {
@@ -65,8 +65,7 @@ func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	return out, err
 }
 
-// speechRequest reads the fields. Values that come through edges are checked as strictly as
-// typed ones.
+// speechRequest reads the fields. It validates values from edges as strictly as typed ones.
 func speechRequest(in *flow.In) (r providers.SpeechRequest, err error) {
 	r = providers.SpeechRequest{Voice: strings.TrimSpace(in.Text("voice")), Instructions: in.Text("instructions"), Key: in.Key}
 	if r.Text, err = requiredText(in, "text"); err != nil {

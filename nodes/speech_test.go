@@ -12,12 +12,12 @@ func TestSpeech(t *testing.T) {
 	say := func(ports map[string]any) use {
 		return use{kind: "speech", config: map[string]any{"model": "openai/tts", "text": "Hello {{name}}"}, ports: ports}
 	}
-	t.Run("keeps the recording", func(t *testing.T) {
+	t.Run("stores the recording", func(t *testing.T) {
 		t.Parallel()
-		w, got := newWorld(), &calls{}
+		w, got := newFixture(), &calls{}
 		w.prices = priceList{"openai/tts": {Call: 15}}
 		u := say(map[string]any{"name": "Ada", "speed": number("1.5"), "instructions": "slowly", "format": "wav", "voice": " nova "})
-		r := u.carryIn(t, w, Deps{Providers: fakeProviders{got}})
+		r := u.executeIn(t, w, Deps{Providers: fakeProviders{got}})
 		if r.State != flow.StepSucceeded {
 			t.Fatal(r.Error)
 		}

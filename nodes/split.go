@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// How a text is split, as the field by says.
+// Options of the field "by".
 const (
 	splitSeparator  = "separator"
 	splitLines      = "lines"
@@ -18,28 +18,27 @@ const (
 	splitTokens     = "tokens"
 )
 
-// charactersPerToken is how many characters a token of a model has on average in
-// European languages.
+// charactersPerToken is the average length of a token in European languages.
 const charactersPerToken = 4
 
 // maxChunk bounds the size of a chunk, in characters or tokens.
 const maxChunk = 10_000_000
 
-// maxParts bounds the parts before empty ones are left out. Each takes 16 bytes.
+// maxParts bounds the number of parts before empty ones are dropped. Each takes 16 bytes.
 const maxParts = 1_000_000
 
-// maxItemPorts bounds the ports for single items.
+// maxItemPorts is the maximum number of ports for single items.
 const maxItemPorts = 50
 
-// The split kind cuts a text into a list.
+// The split kind splits a text into a list.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "split", Title: "Split", Group: groupText, Icon: "scissors",
 		Summary: "Cuts a text into a list.",
 		Doc: "Splits by a separator, into lines or paragraphs, or into chunks for models that take only so much at once. Chunks end between " +
-			"words where they can, and each repeats the end of the one before for as much as *Overlap* says. A token counts as " +
-			"4 characters; models count them a little differently.\n\n" +
-			"*Ports for items* adds the ports `item_1`, `item_2` …, which give single items; a port without an item gives nothing.",
+			"words where possible, and each repeats the end of the previous one according to *Overlap*. A token counts as " +
+			"4 characters; models count slightly differently.\n\n" +
+			"*Ports for items* adds the ports `item_1`, `item_2` …, one for each item; a port without an item has no value.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Template: true, Required: true, Help: "The text to split."},
 			{Name: "by", Title: "Split by", Type: flow.FieldSelect, Typed: true, Default: splitLines,
@@ -47,12 +46,12 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "trim", Title: "Trim items", Type: flow.FieldBoolean, Typed: true, More: true, Default: true, Help: "Removes white space around each item."},
 			{Name: "keep_empty", Title: "Keep empty items", Type: flow.FieldBoolean, Typed: true, More: true, Default: false, Help: "Keeps items without text."},
 			{Name: "ports", Title: "Ports for items", Type: flow.FieldInteger, Typed: true, More: true, Default: flow.Number(0), Min: new(float64), Max: ptr(float64(maxItemPorts)),
-				Help: "How many items get a port of their own."},
+				Help: "How many items get their own port."},
 		},
 		DynamicSchema: splitSchema,
 		Outputs: []flow.Port{
 			{Name: "items", Title: "Items", Type: flow.TypeList, Items: flow.TypeText, Help: "The parts, in order."},
-			{Name: "count", Title: "Count", Type: flow.TypeNumber, Help: "How many there are."},
+			{Name: "count", Title: "Count", Type: flow.TypeNumber, Help: "Number of items."},
 		},
 		Example: flow.Example{
 			Config:  map[string]any{"text": "red, green,, blue", "by": splitSeparator, "separator": ","},
@@ -63,7 +62,7 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// splitSchema declares the fields of a way to split, and the ports of items.
+// splitSchema declares the fields for the chosen option of "by", and the ports for items.
 func splitSchema(n *flow.Node) flow.DynamicSchema {
 	var shape flow.DynamicSchema
 	switch n.Config["by"] {
@@ -71,7 +70,7 @@ func splitSchema(n *flow.Node) flow.DynamicSchema {
 		shape.Fields = []flow.Field{{Name: "separator", Title: "Separator", Type: flow.FieldText, Default: ",", Help: `The text between items. Write \n for a line break and \t for a tab.`}}
 	case splitCharacters, splitTokens:
 		shape.Fields = []flow.Field{
-			{Name: "size", Title: "Size", Type: flow.FieldInteger, Default: flow.Number(1000), Min: ptr(1.0), Max: ptr(maxChunk), Help: "The most that a chunk has."},
+			{Name: "size", Title: "Size", Type: flow.FieldInteger, Default: flow.Number(1000), Min: ptr(1.0), Max: ptr(maxChunk), Help: "Maximum size of a chunk."},
 			{Name: "overlap", Title: "Overlap", Type: flow.FieldInteger, Default: flow.Number(0), Min: new(float64), Max: ptr(maxChunk), Help: "How much of a chunk the next one repeats."},
 		}
 	}
@@ -83,8 +82,8 @@ func splitSchema(n *flow.Node) flow.DynamicSchema {
 	return shape
 }
 
-// checkSplit refuses an overlap as large as the chunk: the next chunk would begin where the
-// last one did.
+// checkSplit rejects an overlap as large as the chunk: the next chunk would begin where the
+// previous one did.
 func checkSplit(n *flow.Node) []flow.Problem {
 	size, sized := flow.Float(n.Config["size"])
 	overlap, _ := flow.Float(n.Config["overlap"])
@@ -94,8 +93,8 @@ func checkSplit(n *flow.Node) []flow.Problem {
 	return nil
 }
 
-// split cuts a text into parts and drops empty ones unless the node keeps them. More than
-// maxListItems parts are an error. The first parts also have ports of their own.
+// split splits a text and drops empty items unless the node keeps them. More than
+// maxListItems items are an error. The first items are also output on their own ports.
 func split(_ context.Context, in *flow.In) (flow.Out, error) {
 	parts, err := splitText(in)
 	if err != nil {
@@ -121,9 +120,9 @@ func split(_ context.Context, in *flow.In) (flow.Out, error) {
 }
 
 var (
-	// lineEnds converts the line ends of Windows and old Macs to \n. blankLines matches
-	// what separates paragraphs. separatorSigns lets people type a line break or a tab in
-	// a one-line field.
+	// lineEnds converts CRLF and CR to LF. blankLines matches the separator of paragraphs.
+	// separatorSigns resolves escapes, so that users can type a line break or a tab in a
+	// one-line field.
 	lineEnds       = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	blankLines     = regexp.MustCompile(`\n[ \t]*\n\s*`)
 	separatorSigns = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
@@ -139,7 +138,7 @@ func splitText(in *flow.In) ([]string, error) {
 	case splitSeparator:
 		separator := separatorSigns.Replace(in.Text("separator"))
 		if separator == "" {
-			return nil, flow.Errorf(flow.CodeInputInvalid, "Separator is empty. To cut after so many characters, split by characters.")
+			return nil, flow.Errorf(flow.CodeInputInvalid, "Separator is empty. Enter one, or split by characters.")
 		}
 		return atMost(strings.SplitN(text, separator, maxParts+1), maxParts)
 	case splitCharacters, splitTokens:
@@ -162,7 +161,7 @@ func splitText(in *flow.In) ([]string, error) {
 	return atMost(strings.SplitN(lineEnds.Replace(text), "\n", maxParts+1), maxParts)
 }
 
-// atMost returns parts unless there are more than a limit.
+// atMost returns parts, or an error if there are more than limit.
 func atMost(parts []string, limit int) ([]string, error) {
 	if len(parts) > limit {
 		return nil, errTooManyItems()
@@ -189,9 +188,8 @@ func chunks(text string, size, overlap int) ([]string, error) {
 	return parts, nil
 }
 
-// chunkEnd returns where the chunk that begins at start ends: after the last white
-// space in its second half, so that words stay whole, but beyond the end of the chunk
-// before.
+// chunkEnd returns the end of the chunk that begins at start: after the last white space in its
+// second half, so that words stay intact, but beyond the end of the previous chunk.
 func chunkEnd(runes []rune, start, before, size int) int {
 	end := min(start+size, len(runes))
 	if end == len(runes) || unicode.IsSpace(runes[end]) {
@@ -205,8 +203,8 @@ func chunkEnd(runes []rune, start, before, size int) int {
 	return end
 }
 
-// chunkStart returns where the chunk after the one from start to end begins: overlap
-// characters before its end, or at the first word after that.
+// chunkStart returns the start of the chunk that follows the one from start to end: overlap
+// characters before its end, or the first word after that.
 func chunkStart(runes []rune, start, end, overlap int) int {
 	next := max(end-overlap, start+1)
 	for at := next; at <= end; at++ {

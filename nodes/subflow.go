@@ -6,16 +6,16 @@ import (
 	"sluice/flow"
 )
 
-// subflowPorts are the ports that every subflow node has.
+// subflowPorts are the fixed ports of a subflow node.
 var subflowPorts = []string{"outputs"}
 
-// The subflow kind runs another flow as one step. The other run is a child run of its
-// own; the step waits for it without a worker.
+// The subflow kind runs another flow as one step: as a child run, which the step waits for
+// without occupying a worker.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "subflow", Title: "Subflow", Group: groupControl, Icon: "workflow", Class: flow.Outside, Timeout: flow.ModelTimeout, WaitsFor: flow.WaitsForChildren,
 		Summary: "Runs another flow as one step.",
-		Doc: "Runs a published flow of the workspace and gives its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of its name.\n\n" +
+		Doc: "Runs a published flow of the workspace and outputs its outputs. Each input of the flow is a field and a port named `input.` and its name; each output is a port of the same name.\n\n" +
 			"Without a `version`, the version that is live when the step first starts is used, also for retries and reruns of it. With one, the node stays with it until you change it: the builder says when a newer version is live, and shows what it changes.\n\n" +
 			"The other flow runs as a child run with its own steps, cost and page. The step waits for it without holding a worker, so the other flow may ask for an approval or wait for days. " +
 			"Canceling this run cancels the child. If the child fails, the step fails with [`child_failed`](errors.md#child_failed).",
@@ -29,10 +29,11 @@ var _ = register(func(Deps) flow.Kind {
 	}
 })
 
-// stopChildren cancels the child runs of a step that is not gone on with.
+// stopChildren cancels the child runs of a step that has ended early.
 func stopChildren(ctx context.Context, in *flow.In) error { return in.Children.Stop(ctx) }
 
-// runSubflow starts the child run, and gives its outputs once it has ended.
+// runSubflow starts the child run, suspends the step until it has ended, and returns its
+// outputs.
 func runSubflow(ctx context.Context, in *flow.In) (flow.Out, error) {
 	children, err := in.Children.Start(ctx, childRequest(in, []map[string]any{givenInputs(in)}))
 	if err != nil {
@@ -57,8 +58,8 @@ func runSubflow(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return out, err
 }
 
-// awaitChildren reports whether the step need not wait any longer. Beyond its time limit
-// it stops the children and fails.
+// awaitChildren reports whether the step can continue. After the time limit of the step it
+// cancels the children and returns an error.
 func awaitChildren(ctx context.Context, in *flow.In, children *flow.Children) (done bool, err error) {
 	if children.Decided() {
 		return true, nil

@@ -12,7 +12,7 @@ func TestSummarize(t *testing.T) {
 	t.Parallel()
 	const text = "The museum opens a new wing in May. It shows ships of the last two centuries. " +
 		"Tickets for the new wing of the museum can be bought from April on. The café stays closed."
-	t.Run("picks sentences of the text", func(t *testing.T) {
+	t.Run("selects sentences of the text", func(t *testing.T) {
 		t.Parallel()
 		for sentences, want := range map[string]int{"1": 1, "2.0": 2, "200": 4} {
 			outputs := use{kind: "summarize", config: map[string]any{"text": text, "sentences": number(sentences)}}.succeeds(t, real())
@@ -26,7 +26,7 @@ func TestSummarize(t *testing.T) {
 			t.Errorf("got %q", outputs["summary"])
 		}
 	})
-	t.Run("refuses what it cannot work with", func(t *testing.T) {
+	t.Run("rejects invalid input", func(t *testing.T) {
 		t.Parallel()
 		for want, ports := range map[string]map[string]any{
 			"from 1 to 200, got 0":   {"text": text, "sentences": number("0")},
@@ -37,7 +37,7 @@ func TestSummarize(t *testing.T) {
 			has(t, use{kind: "summarize", ports: ports}.fails(t, real(), flow.CodeInputInvalid).Message, want)
 		}
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		for _, sentences := range []any{number("0"), number("1.5"), "3"} {
 			if problems := (use{kind: "summarize", config: map[string]any{"text": text, "sentences": sentences}}).problems(t); len(problems) != 1 {

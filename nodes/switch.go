@@ -12,38 +12,38 @@ import (
 	"sluice/nodes/expression"
 )
 
-// How a switch compares, as the field by says.
+// Options of the field "by".
 const (
 	switchEqual      = "equal to"
 	switchExpression = "expression"
 )
 
-// elsePort takes a value that no case takes.
+// elsePort is the port for a value that matches no case.
 const elsePort = "else"
 
 // maxCases bounds the cases of one switch.
 const maxCases = 50
 
-// The switch kind sends a value on one of many ways.
+// The switch kind sends a value to one of many branches.
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "switch", Title: "Switch", Group: groupControl, Icon: "route",
 		Summary: "Sends a value to one of many branches.",
-		Doc: "The first case that fits takes the value; `else` takes it if none does. Nodes on the other ways are skipped. Join the branches with an output or with *First of*.\n\n" +
+		Doc: "The value leaves through the port of the first case that matches, or `else` if none does. Nodes on the other branches are skipped. Join the branches with an output or with *First of*.\n\n" +
 			"*Equal to* compares `on`, or the value itself without it, with the text of each case, such as the labels of a classifier: connect `label` to `on`. The port of a case has its " +
-			"name in lower case with `_` for other signs: `Billing question` is `billing_question`.\n\n" +
+			"name in lowercase with `_` for other characters: `Billing question` is `billing_question`.\n\n" +
 			"*Expression* tests a CEL expression over `value` for each case, such as `value.score > 0.8`; the ports are `case_1`, `case_2` ….",
 		Fields: []flow.Field{
 			{Name: "by", Title: "Compare", Type: flow.FieldSelect, Typed: true, Default: switchEqual, Options: []string{switchEqual, switchExpression}, Help: "How cases are tested."},
-			{Name: "cases", Title: "Cases", Type: flow.FieldList, Typed: true, Required: true, Max: ptr(maxCases), Help: "One case an item, in the order in which they are tested."},
-			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, More: true, Default: true, Help: "Upper and lower case are the same, for Equal to."},
+			{Name: "cases", Title: "Cases", Type: flow.FieldList, Typed: true, Required: true, Max: ptr(maxCases), Help: "One case per item, tested in this order."},
+			{Name: "ignore_case", Title: "Ignore case", Type: flow.FieldBoolean, Typed: true, More: true, Default: true, Help: "For Equal to: uppercase and lowercase letters match each other."},
 		},
 		DynamicSchema: switchSchema,
 		Inputs: []flow.Port{
 			{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that is passed on."},
-			{Name: "on", Title: "On", Type: flow.TypeAny, Help: "What is compared with the cases, if not the value itself."},
+			{Name: "on", Title: "On", Type: flow.TypeAny, Help: "The value to compare with the cases. Default: value."},
 		},
-		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if no case fits."}},
+		Outputs: []flow.Port{{Name: elsePort, Title: "Else", Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if no case matches."}},
 		Example: flow.Example{
 			Config:  map[string]any{"cases": []any{"Billing", "Shipping"}},
 			Ports:   map[string]any{"value": "I was charged twice.", "on": "billing"},
@@ -59,17 +59,17 @@ func switchSchema(n *flow.Node) (shape flow.DynamicSchema) {
 	cases := portNames(n.Config["cases"])
 	for i, port := range casePorts(n.Config) {
 		if port != "" && !slices.ContainsFunc(shape.Outputs, func(p flow.Port) bool { return p.Name == port }) {
-			shape.Outputs = append(shape.Outputs, flow.Port{Name: port, Title: cases[i], Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if this case fits."})
+			shape.Outputs = append(shape.Outputs, flow.Port{Name: port, Title: cases[i], Type: flow.TypeAny, Passes: "value", Branch: true, Help: "The value, if this case matches."})
 		}
 	}
 	return shape
 }
 
-// notInPort matches the characters of a case that the name of its port replaces.
+// notInPort matches the characters of a case that are replaced by _ in the name of its port.
 var notInPort = regexp.MustCompile(`[^a-z0-9]+`)
 
-// casePorts returns the port of each case. It is named after the case, so that edges
-// stay when cases change their order.
+// casePorts returns the port name of each case. A port is named after its case, so that edges
+// stay attached when cases are reordered.
 func casePorts(config map[string]any) []string {
 	cases := portNames(config["cases"])
 	ports := make([]string, min(len(cases), maxCases))
@@ -85,8 +85,8 @@ func casePorts(config map[string]any) []string {
 	return ports
 }
 
-// checkSwitch checks the typed cases: each has a text and a port name of its own, and if
-// the node decides by expressions, each is one with a boolean result.
+// checkSwitch checks that each case has a text and a unique port name and, if the node
+// compares by expression, compiles to a boolean expression.
 func checkSwitch(n *flow.Node) (problems []flow.Problem) {
 	ports := casePorts(n.Config)
 	for i, text := range portNames(n.Config["cases"])[:len(ports)] {
@@ -112,7 +112,7 @@ func checkSwitch(n *flow.Node) (problems []flow.Problem) {
 	return problems
 }
 
-// choose passes the value to the port of the first case that fits.
+// choose passes the value to the port of the first case that matches.
 func choose(ctx context.Context, in *flow.In) (flow.Out, error) {
 	value := in.Ports["value"]
 	on, compared := in.Ports["on"]
@@ -132,8 +132,8 @@ func choose(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return flow.Out{Outputs: map[string]any{elsePort: value}}, nil
 }
 
-// fitsCase reports whether a value belongs to a case: its expression is true, or its text equals
-// the value.
+// fitsCase reports whether a case matches: its expression is true for value, or its text
+// equals on.
 func fitsCase(ctx context.Context, in *flow.In, text string, value, on any) (bool, error) {
 	if in.Text("by") == switchExpression {
 		e, err := expression.Compile(text)

@@ -26,12 +26,12 @@ func TestTemplate(t *testing.T) {
 			same(t, c.template, got["text"], c.want)
 		}
 	})
-	t.Run("says which place has no value", func(t *testing.T) {
+	t.Run("names the placeholder without a value", func(t *testing.T) {
 		t.Parallel()
 		u := use{kind: "template", config: map[string]any{"template": "{{a.b}}"}, ports: map[string]any{"a": map[string]any{"c": "x"}}}
 		has(t, u.fails(t, Deps{}, flow.CodeInputInvalid).Message, "a.b", `without "b"`)
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		for template, want := range map[string]string{"": "is required", "{{a b}}": "is not a place", "{{a}}": "{{a}} isn't connected"} {
 			problems := use{kind: "template", config: map[string]any{"template": template}}.problems(t)

@@ -12,7 +12,7 @@ var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "text", Title: "Text", Group: groupText, Icon: "type",
 		Summary: "A fixed text.",
-		Doc: "Gives the same text in every run, exactly as it is typed. Use it for what several nodes share, such as instructions or a " +
+		Doc: "Outputs the same text in every run, exactly as typed. Use it for text that several nodes share, such as instructions or a " +
 			"list of labels. To put values into a text, use a template.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Typed: true, Default: "",

@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// textCase is a use of a kind and its outputs, or a part of its error.
+// textCase is a node and its outputs or a part of its error.
 type textCase struct {
 	name   string
 	config map[string]any
@@ -33,7 +33,7 @@ func checkTextCases(t *testing.T, kind string, cases []textCase) {
 				same(t, "outputs", u.succeeds(t, fakes()), c.want)
 				return
 			}
-			if r := u.carry(t, fakes()); r.Error == nil || !strings.Contains(r.Error.Message, c.fails) {
+			if r := u.execute(t, fakes()); r.Error == nil || !strings.Contains(r.Error.Message, c.fails) {
 				t.Errorf("got %+v, want an error with %q", r.Error, c.fails)
 			}
 		})
@@ -86,8 +86,8 @@ func TestExtract(t *testing.T) {
 	})
 }
 
-// TestHostileText bounds what texts and patterns of callers may cost.
-func TestHostileText(t *testing.T) {
+// TestPattern_bounds_work passes expensive texts and patterns to all kinds that use them.
+func TestPattern_bounds_work(t *testing.T) {
 	t.Parallel()
 	deep := any("x")
 	for range 60 {
@@ -105,7 +105,7 @@ func TestHostileText(t *testing.T) {
 		{kind: "replace", config: obj{"find": "", "regex": true, "replacement": "x"}, ports: obj{"text": big, "find": "(?:)"}},
 		{kind: "split", config: obj{"by": splitCharacters, "size": 1000, "overlap": 999}, ports: obj{"text": big}},
 	} {
-		if r := u.carry(t, fakes()); r.Error == nil && r.Outputs["found"] != false {
+		if r := u.execute(t, fakes()); r.Error == nil && r.Outputs["found"] != false {
 			t.Errorf("%s took %s: got %.200v", u.kind, time.Since(begin), r.Outputs)
 		}
 	}
@@ -132,9 +132,9 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-// TestChunks holds, for any text, that chunks are not larger than asked, are in order, and
-// leave nothing out.
-func TestChunks(t *testing.T) {
+// TestSplit_chunks_cover_text checks for random texts that chunks do not exceed the size, are in
+// order and omit nothing.
+func TestSplit_chunks_cover_text(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(20261124, 1))
 	signs := []rune("ab é\n世 ")

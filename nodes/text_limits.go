@@ -7,39 +7,38 @@ import (
 	"sluice/flow"
 )
 
-// Limits of texts and patterns. Regular expressions of Go (RE2) take time in
-// proportion to the length of the text times the size of the pattern, and cannot be
-// stopped halfway, so both are bounded together: the largest product takes about
-// ten seconds on one core.
+// Limits of texts and patterns. Go's regular expressions (RE2) take time proportional to the
+// length of the text times the size of the pattern, and cannot be interrupted, so the product
+// is bounded: the largest one takes about ten seconds on one core.
 const (
 	maxPattern     = 2000 // bytes
 	maxPatternWork = 500_000_000
 	maxListItems   = 100_000
-	maxMatches     = 1_000_000 // of a pattern in a text; each takes about 100 bytes of memory
+	maxMatches     = 1_000_000 // per text; each takes about 100 bytes of memory
 )
 
-// errTooManyMatches is the error for a pattern that is found more often than maxMatches.
+// errTooManyMatches is returned if a pattern has more than maxMatches matches.
 func errTooManyMatches() error {
-	return flow.Errorf(flow.CodeInputInvalid, "The pattern is found more than %d times. Split the text first.", maxMatches)
+	return flow.Errorf(flow.CodeInputInvalid, "The pattern matches more than %d times. Split the text first.", maxMatches)
 }
 
-// errTooMuchText is the error for a result beyond flow.MaxTextBytes.
+// errTooMuchText is returned if a result would exceed flow.MaxTextBytes.
 func errTooMuchText() error {
 	return flow.Errorf(flow.CodeInputInvalid, "The result would be larger than %s, the limit of a text.", flow.Size(flow.MaxTextBytes))
 }
 
-// errTooManyItems is the error for a list beyond maxListItems.
+// errTooManyItems is returned if a list would exceed maxListItems.
 func errTooManyItems() error {
 	return flow.Errorf(flow.CodeInputInvalid, "The result would have more than %d items, the limit of a list.", maxListItems)
 }
 
-// pattern is a compiled regular expression with what it costs.
+// pattern is a compiled regular expression with a measure of its cost.
 type pattern struct {
 	*regexp.Regexp
-	size int // instructions of its program
+	size int // number of instructions
 }
 
-// compilePattern compiles a pattern of RE2. Errors say what is wrong with it.
+// compilePattern compiles an RE2 pattern. Its errors can be shown to users.
 func compilePattern(source string, ignoreCase bool) (*pattern, *flow.Error) {
 	if len(source) > maxPattern {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The pattern has %d bytes; the limit is %d.", len(source), maxPattern)
@@ -71,7 +70,7 @@ func programOf(parsed *syntax.Regexp) (*pattern, error) {
 	return &pattern{re, len(program.Inst)}, nil
 }
 
-// patternFault says what is wrong with a pattern, and where.
+// patternFault describes a syntax error and its position.
 func patternFault(err error) string {
 	if e, ok := err.(*syntax.Error); ok {
 		if e.Code == syntax.ErrInvalidPerlOp {
@@ -82,7 +81,7 @@ func patternFault(err error) string {
 	return err.Error()
 }
 
-// admits returns an error if the pattern takes too long for a text.
+// admits returns an error if the pattern would take too long for a text.
 func (p *pattern) admits(text string) error {
 	if len(text)*p.size > maxPatternWork {
 		return flow.Errorf(flow.CodeInputInvalid, "The text of %s is too long for this pattern. Split the text, or make the pattern simpler.", flow.Size(int64(len(text))))
@@ -90,7 +89,7 @@ func (p *pattern) admits(text string) error {
 	return nil
 }
 
-// checkPattern reports a typed pattern that cannot be used.
+// checkPattern reports a typed pattern that is invalid.
 func checkPattern(n *flow.Node, field string) []flow.Problem {
 	source, typed := n.Config[field].(string)
 	if !typed || source == "" {

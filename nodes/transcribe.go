@@ -14,10 +14,10 @@ var _ = register(func(d Deps) flow.Kind {
 		Name: "transcribe", Title: "Transcribe", Group: groupModels, Icon: "mic", Class: flow.Outside, Timeout: flow.ModelTimeout,
 		Summary: "Transcribes a recording.",
 		Doc: "Sends a recording to a model and outputs its text. The recording is a file, a URL or a data URL; a URL can return up to 25 MiB, and for files the provider's limit applies. " +
-			"`language` and `seconds` are given where the provider says them; what hangs on a port without a value is skipped.\n\n" +
-			"A price per second that the workspace entered for the model counts the seconds of the recording.",
+			"`language` and `seconds` have a value only if the provider reports them; nodes connected to a port without a value are skipped.\n\n" +
+			"A price per second that the workspace entered for the model applies to the seconds of the recording.",
 		Fields: []flow.Field{
-			requiredField(modelField(taskTranscribe, "It must listen.")),
+			requiredField(modelField(taskTranscribe, "It must transcribe audio.")),
 			{Name: "audio", Title: "Audio", Type: flow.FieldFile, Secrets: flow.SecretsInURL, Value: flow.TypeSource, Required: true, Accept: []string{"audio/*", "video/*"},
 				Help: "The recording: a file, a URL or a data URL."},
 			{Name: "language", Title: "Language", Type: flow.FieldText, Help: "The spoken language as a two-letter code such as en. Default: detected by the model."},
@@ -40,8 +40,8 @@ var _ = register(func(d Deps) flow.Kind {
 	}
 })
 
-// transcribe has a provider convert a recording to text. The language and the length are
-// only put out if the provider reports them.
+// transcribe calls a provider to convert a recording to text. It outputs the language and the
+// length only if the provider reports them.
 func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	m, err := d.findTarget(ctx, in, taskTranscribe)
 	if err != nil {
@@ -52,17 +52,17 @@ func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return flow.Out{}, err
 	}
-	said, err := d.Providers.Transcribe(ctx, m.at, providers.TranscribeRequest{Model: m.model, Audio: audio,
+	result, err := d.Providers.Transcribe(ctx, m.at, providers.TranscribeRequest{Model: m.model, Audio: audio,
 		Language: strings.TrimSpace(in.Text("language")), Prompt: in.Text("prompt"), Key: in.Key})
 	if err != nil {
 		return flow.Out{}, m.failed(ctx, err)
 	}
-	outputs := map[string]any{"text": said.Text}
-	if said.Language != "" {
-		outputs["language"] = said.Language
+	outputs := map[string]any{"text": result.Text}
+	if result.Language != "" {
+		outputs["language"] = result.Language
 	}
-	if said.Seconds > 0 {
-		outputs["seconds"] = flow.Number(said.Seconds)
+	if result.Seconds > 0 {
+		outputs["seconds"] = flow.Number(result.Seconds)
 	}
-	return flow.Out{Outputs: outputs, Usage: m.usage(said.Usage, said.Seconds)}, nil
+	return flow.Out{Outputs: outputs, Usage: m.usage(result.Usage, result.Seconds)}, nil
 }

@@ -15,14 +15,14 @@ func hear(audio any) use {
 
 func TestTranscribe(t *testing.T) {
 	t.Parallel()
-	t.Run("writes a file down", func(t *testing.T) {
+	t.Run("transcribes a file", func(t *testing.T) {
 		t.Parallel()
-		w, got := newWorld(), &calls{}
+		w, got := newFixture(), &calls{}
 		w.prices = priceList{"openai/whisper-1": {Second: 100}}
 		u := hear(w.files.put(t, "call.m4a", "audio/mp4", "Good morning"))
 		u.config["language"], u.config["prompt"] = " en ", "Names: {{names}}"
 		u.ports["names"] = "Ada"
-		r := u.carryIn(t, w, Deps{Providers: fakeProviders{got}})
+		r := u.executeIn(t, w, Deps{Providers: fakeProviders{got}})
 		if r.State != flow.StepSucceeded {
 			t.Fatal(r.Error)
 		}
@@ -35,9 +35,9 @@ func TestTranscribe(t *testing.T) {
 			t.Errorf("usage %+v", r.Usage)
 		}
 	})
-	t.Run("leaves out what the provider does not say", func(t *testing.T) {
+	t.Run("omits values that the provider does not report", func(t *testing.T) {
 		t.Parallel()
-		r := hear("data:audio/wav;base64,SGk=").carry(t, fakes())
+		r := hear("data:audio/wav;base64,SGk=").execute(t, fakes())
 		same(t, "outputs", r.Outputs, map[string]any{"text": "Hi", "seconds": number("2.5")})
 	})
 	t.Run("fetches a URL", func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestTranscribe(t *testing.T) {
 		}
 		has(t, hear(s.URL+"/page").fails(t, s.deps, flow.CodeInputInvalid).Message, "text/html", `"audio"`)
 	})
-	t.Run("refuses what is no recording", func(t *testing.T) {
+	t.Run("rejects a file that is not audio", func(t *testing.T) {
 		t.Parallel()
 		for _, audio := range []any{"", "call.mp3", number("3"), []any{}, map[string]any{"file": "report.pdf"}, "data:text/plain;base64,SGk="} {
 			message := hear(audio).fails(t, fakes(), flow.CodeInputInvalid).Message

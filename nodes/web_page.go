@@ -17,10 +17,10 @@ var _ = register(func(d Deps) flow.Kind {
 		Name: "web_page", Title: "Web page", Group: groupSources, Icon: "newspaper", Class: flow.Outside,
 		Summary: "Reads the main text of a web page.",
 		Doc: "Fetches a page and extracts its main content: the article without menus, advertisements and footers, as Markdown with " +
-			"headings, lists, tables and whole links. With `content` set to full it gives all of the page. A page that is made by scripts in " +
-			"the browser gives only what the server sends.\n\n" +
+			"headings, lists, tables and whole links. With `content` set to full it outputs the whole page. Scripts are not run: of a page that " +
+			"scripts build in the browser, only the HTML from the server is read.\n\n" +
 			"Up to three redirects are followed; private and reserved addresses are refused. A page can be up to 10 MiB. Plain text and Markdown " +
-			"come as they are; for a PDF use `document`.",
+			"are output unchanged; for a PDF use `document`.",
 		Fields: []flow.Field{
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "URL of the page. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
@@ -29,7 +29,7 @@ var _ = register(func(d Deps) flow.Kind {
 		},
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text as Markdown."},
-			{Name: "title", Title: "Title", Type: flow.TypeText, Help: "The title of the page; empty when it has none."},
+			{Name: "title", Title: "Title", Type: flow.TypeText, Help: "The title of the page; empty if it has none."},
 			{Name: "url", Title: "URL", Type: flow.TypeText, Help: "The final URL, after redirects."},
 			{Name: "meta", Title: "Meta", Type: flow.TypeJSON, Schema: map[string]any{"type": "object", "additionalProperties": textSchema}, Help: "Metadata of the page: byline, site, language, excerpt and published, each only if it is known."},
 		},
@@ -52,8 +52,8 @@ func readWebPage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	defer s.close()
-	what := documents.Request{WebPage: true, MIME: s.mime, URL: s.url, Full: in.Text("content") == "full"}
-	page, err := d.Documents.Read(ctx, string(in.WorkspaceID), what, s.body, nil)
+	req := documents.Request{WebPage: true, MIME: s.mime, URL: s.url, Full: in.Text("content") == "full"}
+	page, err := d.Documents.Read(ctx, string(in.WorkspaceID), req, s.body, nil)
 	if err != nil {
 		return flow.Out{}, documentError(err)
 	}

@@ -114,7 +114,7 @@ func TestWebPage(t *testing.T) {
 		use{kind: "web_page", config: map[string]any{"url": "http://10.1.2.3/"}}.fails(t, s.deps, flow.CodeDestinationBlocked)
 		use{kind: "web_page", ports: map[string]any{"url": "nowhere"}}.fails(t, s.deps, flow.CodeInputInvalid)
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		if problems := (use{kind: "web_page", config: map[string]any{"url": "example.com"}}).problems(t); len(problems) != 1 || problems[0].Pointer != "/nodes/0/config/url" {
 			t.Errorf("got %v", problems)

@@ -19,13 +19,13 @@ var _ = register(func(Deps) flow.Kind {
 		Summary: "Sends outputs to a URL as soon as they are known.",
 		Doc: "Posts a JSON object of output names and values to a URL. It needs no edges: it waits for the outputs chosen in it " +
 			"and fires as soon as they are recorded, even if the run fails later. Outputs that were skipped are left out.\n\n" +
-			"The step succeeds when the message is safely on disk. It is then signed in the manner of Standard Webhooks and sent " +
+			"The step succeeds when the message is stored. It is then signed according to Standard Webhooks and sent " +
 			"until the receiver answers with a 2xx status, ten times over about three days at most; a receiver that fails never fails the run.",
 		Fields: []flow.Field{
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "Where to send the outputs. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true,
-				Help: "Names of the outputs to send. None chosen sends all of them."},
+				Help: "Names of the outputs to send. Default: all."},
 			{Name: "secret", Title: "Signing secret", Type: flow.FieldSecret, More: true, Signs: true,
 				Help: "The whsec_ secret that signs the message. Default: the secret of this webhook, shown under Webhooks."},
 			{Name: "signature", Title: "Custom signature", Type: flow.FieldSecret, More: true,
@@ -47,7 +47,7 @@ var _ = register(func(Deps) flow.Kind {
 
 var (
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	// ownHeaders are set by the delivery itself or steer the connection.
+	// ownHeaders are set by the delivery itself or control the connection.
 	ownHeaders = regexp.MustCompile(`(?i)^(webhook-.*|content-(type|length|encoding)|host|connection|transfer-encoding|user-agent)$`)
 )
 
@@ -58,12 +58,12 @@ func checkWebhook(n *flow.Node) []flow.Problem {
 	header, typed := n.Config["signature_header"].(string)
 	if typed && (!headerName.MatchString(header) || ownHeaders.MatchString(header)) {
 		problems = append(problems, flow.Problem{Pointer: "/signature_header", Code: "invalid",
-			Detail: "wanted a header of your own such as X-Signature: letters, digits and -, and none that the delivery sets itself"})
+			Detail: "wanted a custom header such as X-Signature: letters, digits and -, and not one that the delivery sets itself"})
 	}
 	return problems
 }
 
-// deliver returns the delivery.
+// deliver returns the outputs as a delivery, which the engine stores together with the step.
 func deliver(ctx context.Context, in *flow.In) (flow.Out, error) {
 	target, err := deliveryURL(in)
 	if err != nil {

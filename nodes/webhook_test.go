@@ -13,7 +13,7 @@ func TestWebhook(t *testing.T) {
 	const target = "https://example.com/hook"
 	send := func(t *testing.T, config, ports map[string]any) flow.NewDelivery {
 		t.Helper()
-		r := use{kind: "webhook", config: config, ports: ports}.carry(t, Deps{})
+		r := use{kind: "webhook", config: config, ports: ports}.execute(t, Deps{})
 		if r.State != flow.StepSucceeded || len(r.deliveries) != 1 {
 			t.Fatalf("state %s, error %v, deliveries %v", r.State, r.Error, r.deliveries)
 		}
@@ -103,7 +103,7 @@ func TestWebhook(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is checked", func(t *testing.T) {
+	t.Run("rejects invalid config", func(t *testing.T) {
 		t.Parallel()
 		for pointer, config := range map[string]map[string]any{
 			"/nodes/0/config/url":              {"url": "example.com"},

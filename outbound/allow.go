@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ParseAllowPrivate reads the value of SLUICE_ALLOW_PRIVATE: CIDRs or single
+// ParseAllowPrivate parses the value of SLUICE_ALLOW_PRIVATE: CIDRs or single
 // addresses, separated by commas. An empty value allows nothing. A CIDR with
-// bits set behind its mask is refused, because it usually allows more than its
-// writer meant.
+// bits set beyond its mask is rejected, because it usually allows more than
+// intended.
 func ParseAllowPrivate(value string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for part := range strings.SplitSeq(value, ",") {
@@ -27,8 +27,8 @@ func ParseAllowPrivate(value string) ([]netip.Prefix, error) {
 }
 
 // parseRange parses a CIDR range or a single address, which is a range of one. A range
-// whose address has bits beyond the mask is refused: it does not show whether the range
-// or the single address was meant.
+// whose address has bits beyond the mask is rejected as ambiguous: the range or the single
+// address may be meant.
 func parseRange(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if addr, addrErr := netip.ParseAddr(s); addrErr == nil && addr.Zone() == "" {
@@ -40,7 +40,7 @@ func parseRange(s string) (netip.Prefix, error) {
 	case prefix.Addr().Is4In6():
 		return prefix, fmt.Errorf("%q is an IPv4 address written as IPv6; write it as IPv4", s)
 	case prefix != prefix.Masked():
-		return prefix, fmt.Errorf("%q has bits set behind its mask; write %s for the range or %s for the address",
+		return prefix, fmt.Errorf("%q has bits set beyond its mask; write %s for the range or %s for the address",
 			s, prefix.Masked(), prefix.Addr())
 	}
 	return prefix, nil

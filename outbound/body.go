@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// body counts what is read of an answer, after gunzip, and stops at the limit:
-// a compressed bomb costs what it yields only up to that limit.
+// body limits the size of a response body. It counts bytes after gunzip, so that
+// a decompression bomb is read only up to the limit.
 type body struct {
 	io.ReadCloser
 	ctx         context.Context
@@ -17,11 +17,11 @@ type body struct {
 	calls       *calls
 	host        string
 	limit, left int64 // bytes
-	err         error // what a read ended with, repeated ever after
+	err         error // the first error, returned by all later reads
 }
 
-// Read asks for one byte more than is left, to tell an answer of exactly the
-// limit from a longer one.
+// Read reads up to one byte more than is left, to distinguish a body of exactly
+// the limit from a larger one.
 func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -66,8 +66,8 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// readAll reads the body into memory. Short answers say their length and take
-// one allocation; a length above 64 KiB is not trusted with any.
+// readAll reads the body into memory. It allocates an announced length of up to
+// 64 KiB at once; a larger Content-Length is not trusted.
 func readAll(resp *http.Response) ([]byte, error) {
 	n := resp.ContentLength
 	if n < 0 || n > 64<<10 {

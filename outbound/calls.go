@@ -31,7 +31,7 @@ func callsOf(ctx context.Context) *calls {
 	return c
 }
 
-// ask returns the error that stops a request, if any.
+// ask returns the error that prevents a request, if any.
 func (c *calls) ask(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -42,7 +42,7 @@ func (c *calls) ask(ctx context.Context) error {
 	return nil
 }
 
-// report passes on whether the caller is working on data, or waiting for the network.
+// report reports whether the caller is processing data or waiting for the network.
 func (c *calls) report(working bool) {
 	if c != nil {
 		c.working(working)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// classify turns whatever net/http reports into an Error. ctx is the request's
-// own: what ended it matters more than the words the transport found for it.
+// classify converts an error of net/http to an Error. ctx is the context of the
+// request. If it has ended, its cause takes precedence over the transport's error.
 func classify(ctx context.Context, err error, host string) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -27,7 +27,7 @@ func classify(ctx context.Context, err error, host string) *Error {
 		return e
 	}
 	if isHeaderLimit(err) {
-		return &Error{Class: ClassTooLarge, Message: "The headers " + host + " sent are larger than 64 KiB.", cause: err}
+		return &Error{Class: ClassTooLarge, Message: "The headers of " + host + " are larger than 64 KiB.", cause: err}
 	}
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
 		return dnsError(e, host)
@@ -41,7 +41,7 @@ func classify(ctx context.Context, err error, host string) *Error {
 	return &Error{Class: ClassConnection, Message: connectionMessage(err, host), retryable: true, cause: err}
 }
 
-// contextError explains a request whose context has ended, nil if it has not.
+// contextError returns the error for a request whose context has ended, or nil.
 func contextError(ctx context.Context, host string) *Error {
 	cause := context.Cause(ctx)
 	if late, ok := errors.AsType[firstByteError](cause); ok {
@@ -59,8 +59,8 @@ func contextError(ctx context.Context, host string) *Error {
 	}
 }
 
-// isHeaderLimit knows the header limit by its words: net/http exports no error
-// for it, in neither version of the protocol.
+// isHeaderLimit recognizes the header limit by its message: net/http exports no
+// error for it, neither for HTTP/1 nor for HTTP/2.
 func isHeaderLimit(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "response headers exceeded") ||
@@ -79,8 +79,8 @@ func dnsError(err *net.DNSError, host string) *Error {
 	return &Error{Class: ClassConnection, Message: "The name " + host + " could not be looked up.", retryable: true, cause: err}
 }
 
-// certificateMessage returns "" unless TLS failed in a way that a retry within
-// a minute does not fix.
+// certificateMessage returns a message for certificate errors, which a retry does
+// not fix, and "" for all other errors.
 func certificateMessage(err error, host string) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		return "The certificate of " + host + " has expired or is not valid yet."
@@ -112,15 +112,14 @@ func connectionMessage(err error, host string) string {
 	return "The request to " + host + " failed on the way."
 }
 
-// asError brings what http.Client returns to an Error. All that reaches it from
-// our round trips is one already; what it adds itself is about a redirect it
-// could not read.
+// asError converts an error of http.Client to an Error. Errors of hop.RoundTrip
+// already are one; http.Client's own are about invalid redirects.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // without the URL, whose query may hold a secret
+		err = e.Err // drops the URL, whose query may contain a secret
 	}
-	return &Error{Class: ClassRedirect, Message: "The server redirected to an address that cannot be read.", cause: err}
+	return &Error{Class: ClassRedirect, Message: "The server redirected to an invalid URL.", cause: err}
 }

@@ -11,50 +11,49 @@ import (
 	"time"
 )
 
-// Limits that hold unless a request says otherwise, and those no request can
-// change.
+// Default limits, which a request can change, and fixed limits.
 const (
-	// DefaultFirstByteTimeout runs from the last byte of the request to the
-	// first byte of the answer.
+	// DefaultFirstByteTimeout is the maximum time from the last byte of the
+	// request to the first byte of the response.
 	DefaultFirstByteTimeout = 30 * time.Second
-	// ModelFirstByteTimeout is for AI models, which think before they speak.
+	// ModelFirstByteTimeout replaces it for AI models, which compute before they respond.
 	ModelFirstByteTimeout = 120 * time.Second
 	// DefaultTimeout bounds a whole call to Do whose context has no deadline, so
 	// that a server sending one byte a minute cannot hold a worker forever.
 	DefaultTimeout = 10 * time.Minute
-	// DefaultMaxBody is in bytes, counted after gunzip.
+	// DefaultMaxBody is the maximum size of a response body in bytes after gunzip.
 	DefaultMaxBody = 10 << 20
-	// MaxRedirects is the most a request can ask for.
+	// MaxRedirects is the maximum of Request.MaxRedirects.
 	MaxRedirects = 3
 
 	defaultUserAgent = "Sluice"
 	dialTimeout      = 5 * time.Second // DNS and TCP together
 	tlsTimeout       = 5 * time.Second
 	idleTimeout      = 90 * time.Second // as net/http's own default
-	// connBuffer is the size of each of a connection's two buffers, in bytes. Long
-	// reads and writes pass by them, and the events of a model are short.
+	// connBuffer is the size in bytes of each of a connection's two buffers. Large
+	// reads and writes bypass them, and the events of a model are short.
 	connBuffer = 2 << 10
 	maxHeader  = 64 << 10 // bytes, status line included
-	// idlePerHost is above the workers of one instance. Below it, connections
-	// beyond the number would be closed and dialled again for every request.
+	// idlePerHost exceeds the number of workers of one instance. Otherwise, excess
+	// connections would be closed and dialed again for every request.
 	idlePerHost = 256
 	idleTotal   = 1024
 )
 
-// Config is what an operator decides.
+// Config holds the settings of the operator.
 type Config struct {
-	// AllowPrivate are ranges that may be reached although they are private or
-	// reserved; see ParseAllowPrivate. Link-local and metadata addresses stay
-	// out of reach whatever is listed here.
+	// AllowPrivate are private or reserved ranges that may be reached; see
+	// ParseAllowPrivate. Link-local and metadata addresses stay blocked even if
+	// they are listed.
 	AllowPrivate []netip.Prefix
 	// AllowEndpoints are single addresses and ports that requests marked
-	// Provider may reach although private, such as a model server on loopback.
-	// Those requests follow no redirect. Client.SetEndpoints replaces the list.
+	// Provider may reach although they are private, such as a local model server.
+	// Those requests follow no redirects. Client.SetEndpoints replaces the list.
 	AllowEndpoints []netip.AddrPort
-	// UserAgent is sent by Do where the request sets none. Default: "Sluice".
+	// UserAgent is sent unless the request sets one. Default: "Sluice".
 	UserAgent string
-	// Resolver looks names up; nil means the system's. Tests put names on
-	// loopback with it. The guard judges its answers like any other.
+	// Resolver resolves host names; nil uses the system's resolver. Tests map
+	// names to the loopback interface. The guard checks its results as usual.
 	Resolver *net.Resolver
 
 	dialTimeout, tlsTimeout time.Duration  // tests: shorter
@@ -66,13 +65,12 @@ type Config struct {
 type Client struct {
 	guard     *guard
 	userAgent string
-	// Two pools, because an idle connection is handed out by host and port
-	// alone: one dialled for a provider must never serve another request.
+	// There are two connection pools because net/http reuses idle connections by
+	// host and port only: one dialed for a provider must not serve other requests.
 	public, provider *http.Transport
 }
 
-// New returns a client, or an error if a configured range or endpoint is not
-// usable.
+// New returns a client, or an error if a configured range or endpoint is invalid.
 func New(cfg Config) (*Client, error) {
 	for _, p := range cfg.AllowPrivate {
 		if !p.IsValid() {
@@ -101,15 +99,15 @@ func (c *Client) SetEndpoints(endpoints []netip.AddrPort) {
 	c.provider.CloseIdleConnections()
 }
 
-// Close closes the idle connections. Requests under way are not touched.
+// Close closes the idle connections. It does not interrupt running requests.
 func (c *Client) Close() {
 	c.public.CloseIdleConnections()
 	c.provider.CloseIdleConnections()
 }
 
 // newTransport returns a transport whose dialer passes each resolved address to
-// control. Checking the name before would be void: it may resolve to another address
-// when it is dialed (DNS rebinding).
+// control. Checking the name before dialing would not be enough: it may resolve to another
+// address when it is dialed (DNS rebinding).
 func newTransport(cfg Config, control controlFunc) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:  cmp.Or(cfg.dialTimeout, dialTimeout),
@@ -117,7 +115,7 @@ func newTransport(cfg Config, control controlFunc) *http.Transport {
 		Control:  control,
 	}
 	return &http.Transport{
-		Proxy:                  nil, // a proxy would dial for us, behind the guard's back
+		Proxy:                  nil, // a proxy would bypass the guard
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.rootCAs},
 		TLSHandshakeTimeout:    cmp.Or(cfg.tlsTimeout, tlsTimeout),
@@ -128,6 +126,6 @@ func newTransport(cfg Config, control controlFunc) *http.Transport {
 		ExpectContinueTimeout:  time.Second,
 		ReadBufferSize:         connBuffer,
 		WriteBufferSize:        connBuffer,
-		ForceAttemptHTTP2:      true, // a DialContext of our own turns it off otherwise
+		ForceAttemptHTTP2:      true, // a custom DialContext disables HTTP/2 otherwise
 	}
 }

@@ -1,13 +1,13 @@
 // Package outbound owns the one HTTP client for every request that leaves the
 // machine: HTTP nodes, webhook deliveries, AI providers and the model host.
 //
-// It decides which addresses may be reached, how far a redirect is followed,
-// which headers cross to another host, how long an answer may take and how
-// large it may be. Addresses are judged at the socket, after DNS, so neither a
-// name that changes its mind nor a redirect can get around it.
+// It decides which addresses may be reached, which redirects are followed and
+// which headers they carry to another host, and how long a response may take
+// and how large it may be. Addresses are checked at the socket, after DNS, so
+// neither DNS rebinding nor a redirect can bypass the check.
 //
-// It must not know flows, runs, credentials, providers or the store, and it
-// imports no other package of Sluice. It does not retry: a caller knows whether
-// its request may be sent twice, and [Error.Retryable] reports whether trying
-// again could help.
+// It must not know about flows, runs, credentials, providers or the store, and it
+// imports no other package of Sluice. It does not retry, because only the caller
+// knows whether its request may be sent twice; [Error.Retryable] reports whether
+// a retry could succeed.
 package outbound

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// firstByteError is the cause of a context ended by a server that stayed silent.
+// firstByteError is the cause of a context that was canceled because the server did not
+// respond in time.
 type firstByteError time.Duration
 
-// Error states the limit that passed without the first byte of an answer.
-func (e firstByteError) Error() string { return "no answer within " + time.Duration(e).String() }
+// Error states the limit that was exceeded.
+func (e firstByteError) Error() string { return "no response within " + time.Duration(e).String() }
 
-// firstByte ends a request's context if no answer begins in time. The transport
-// has such a timer of its own, but one per pool of connections, and requests
-// with different patience share a pool here.
+// firstByte cancels a request's context if no response begins in time. It replaces
+// Transport.ResponseHeaderTimeout, which applies to a whole pool of connections:
+// here, requests with different limits share a pool.
 type firstByte struct {
 	limit  time.Duration
 	cancel context.CancelCauseFunc
@@ -26,8 +27,8 @@ type firstByte struct {
 }
 
 // startFirstByte returns the context to send the request with. The timer starts
-// when the request has been written; until then the dial and TLS limits and the
-// context hold.
+// when the request has been written; until then, the dial and TLS timeouts and the
+// context apply.
 func startFirstByte(ctx context.Context, limit time.Duration) (context.Context, *firstByte) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &firstByte{limit: limit, cancel: cancel}
@@ -35,8 +36,9 @@ func startFirstByte(ctx context.Context, limit time.Duration) (context.Context, 
 	return httptrace.WithClientTrace(ctx, trace), f
 }
 
-// wrote can come more than once, for each connection the transport tries, and
-// after the answer if the server did not wait for the body.
+// wrote starts the timer. It can be called more than once, for each connection that
+// the transport tries, and after the response if the server did not wait for the
+// body.
 func (f *firstByte) wrote() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,7 +51,7 @@ func (f *firstByte) wrote() {
 	}
 }
 
-// arrived stops the timer; the context lives on while the body is read.
+// arrived stops the timer. The context stays valid while the body is read.
 func (f *firstByte) arrived() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,5 +61,5 @@ func (f *firstByte) arrived() {
 	}
 }
 
-// end releases the context once nothing more is read.
+// end releases the context when the body is no longer read.
 func (f *firstByte) end() { f.cancel(nil) }

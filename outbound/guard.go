@@ -8,22 +8,22 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// neverReachable holds even if a configured range covers it. The metadata
-// services hand out the machine's own cloud credentials to any client that asks.
+// neverReachable is blocked even if a configured range contains it. Metadata
+// services return the machine's cloud credentials to any client.
 var neverReachable = prefixes(
 	"169.254.0.0/16",     // link-local (RFC 3927): AWS, Google, Azure, Oracle, DigitalOcean metadata, ECS and EKS roles
 	"fe80::/10",          // link-local (RFC 4291)
 	"fec0::/10",          // site-local, deprecated (RFC 3879)
 	"100.100.100.200/32", // Alibaba Cloud metadata
-	"168.63.129.16/32",   // Azure WireServer; lies in public space, so nothing else would stop it
+	"168.63.129.16/32",   // Azure WireServer; a public address, so no other rule blocks it
 	"192.0.0.192/32",     // Oracle Cloud Classic metadata
 	"fd00:ec2::/32",      // AWS metadata, time and EKS roles over IPv6
 	"fd20:ce::254/128",   // Google Cloud metadata over IPv6
 	"fd00:42::42/128",    // Scaleway metadata over IPv6
 )
 
-// translated are IPv6 ranges that carry an IPv4 address inside. All but NAT64
-// are obsolete on the wire and only ever seen as a disguise.
+// translated are IPv6 ranges whose addresses embed an IPv4 address. Except for
+// NAT64 they are obsolete and only used to bypass filters.
 var translated = prefixes(
 	"::/96",           // IPv4-compatible (RFC 4291, deprecated)
 	"::ffff:0:0/96",   // IPv4-mapped
@@ -37,8 +37,8 @@ var translated = prefixes(
 // socket was created and before it is connected.
 type controlFunc = func(network, address string, conn syscall.RawConn) error
 
-// guard judges addresses. Its control functions sit in the dialers, between
-// DNS and the socket.
+// guard decides which addresses may be reached. Its control functions run in the
+// dialers, after DNS and before the connection.
 type guard struct {
 	ssrf      *ssrf.Guardian
 	endpoints atomic.Pointer[map[netip.AddrPort]bool]
@@ -68,8 +68,7 @@ func (g *guard) setEndpoints(list []netip.AddrPort) {
 	g.endpoints.Store(&set)
 }
 
-// control returns the hook for a dialer: TCP to a permitted address and nothing
-// else.
+// control returns the hook for a dialer. It allows only TCP to permitted addresses.
 func (g *guard) control(provider bool) controlFunc {
 	return func(network, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)
@@ -89,9 +88,8 @@ func (g *guard) permits(target netip.AddrPort, provider bool) bool {
 	if provider && g.isEndpoint(target) {
 		return true
 	}
-	// In a network with IPv6 only, DNS64 gives NAT64 addresses for everything
-	// on the old Internet. An operator can allow the range; the IPv4 address
-	// inside is then judged as itself.
+	// In an IPv6-only network, DNS64 returns NAT64 addresses for all IPv4 hosts.
+	// An operator can allow the range; the embedded IPv4 address is also checked.
 	if inner, ok := nat64(ip); ok && !g.permits(netip.AddrPortFrom(inner, target.Port()), false) {
 		return false
 	}
@@ -112,8 +110,8 @@ func isNever(ip netip.Addr) bool {
 	return containsAddr(neverReachable, ip) || isTranslated(ip)
 }
 
-// isTranslated reports an IPv6 address standing for an IPv4 address. ::1 lies
-// in the same range as the IPv4-compatible ones and is not one.
+// isTranslated reports whether an IPv6 address embeds an IPv4 address. ::1 is in
+// the range of IPv4-compatible addresses but does not.
 func isTranslated(ip netip.Addr) bool {
 	return ip.Is6() && ip != netip.IPv6Loopback() && containsAddr(translated, ip)
 }
@@ -138,7 +136,7 @@ func containsAddr(list []netip.Prefix, ip netip.Addr) bool {
 	return false
 }
 
-// prefixes parses constant ranges. It panics on a mistake in one of them.
+// prefixes parses constant ranges. It panics if one is invalid.
 func prefixes(list ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(list))
 	for i, s := range list {

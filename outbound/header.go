@@ -7,16 +7,17 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// steering headers say how this one connection works. They are the transport's
-// to set: RFC 9110, section 7.6.1, and those net/http would ignore or misread.
+// steering are the headers that control the connection. Only the transport sets
+// them: those of RFC 9110, section 7.6.1, and those that net/http would ignore or
+// misinterpret.
 var steering = map[string]bool{
 	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Expect": true, "Host": true,
 	"Http2-Settings": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true,
 }
 
-// newHeader copies the caller's headers. It checks them itself, because the
-// transport's refusal cannot be told from a broken connection.
+// newHeader copies the caller's headers. It validates them, because the
+// transport's error for an invalid one looks like a broken connection.
 func (c *Client) newHeader(from http.Header) (http.Header, error) {
 	header := make(http.Header, len(from)+1)
 	for name, values := range from {
@@ -38,12 +39,12 @@ func (c *Client) newHeader(from http.Header) (http.Header, error) {
 	return header, nil
 }
 
-// checkMethod refuses, besides what cannot be sent, CONNECT, which asks for a
-// tunnel, and TRACE, whose answer repeats the credentials of the request.
+// checkMethod rejects invalid methods, CONNECT, which requests a tunnel, and
+// TRACE, whose response echoes the credentials of the request.
 func checkMethod(method string) error {
 	upper := strings.ToUpper(method)
 	if !httpguts.ValidHeaderFieldName(method) || upper == http.MethodConnect || upper == http.MethodTrace {
-		return badRequest("The method of the request is not one Sluice sends.")
+		return badRequest("The method of the request is not supported.")
 	}
 	return nil
 }

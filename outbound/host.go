@@ -8,8 +8,8 @@ import (
 )
 
 // checkIPv6 checks the host between brackets and returns it. Addresses that embed an
-// IPv4 address are blocked: they are a second spelling of it, which checks of IPv4
-// ranges would miss.
+// IPv4 address are blocked: they would bypass checks of IPv4
+// ranges.
 func checkIPv6(host string) (string, error) {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
@@ -21,10 +21,10 @@ func checkIPv6(host string) (string, error) {
 	return host, nil
 }
 
-// checkName takes a DNS name or an IPv4 address of four plain decimal numbers.
-// The C library reads 127.1, 0x7f.1, 2130706433 and 0177.0.0.1 as 127.0.0.1
-// (inet_aton); the URL standard calls every host whose last label is a number
-// an IPv4 address (url.spec.whatwg.org, "ends in a number"), and so do we.
+// checkName accepts a DNS name or an IPv4 address of four decimal numbers. C
+// libraries read 127.1, 0x7f.1, 2130706433 and 0177.0.0.1 as 127.0.0.1
+// (inet_aton). As in the URL standard, every host whose last label is a number
+// counts as an IPv4 address (url.spec.whatwg.org, "ends in a number").
 func checkName(host string) (string, error) {
 	host, err := asciiHost(host)
 	if err != nil {
@@ -41,15 +41,15 @@ func checkName(host string) (string, error) {
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if label == "" || len(label) > 63 || strings.ContainsFunc(label, isNotNameChar) {
-			return "", badURL("The host name in the URL is not a valid name. Leave out dots at its ends.")
+			return "", badURL("The host name in the URL is not valid. Remove dots at its start and end.")
 		}
 	}
 	return host, nil
 }
 
-// asciiHost turns an international name into its DNS form (xn--). Characters
-// that merely stand for ASCII ones, such as full-width digits and dots, are
-// refused: nobody types them by accident.
+// asciiHost converts an international name to its DNS form (xn--). It rejects
+// characters that are equivalent to ASCII ones, such as full-width digits and
+// dots, because they are used to bypass filters.
 func asciiHost(host string) (string, error) {
 	if !strings.ContainsFunc(host, isNotASCII) {
 		return strings.ToLower(host), nil
@@ -60,7 +60,7 @@ func asciiHost(host string) (string, error) {
 	}
 	labels, given := strings.Split(ascii, "."), strings.Split(host, ".")
 	if err != nil || len(labels) != len(given) {
-		return "", badURL("The host name in the URL contains characters that host names cannot have.")
+		return "", badURL("The host name in the URL contains invalid characters.")
 	}
 	for i, label := range given {
 		if strings.ContainsFunc(label, isNotASCII) && !strings.HasPrefix(labels[i], "xn--") {
@@ -70,7 +70,7 @@ func asciiHost(host string) (string, error) {
 	return ascii, nil
 }
 
-// endsInNumber reports whether the last label is decimal or 0x and hexadecimal.
+// endsInNumber reports whether the last label is a decimal or hexadecimal (0x) number.
 func endsInNumber(host string) bool {
 	host = strings.TrimRight(host, ".")
 	label := host[strings.LastIndexByte(host, '.')+1:]
@@ -84,7 +84,8 @@ func endsInNumber(host string) bool {
 // looked up in DNS.
 func isNotASCII(r rune) bool { return r >= 0x80 }
 
-// isNotNameChar allows the underscore, which container networks use in names.
+// isNotNameChar reports whether a character is invalid in a host name. It allows the
+// underscore, which container networks use.
 func isNotNameChar(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 }

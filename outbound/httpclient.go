@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// ClientOptions are the limits of an http.Client; the fields mean what they
-// mean in Request. The whole of a call is bounded by its context alone: the
-// Timeout of http.Client would hide our errors behind one of its own.
+// ClientOptions are the limits of an http.Client; the fields have the same meaning
+// as in Request. Only the context bounds the duration of a whole call: the Timeout
+// of http.Client would hide this package's errors.
 type ClientOptions struct {
 	Provider         bool
 	MaxRedirects     int
@@ -16,9 +16,9 @@ type ClientOptions struct {
 	MaxBody          int64
 }
 
-// HTTPClient returns a client for code that wants one from net/http, such as
-// package providers, which reads streams. It passes the same guard, follows the same
-// redirects and shares the idle connections. Its errors are the *url.Error of
+// HTTPClient returns a client for code that needs one of net/http, such as package
+// providers, which reads streams. It has the same guard, follows the same redirects
+// and shares the idle connections. Its errors are the *url.Error of
 // net/http around an *Error, and so are those of reading a body: use errors.As.
 func (c *Client) HTTPClient(opts ClientOptions) *http.Client {
 	h := c.newHop(Request{

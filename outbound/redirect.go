@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// secretWords mark a header as a credential wherever they occur in its name, in
-// lower case: Authorization, Cookie, Proxy-Authorization, X-Api-Key,
-// X-Auth-Token, X-Amz-Security-Token, X-Signature and whatever is named like
-// them. A header dropped for nothing costs a clear refusal by the other host, a
-// header sent for nothing costs a key.
+// secretWords mark a header as a credential if its lowercase name contains one:
+// Authorization, Cookie, Proxy-Authorization, X-Api-Key, X-Auth-Token,
+// X-Amz-Security-Token, X-Signature and similar names. False positives are
+// acceptable: a header that is dropped needlessly leads to a clear error of the
+// other host, while one that is sent needlessly leaks a key.
 var secretWords = []string{
 	"auth", "cookie", "token", "key", "secret", "pass", "pwd", "psw", "cred", "session", "sid", "sig", "hmac", "jwt", "otp", "bearer",
 }
 
-// checkRedirect is http.Client's CheckRedirect: called before each redirected
-// request, with the headers of the first one already copied to it.
+// checkRedirect implements http.Client.CheckRedirect. It is called before each
+// redirected request, to which the headers of the first one were already copied.
 func (h *hop) checkRedirect(req *http.Request, via []*http.Request) error {
 	if h.redirects == 0 {
 		return http.ErrUseLastResponse
@@ -34,28 +34,29 @@ func (h *hop) checkRedirect(req *http.Request, via []*http.Request) error {
 	if err := h.client.guard.checkTarget(req.URL, h.provider); err != nil {
 		return redirectTarget(err)
 	}
-	req.Header.Del("Referer") // the last URL, with whatever its query holds
+	req.Header.Del("Referer") // the previous URL, whose query may contain secrets
 	if leftHost(req, via) {
 		if h.keepBody && req.ContentLength != 0 {
-			return redirectRefused("The server redirected to another host, and the body of the request holds a credential. Send it to that host directly.")
+			return redirectRefused("The server redirected to another host, and the body of the request contains a credential. Send it to that host directly.")
 		}
 		dropSecrets(req.Header, h.secret)
 	}
 	return nil
 }
 
-// redirectTarget keeps the one text for blocked addresses and words the rest
-// for somebody who did not write the URL.
+// redirectTarget returns the error for a redirect to an invalid URL. Errors for
+// blocked addresses stay unchanged; others are rephrased, because the user did not
+// write the URL.
 func redirectTarget(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassBlocked {
 		return e
 	}
-	return redirectRefused("The server redirected to an address Sluice does not follow.")
+	return redirectRefused("The server redirected to a URL that Sluice does not follow.")
 }
 
-// leftHost reports whether any hop so far went elsewhere. It looks at all of
-// them, because every hop starts from the headers of the first: a way back to
-// the first host is not a way back to its trust.
+// leftHost reports whether any hop so far went to another host. It checks all of
+// them, because each hop starts with the headers of the first request: after a
+// detour, a redirect back to the first host is no longer trusted.
 func leftHost(req *http.Request, via []*http.Request) bool {
 	for _, hop := range append(via[1:len(via):len(via)], req) {
 		if !sameHost(via[0].URL, hop.URL) {
@@ -65,8 +66,8 @@ func leftHost(req *http.Request, via []*http.Request) bool {
 	return false
 }
 
-// sameHost compares names and ports; another port is another service. The
-// ordinary step from http to https is not a change.
+// sameHost compares host names and ports, because another port is another service.
+// A redirect from http to https on the default ports is not a change.
 func sameHost(from, to *url.URL) bool {
 	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
 		return false
@@ -86,8 +87,7 @@ func dropSecrets(header http.Header, marked []string) {
 }
 
 // isSecret reports whether the name of a header contains a word such as those for
-// tokens and keys. A harmless header that is dropped costs less than a secret that is
-// sent.
+// tokens and keys.
 func isSecret(name string) bool {
 	name = strings.ToLower(textproto.TrimString(name))
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })

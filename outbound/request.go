@@ -14,28 +14,28 @@ import (
 type Request struct {
 	Method string // default GET
 	URL    string
-	// Header is sent as it is, except for the headers that steer the connection
-	// (Connection, Upgrade, Host, Accept-Encoding and their like), which are
-	// left out. It is not changed.
+	// Header is sent unchanged, without the headers that control the connection
+	// (Connection, Upgrade, Host, Accept-Encoding and similar ones). The map is
+	// not modified.
 	Header http.Header
 	// Body is sent if BodyReader is nil, and again on a 307 or 308 redirect.
 	Body []byte
 	// BodyReader streams a body of BodyLength bytes; 0 means unknown and sends
-	// it in chunks. It cannot be sent twice: a 307 or 308 is then returned as
-	// the answer. It is closed if it is an io.Closer.
+	// it in chunks. It cannot be sent twice, so a 307 or 308 is returned as the
+	// response. It is closed if it is an io.Closer.
 	BodyReader io.Reader
 	BodyLength int64
 
 	// MaxRedirects is how many redirects are followed, at most the constant
-	// MaxRedirects. With 0 a redirect is not an error: the 3xx is returned like
-	// any other answer, so a webhook delivery can log it and call it a failure.
-	// With more, one redirect too many is a KindRedirect error.
+	// MaxRedirects. With 0, a 3xx is returned like any other response, so that a
+	// webhook delivery can log it and count it as a failure. Otherwise, exceeding
+	// the limit is an error of ClassRedirect.
 	MaxRedirects int
 	// SecretHeaders are dropped when a redirect leaves the host, together with
-	// every header whose name reports that it is a credential.
+	// every header whose name suggests a credential.
 	SecretHeaders []string
 	// SecretBody is set if the body contains a secret. A redirect that would
-	// send it to another host is refused.
+	// send it to another host is an error.
 	SecretBody bool
 	// Provider lets the request reach Config.AllowEndpoints and forbids
 	// redirects. For requests to AI providers only.
@@ -44,27 +44,27 @@ type Request struct {
 	// Timeout bounds the whole call, body included. Default: the context's
 	// deadline, or DefaultTimeout if it has none.
 	Timeout time.Duration
-	// FirstByteTimeout runs from the end of the request to the first byte of the
-	// answer, for each redirect again. Default: DefaultFirstByteTimeout.
+	// FirstByteTimeout is the maximum time from the end of the request to the first
+	// byte of the response, for each redirect. Default: DefaultFirstByteTimeout.
 	FirstByteTimeout time.Duration
-	// MaxBody is how many bytes of answer are accepted, after gunzip. Default:
-	// DefaultMaxBody. A longer answer is a KindTooLarge error, or is cut with
-	// Truncate.
+	// MaxBody is the maximum size of the response body in bytes after gunzip.
+	// Default: DefaultMaxBody. A larger body is an error of ClassTooLarge, or is
+	// cut if Truncate is set.
 	MaxBody  int64
 	Truncate bool
 }
 
-// Response is an answer, read to its end. Any status is a Response: what a 404
-// means is the caller's to say.
+// Response is a complete response with any status; the caller decides whether a
+// status such as 404 is an error.
 type Response struct {
 	Status    int
 	Header    http.Header
 	Body      []byte
 	Truncated bool   // the body was longer than MaxBody and has been cut
-	URL       string // the last one, after redirects
+	URL       string // after redirects
 }
 
-// Do sends the request and reads the answer. Every error is an *Error.
+// Do sends the request and reads the response. Every error is an *Error.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	ctx, cancel := bound(ctx, req.Timeout)
 	defer cancel()
@@ -72,11 +72,11 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // the answer has been read; closing only returns the connection
+	defer resp.Body.Close() //nolint:errcheck // the response has been read; closing only returns the connection
 	return readResponse(resp, h.maxBody, req.Truncate)
 }
 
-// send returns the answer as soon as it begins.
+// send sends the request and returns the response as soon as it begins.
 func (c *Client) send(ctx context.Context, req Request) (*http.Response, *hop, error) {
 	hreq, err := c.newRequest(ctx, req)
 	if err != nil {
@@ -90,7 +90,8 @@ func (c *Client) send(ctx context.Context, req Request) (*http.Response, *hop, e
 	return resp, h, nil
 }
 
-// bound never returns a context without an end.
+// bound returns a context with a deadline: the timeout, or else that of ctx, or else
+// DefaultTimeout.
 func bound(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
 		if _, ok := ctx.Deadline(); ok {
@@ -162,7 +163,7 @@ func setBody(hreq *http.Request, req Request) {
 // it is read if Content-Length says so; with truncate it is cut at the limit.
 func readResponse(resp *http.Response, limit int64, truncate bool) (*Response, error) {
 	if tells(resp, limit) && !truncate {
-		return nil, tooLarge(resp.Request.URL.Hostname(), limit) // it says so itself; nothing to read
+		return nil, tooLarge(resp.Request.URL.Hostname(), limit) // by its Content-Length
 	}
 	data, err := readAll(resp)
 	e, _ := errors.AsType[*Error](err)

@@ -38,8 +38,8 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), MaxRetryAfter)
 }
 
-// parseDecimal parses a number of units. Numbers above MaxRetryAfter, also those too
-// large for a duration, are capped there.
+// parseDecimal parses a number of units. Numbers above MaxRetryAfter, including those
+// too large for a duration, are capped.
 func parseDecimal(text string, unit time.Duration) (d time.Duration, ok bool) {
 	text = strings.TrimSpace(text)
 	if !decimal.MatchString(text) {

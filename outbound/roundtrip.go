@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// hop carries one request's limits through http.Client. It is the client's
-// transport and its redirect policy, so each hop of a redirect passes the same
-// door as the first.
+// hop holds the limits of one request for http.Client. It is the client's transport
+// and redirect policy, so that each hop of a redirect passes the same checks as the
+// first.
 type hop struct {
 	client    *Client
 	provider  bool
@@ -19,7 +19,7 @@ type hop struct {
 	keepBody  bool // the body must not leave the host
 }
 
-// RoundTrip judges the URL, sends the request and bounds the answer. Every
+// RoundTrip checks the URL, sends the request and limits the response. Every
 // error is an *Error.
 func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := h.client.guard.checkTarget(req.URL, h.provider); err != nil {
@@ -64,8 +64,9 @@ func (h *hop) httpClient() *http.Client {
 	return &http.Client{Transport: h, CheckRedirect: h.checkRedirect}
 }
 
-// withoutEncoding leaves compression to the transport, which asks for gzip and
-// undoes it as the body is read, so that the body limit counts what comes out.
+// withoutEncoding leaves compression to the transport, which requests gzip and
+// decompresses the body as it is read, so that the limit applies to the
+// decompressed body.
 func withoutEncoding(req *http.Request) *http.Request {
 	if _, ok := req.Header["Accept-Encoding"]; ok {
 		req.Header = req.Header.Clone()
@@ -74,11 +75,11 @@ func withoutEncoding(req *http.Request) *http.Request {
 	return req
 }
 
-// onceOnly keeps net/http from sending a request a second time. It
-// takes an Idempotency-Key for leave to do so when a connection that was used
-// before breaks; but few servers know the header, and the rest would act, or be
-// paid, twice. It looks for the name in its usual spelling, and names of headers
-// have no case (RFC 9110, section 5.1).
+// onceOnly keeps net/http from sending a request a second time. It treats an
+// Idempotency-Key header as permission to retry when a reused connection breaks,
+// but few servers support the header, and the others would act, or charge, twice.
+// net/http looks for the canonical spelling, and header names are case-insensitive
+// (RFC 9110, section 5.1), so another spelling hides the header from it.
 func onceOnly(req *http.Request) *http.Request {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if values, ok := req.Header[name]; ok {
@@ -90,7 +91,7 @@ func onceOnly(req *http.Request) *http.Request {
 	return req
 }
 
-// closeBody keeps http.RoundTripper's promise to close it on errors too.
+// closeBody closes the request body, which http.RoundTripper must do on errors too.
 func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close() // nothing was sent, so the error is irrelevant

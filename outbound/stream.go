@@ -6,24 +6,24 @@ import (
 	"net/http"
 )
 
-// Stream is an answer whose body is still to be read. Body must be closed; its
-// errors are *Error, one beyond MaxBody is KindTooLarge.
+// Stream is a response whose body has not been read yet. Body must be closed. Its
+// errors are *Error, of ClassTooLarge beyond MaxBody.
 type Stream struct {
 	Status int
 	Header http.Header
-	Length int64 // bytes as the server announced them, -1 when it did not
+	Length int64 // announced size in bytes; -1 if unknown
 	URL    string
 	Body   io.ReadCloser
 }
 
-// Stream sends the request like Do and returns as soon as the answer begins, so
-// that a large body need not fit into the memory. Every error is an *Error. The
-// time limit holds until the body is closed; Truncate is not heeded.
+// Stream sends the request like Do and returns as soon as the response begins, so
+// that a large body does not have to fit in memory. Every error is an *Error. The
+// time limit applies until the body is closed; Truncate is ignored.
 func (c *Client) Stream(ctx context.Context, req Request) (*Stream, error) {
 	ctx, cancel := bound(ctx, req.Timeout)
 	resp, h, err := c.send(ctx, req)
 	if err == nil && tells(resp, h.maxBody) {
-		_ = resp.Body.Close() // refused unread
+		_ = resp.Body.Close() // rejected without reading it
 		err = tooLarge(resp.Request.URL.Hostname(), h.maxBody)
 	}
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Client) Stream(ctx context.Context, req Request) (*Stream, error) {
 	}, nil
 }
 
-// streamBody ends the call's context together with the body.
+// streamBody cancels the context of the call when the body is closed.
 type streamBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -50,8 +50,8 @@ func (b *streamBody) Close() error {
 	return err
 }
 
-// tells reports whether an answer itself says that its body exceeds the limit.
-// That of a HEAD request is a length without a body.
+// tells reports whether a response announces a body that exceeds the limit. The
+// response to a HEAD request has a length but no body.
 func tells(resp *http.Response, limit int64) bool {
 	return resp.ContentLength > limit && resp.Request.Method != http.MethodHead
 }

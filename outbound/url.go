@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// maxURL is in bytes; common servers refuse request lines above 8 KiB.
+// maxURL is the maximum length of a URL in bytes; common servers reject request lines above
+// 8 KiB.
 const maxURL = 8 << 10
 
-// ParseURL reads an absolute http or https URL and refuses every spelling of a
-// host that programs are known to read in different ways. It looks nothing up:
-// a name may still turn out to be private when it is dialled, and a plain
-// private address passes, because an operator may have allowed it. Use
-// Client.CheckURL to judge that too.
+// ParseURL parses an absolute http or https URL. It rejects every spelling of a
+// host that programs are known to interpret differently. It does not resolve names:
+// a name may still turn out to be private when it is dialed. A plain private address
+// passes, because an operator may have allowed it; use Client.CheckURL to check that
+// too.
 //
-// Errors are *Error with KindBadURL, or KindBlocked for an address in disguise.
+// Errors are *Error of ClassBadURL, or ClassBlocked for a disguised address.
 func ParseURL(raw string) (*url.URL, error) {
 	if len(raw) > maxURL {
 		return nil, badURL("The URL is longer than " + strconv.Itoa(maxURL) + " characters.")
@@ -26,7 +27,7 @@ func ParseURL(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, badURL("This is not a URL Sluice can read. It should look like https://example.com/path.")
+		return nil, badURL("This is not a valid URL. It should look like https://example.com/path.")
 	}
 	host, err := checkParsed(u)
 	if err != nil {
@@ -41,8 +42,8 @@ func ParseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// CheckURL is ParseURL for callers that only want to know, and it also refuses
-// plain addresses this client would not dial. It looks nothing up.
+// CheckURL validates a URL like ParseURL and also rejects addresses that this client
+// would not dial. It does not resolve names.
 func (c *Client) CheckURL(raw string) error {
 	u, err := ParseURL(raw)
 	if err != nil {
@@ -51,8 +52,8 @@ func (c *Client) CheckURL(raw string) error {
 	return c.guard.checkTarget(u, false)
 }
 
-// checkTarget judges a parsed URL, and its host if that is an address. Refusing
-// here what the dialer would refuse anyway saves the dial.
+// checkTarget checks a parsed URL, and its host if that is an address. The dialer
+// would reject such an address too, but with the cost of a dial.
 func (g *guard) checkTarget(u *url.URL, provider bool) error {
 	host, err := checkParsed(u)
 	if err != nil {
@@ -60,7 +61,7 @@ func (g *guard) checkTarget(u *url.URL, provider bool) error {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return nil // a name: judged after DNS
+		return nil // a name, which is checked after DNS
 	}
 	port, _ := strconv.ParseUint(effectivePort(u), 10, 16)
 	if !g.permits(netip.AddrPortFrom(ip, uint16(port)), provider) {
@@ -69,7 +70,7 @@ func (g *guard) checkTarget(u *url.URL, provider bool) error {
 	return nil
 }
 
-// checkParsed returns the host in the form it will be dialled.
+// checkParsed checks the parts of a URL and returns the host in the form that is dialed.
 func checkParsed(u *url.URL) (string, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -88,8 +89,8 @@ func checkParsed(u *url.URL) (string, error) {
 	return checkName(u.Hostname())
 }
 
-// checkPort refuses a port that is not a number from 1 to 65535. It also refuses
-// leading zeros and an empty port after a colon, which parsers read differently.
+// checkPort rejects a port that is not a number from 1 to 65535. It also rejects
+// leading zeros and an empty port after a colon, which parsers interpret differently.
 func checkPort(u *url.URL) error {
 	port := u.Port()
 	if port == "" && !strings.HasSuffix(u.Host, ":") {
@@ -102,7 +103,7 @@ func checkPort(u *url.URL) error {
 	return nil
 }
 
-// authority is what stands between // and the path, undecoded.
+// authority returns the part of a URL between // and the path, undecoded.
 func authority(raw string) string {
 	_, rest, _ := strings.Cut(raw, "//")
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -124,5 +125,5 @@ func effectivePort(u *url.URL) string {
 }
 
 // isUnprintable reports whether a character is white space or a control character. Some
-// parsers drop these, so a URL with one could be read in two ways.
+// parsers drop these, so a URL with one is ambiguous.
 func isUnprintable(r rune) bool { return r <= ' ' || r == 0x7f || (r >= 0x80 && r <= 0xa0) }

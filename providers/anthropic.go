@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// anthropicMaxTokens is sent when a request sets no limit, because this wire
-// demands one. All current models allow it.
+// anthropicMaxTokens is sent if a request sets no limit, because the API requires one.
+// All current models accept it.
 const anthropicMaxTokens = 4096
 
-// askAnthropic sends a conversation to the Messages API of Anthropic and reads the stream of
-// its answer.
+// askAnthropic sends a conversation to Anthropic's Messages API and reads the streamed answer.
 func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
 	base := *s.base
-	base.Path = strings.TrimSuffix(base.Path, "/v1") // a base URL may have it or not
+	base.Path = strings.TrimSuffix(base.Path, "/v1") // optional in a base URL
 	stream, err := s.stream(ctx, base.JoinPath("v1/messages").String(), talk.anthropicBody(), talk.key())
 	if err != nil {
 		return nil, err
@@ -56,8 +55,8 @@ func (c *conversation) anthropicBody() map[string]any {
 // textBlock returns a content block with text.
 func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
-// toolSchema is the schema as the input of the tool that a model is forced to
-// use. It is sent as it is: a tool's schema has no strict form to fit.
+// toolSchema returns the schema as the input schema of the tool that a model is forced to
+// use. It is sent unchanged, because tools have no strict mode.
 func (f *form) toolSchema() map[string]any {
 	schema := maps.Clone(f.schema)
 	delete(schema, "$schema")
@@ -92,7 +91,7 @@ func (p picture) anthropicSource() map[string]any {
 	return map[string]any{"type": "base64", "media_type": p.mime, "data": p.data}
 }
 
-// anthropicEvent is as much of an event as counts, of whatever type.
+// anthropicEvent holds the fields of all event types that are used.
 type anthropicEvent struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -110,8 +109,8 @@ type anthropicEvent struct {
 	Usage anthropicUsage `json:"usage"`
 }
 
-// anthropicUsage counts tokens. Unlike OpenAI's, InputTokens excludes what was read from
-// and written to the cache, so the sum of the three is what went in.
+// anthropicUsage counts tokens. Unlike OpenAI's, InputTokens excludes the tokens read from
+// and written to the cache; the total input is the sum of the three.
 type anthropicUsage struct {
 	InputTokens   count        `json:"input_tokens"`
 	CacheCreation count        `json:"cache_creation_input_tokens"`
@@ -124,16 +123,16 @@ type anthropicUsage struct {
 	} `json:"server_tool_use"`
 }
 
-// anthropicStream is what has come of a streamed answer.
+// anthropicStream is the state of a streamed answer.
 type anthropicStream struct {
 	reply
-	form    bool // the answer comes as the input of a tool; text beside it is chat
+	form    bool // the answer is the input of a tool; other text is ignored
 	refusal string
 	ended   bool
 }
 
-// readAnthropic reads the stream to its end. A connection that breaks after the reason to
-// stop has arrived loses nothing.
+// readAnthropic reads the stream to its end. The answer is complete once the stop reason has
+// arrived, even if the connection breaks afterwards.
 func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply, error) {
 	got := anthropicStream{form: form}
 	for !got.ended && stream.next() {
@@ -175,10 +174,10 @@ func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) 
 	case "message_stop":
 		got.ended = true
 	}
-	return nil // pings, and whatever is new
+	return nil // pings and unknown event types
 }
 
-// finish notes why the model stopped and the final numbers of tokens.
+// finish records the stop reason and the final token counts.
 func (got *anthropicStream) finish(event *anthropicEvent) {
 	got.usage.OutputTokens = cmp.Or(int64(event.Usage.OutputTokens), got.usage.OutputTokens)
 	got.usage.Reasoning = int64(event.Usage.Details.Thinking)

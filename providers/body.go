@@ -9,17 +9,16 @@ import (
 	"net/http"
 )
 
-// Limits of what is read, in bytes. They are ours: the HTTP client below may
-// allow more.
+// Limits in bytes of what is read. The HTTP client below may allow more.
 const (
-	maxText   = 16 << 20  // the text of one answer, as of a value in a flow
-	maxEvent  = 4 << 20   // one event of a stream; the longest answers come in many
-	maxStream = 512 << 20 // a whole answer: a stream repeats its frame for every word
-	maxJSON   = 16 << 20  // an answer that is read whole
-	maxError  = 64 << 10  // what a refusal may say
+	maxText   = 16 << 20  // text of one answer; the limit of a value in a flow
+	maxEvent  = 4 << 20   // one event of a stream; long answers consist of many
+	maxStream = 512 << 20 // a whole stream, which repeats its framing for every word
+	maxJSON   = 16 << 20  // a response that is not streamed
+	maxError  = 64 << 10  // an error response
 )
 
-// answerBody reads an answer within its limits and words what goes wrong.
+// answerBody reads a response body within its limit and converts errors.
 type answerBody struct {
 	io.ReadCloser
 	ctx         context.Context
@@ -28,7 +27,7 @@ type answerBody struct {
 	err         error
 }
 
-// Read fails with an *Error or the context's error, and again with the same.
+// Read returns an *Error or the context's error, and the same for all later calls.
 func (b *answerBody) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -48,29 +47,29 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limit lowers the limit of an answer.
+// limit lowers the limit of a response body.
 func limit(resp *http.Response, bytes int64) {
 	if b, ok := resp.Body.(*answerBody); ok {
 		b.limit, b.left = bytes, bytes
 	}
 }
 
-// tooLarge is the error for an answer beyond a limit in bytes.
+// tooLarge returns the error for a response larger than limit, in bytes.
 func (s *session) tooLarge(limit int64) *Error {
 	return &Error{Class: ClassTooLarge, RequestID: s.requestID,
 		Message: fmt.Sprintf("The answer of %s is larger than %d MiB, which is more than is read.", s.name, limit>>20)}
 }
 
-// decode reads a JSON answer whole and closes it.
+// decode decodes a JSON response and closes it.
 func (s *session) decode(resp *http.Response, into any) error {
-	defer resp.Body.Close() //nolint:errcheck // read to its end or given up
+	defer resp.Body.Close() //nolint:errcheck // read to its end or discarded
 	limit(resp, maxJSON)
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		if ctx := resp.Request.Context(); ctx.Err() != nil { // cut off by us, so its form says nothing
+		if ctx := resp.Request.Context(); ctx.Err() != nil { // canceled, so the JSON is incomplete
 			return s.failed(ctx, ctx.Err())
 		}
 		return s.notUnderstood()
@@ -78,7 +77,7 @@ func (s *session) decode(resp *http.Response, into any) error {
 	return nil
 }
 
-// notUnderstood is for an answer with a good status and a wrong form.
+// notUnderstood returns the error for a successful response in an unexpected format.
 func (s *session) notUnderstood() *Error {
 	return &Error{Class: ClassBadAnswer, RequestID: s.requestID,
 		Message: s.name + " sent something that is not an answer in its format. Check the base URL."}

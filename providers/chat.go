@@ -9,19 +9,19 @@ import (
 
 // ChatRequest is one turn: an optional system text, a prompt, images.
 type ChatRequest struct {
-	Model       string // as the provider calls it
+	Model       string // as the provider names it
 	System      string
-	History     []ChatTurn // what was said before the prompt
-	Prompt      string     // may be empty after a History that ends with a turn of the user
+	History     []ChatTurn // messages before the prompt
+	Prompt      string     // may be empty if History ends with a turn of the user
 	Images      []Media    // of the prompt
 	Temperature *float64   // nil: the provider's default
 	TopP        *float64
 	MaxTokens   int // of the answer, including reasoning; 0: the provider's default
 	Stop        []string
-	Seed        *int64 // ignored by providers that take none
+	Seed        *int64 // ignored by providers without seeds
 	// Effort is how much a model reasons, one of Efforts; empty: the provider's
 	// default. ThinkingBudget is the same in tokens. Each provider is sent the one
-	// that it takes; if only the other is set, it is converted.
+	// that it supports, converted if only the other is set.
 	Effort         string
 	ThinkingBudget int
 	// WebSearch lets the model search the web. Providers that cannot do that return
@@ -29,11 +29,10 @@ type ChatRequest struct {
 	WebSearch bool
 	// Extra is merged into the request as a JSON Merge Patch (RFC 7396).
 	Extra map[string]any
-	// Schema asks for an answer by a JSON Schema: an object as DecodeJSON-like
-	// decoders give it. Empty: free text.
+	// Schema is a decoded JSON Schema that the answer must match. Empty: free text.
 	Schema map[string]any
-	// Key names the call so that a provider that knows idempotency keys does
-	// not charge twice. It is stable over retries of a step.
+	// Key is the idempotency key of the call, so that providers that support it do
+	// not charge twice. It is the same for all retries of a step.
 	Key string
 }
 
@@ -49,26 +48,26 @@ type ChatPart struct {
 	Image *Media
 }
 
-// ChatResult is the whole answer.
+// ChatResult is a complete answer.
 type ChatResult struct {
 	Text  string
-	JSON  any    // the parsed and checked answer when there was a Schema
-	Model string // as the provider says it answered
-	Stop  string // why it ended: stop, length, refusal …
+	JSON  any    // the decoded, validated answer if there was a Schema
+	Model string // the model that answered, as the provider reports it
+	Stop  string // finish reason: stop, length, refusal …
 	Usage Usage
 }
 
-// Chat asks a model and passes its answer to emit, which may be nil, piece by
-// piece in whole characters. What it emitted is a preview: the result counts.
+// Chat sends a chat request. It streams the answer to emit, which may be nil, in pieces
+// of whole characters. The stream is only a preview; the result is authoritative.
 //
-// Nothing is retried after an answer began, and nothing at all but what cost
-// nothing: a parameter that the model refuses by name is put in its other form
-// once. An answer that is not as the schema wants it is sent back once to be
-// repaired, unless the provider itself promised the form.
+// Chat retries only rejected requests, which cost nothing: if the model rejects a
+// parameter by name, the request is sent once more with its other form. An answer that
+// does not match the schema is sent back to the model once for correction, unless the
+// provider guarantees the format.
 //
-// Errors are *Error, or the context's. Beside an error comes a result that has the
-// usage alone, as far as it is known, when an answer had begun: one that does not
-// fit, is refused or breaks off is paid for all the same. It is nil when none had.
+// Errors are *Error or the context's. If an answer had begun, the error comes with a
+// result that contains only the known usage, because providers charge for answers that
+// do not match, are refused or break off. Otherwise the result is nil.
 func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit func(text string)) (*ChatResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -91,7 +90,7 @@ func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit fu
 	return s.finish(ctx, talk, first)
 }
 
-// finish checks the answer against the schema and has it repaired once.
+// finish validates the answer against the schema and requests a correction once.
 func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*ChatResult, error) {
 	if talk.form == nil {
 		return r.result(nil), nil
@@ -109,7 +108,7 @@ func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*Ch
 	return s.finishRepair(ctx, talk, r)
 }
 
-// finishRepair asks for a better answer than the first.
+// finishRepair requests a corrected answer.
 func (s *session) finishRepair(ctx context.Context, talk *conversation, first *reply) (*ChatResult, error) {
 	r, err := s.ask(ctx, talk, nil)
 	if r == nil {
@@ -129,13 +128,13 @@ func (s *session) finishRepair(ctx context.Context, talk *conversation, first *r
 	return r.result(value), nil
 }
 
-// promised reports whether the provider itself guarantees the form.
+// promised reports whether the provider guarantees that the answer matches the schema.
 func (c *conversation) promised() bool {
 	return c.manner.schema == SchemaStrict && c.form.strict != nil
 }
 
-// unfit is the error for an answer that does not fit the schema. An answer that was cut off
-// gets the reason that helps: the limit of tokens.
+// unfit returns the error for an answer that does not match the schema. If the answer was
+// truncated, the error names the token limit as the cause.
 func (s *session) unfit(r *reply, wrong string) *Error {
 	e := &Error{Class: ClassBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + sentenceEnd(wrong)}
 	if r.stop == stopLength {
@@ -145,8 +144,8 @@ func (s *session) unfit(r *reply, wrong string) *Error {
 	return e
 }
 
-// unrepaired says of a failed repair that the first answer came, and is not to be
-// paid for again unasked.
+// unrepaired returns the error of a failed correction. It is not retryable, because the
+// first answer was already paid for.
 func (s *session) unrepaired(err error, wrong string) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -162,13 +161,13 @@ func (s *session) unrepaired(err error, wrong string) error {
 // unchecked returns the error of an answer that could not be validated.
 func (s *session) unchecked(err error) error {
 	if !errors.Is(err, errEffort) {
-		return err // the context's
+		return err // the context's error
 	}
 	return &Error{Class: ClassBadAnswer, RequestID: s.requestID,
 		Message: "The model's answer cannot be checked by the schema, because comparing the two takes too long. Make the schema simpler, or ask for a shorter answer."}
 }
 
-// paid is what is left of an answer that cannot be used.
+// paid returns the result of an unusable answer: only its usage.
 func (r *reply) paid() *ChatResult {
 	if r == nil {
 		return nil
@@ -195,8 +194,8 @@ func (u *Usage) add(more Usage) {
 	u.CostKnown = more.CostKnown
 }
 
-// ask sends the conversation over its wire, in another manner where the first
-// is refused. Beside an error comes what is known of an answer that had begun.
+// ask sends the conversation, and once more in another form if the provider rejects a
+// parameter. With an error it also returns the known part of an answer that had begun.
 func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)) (*reply, error) {
 	for {
 		out := &outlet{emit: emit, session: s}
@@ -210,8 +209,8 @@ func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)
 	}
 }
 
-// askOnce chooses the wire. A provider with a wire of its own, or with requests that
-// are signed, is added here and in authorize.
+// askOnce sends the request in the provider's wire format. A provider with its own format or
+// signed requests is added here and in authorize.
 func (s *session) askOnce(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
 	switch {
 	case s.preset.Wire == WireAnthropic:

@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// keyPages answer only to a good key, at providers that show their list of
-// models to everybody.
+// keyPages are pages that require a valid key, for providers whose list of models is
+// public.
 var keyPages = map[string]string{
 	nameOpenRouter:  "key",
 	nameHuggingFace: "https://huggingface.co/api/whoami-v2",
 }
 
-// Test asks whether a provider accepts the secret, without paying for anything:
-// by the list of models where that needs the secret, else by a page of its own,
-// else by a request that is too empty to be carried out.
+// Test checks without cost whether a provider accepts the secret: with the list of
+// models if that requires the secret, or else a page in keyPages, or else an invalid
+// request.
 func (c *Client) Test(ctx context.Context, ep Endpoint) error {
 	s, err := c.open(ep)
 	if err != nil {
@@ -35,23 +35,23 @@ func (c *Client) Test(ctx context.Context, ep Endpoint) error {
 	}
 	_, err = c.Models(ctx, ep)
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassNotFound {
-		return s.knock(ctx) // a server without a list
+		return s.knock(ctx) // a server without a list of models
 	}
 	return err
 }
 
-// get requests a resource and discards the answer, to see whether the secret is accepted.
+// get requests a resource and discards the response, to check whether the secret is accepted.
 func (s *session) get(ctx context.Context, target string) error {
 	var answer any
 	return s.getJSON(ctx, target, &answer)
 }
 
-// knock sends a chat request with nothing in it. A provider that rejects the
-// request has let the secret pass, and generates nothing.
+// knock sends an empty chat request. A provider that rejects the request itself has
+// accepted the secret, and generates nothing.
 func (s *session) knock(ctx context.Context) error {
 	resp, err := s.post(ctx, "chat/completions", map[string]any{}, "")
 	if err == nil {
-		_ = resp.Body.Close() // that it answered is the answer
+		_ = resp.Body.Close() // any response is sufficient
 		return nil
 	}
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassRejected && (e.Status == 400 || e.Status == 422) {

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Limits of the pictures of one turn, in bytes. They travel as base64 in one
-// JSON document, so all of them are in memory at once.
+// Limits of the images of one request in bytes. They are sent as base64 in one JSON
+// document, so all of them are in memory at the same time.
 const (
-	maxPicture  = 20 << 20 // as OpenAI's; others allow less and say so
+	maxPicture  = 20 << 20 // OpenAI's limit; others have lower ones and report them
 	maxPictures = 48 << 20
 )
 
-// conversation is a chat request on its way to one of the wires.
+// conversation is a chat request with its images read, independent of the wire format.
 type conversation struct {
 	ChatRequest
 	turns  []message
 	form   *form // nil: free text
 	manner manner
-	first  manner  // before any refusal
-	marks  bool    // OpenRouter passes marks for the cache on to the model
+	first  manner  // before any adaptation to a rejection
+	marks  bool    // the provider passes cache marks on to the model
 	repair *repair // nil on the first turn
-	tries  int     // requests sent, for keys that name one body each
+	tries  int     // number of requests sent; each needs its own idempotency key
 }
 
 // message is a turn with its images read.
@@ -39,7 +39,7 @@ type part struct {
 	picture *picture
 }
 
-// plain returns the text of a message of one text.
+// plain returns the text of a message that consists of one text.
 func (m message) plain() (string, bool) {
 	if len(m.parts) == 1 && m.parts[0].picture == nil {
 		return m.parts[0].text, true
@@ -47,18 +47,18 @@ func (m message) plain() (string, bool) {
 	return "", false
 }
 
-// manner is how a request is put: capabilities that a refusal can correct.
+// manner is the form of a request: capabilities that a rejection can correct.
 type manner struct {
 	schema      SchemaMode
 	maxTokens   string
 	streamUsage bool
-	adaptive    bool // Anthropic's models think by an effort, older ones by a budget
+	adaptive    bool // newer models of Anthropic take an effort, older ones a budget
 }
 
-// repair is the second turn: what was answered and what is wrong with it.
+// repair is the correction turn: the invalid answer and what is wrong with it.
 type repair struct{ answer, wrong string }
 
-// picture is one image as it goes out: by URL, or as content.
+// picture is an image to send: a URL, or content.
 type picture struct{ url, mime, data string }
 
 // dataURL returns the picture as a URL: its own, or a data URL with its content.
@@ -69,14 +69,14 @@ func (p picture) dataURL() string {
 	return "data:" + p.mime + ";base64," + p.data
 }
 
-// reply is what a wire brings back.
+// reply is an answer, independent of the wire format.
 type reply struct {
 	text, model, stop string
 	usage             Usage
 }
 
-// newConversation checks a request before anything is sent, reads its pictures, and chooses the
-// form in which the provider is asked.
+// newConversation validates a request, reads its images, and chooses the form of the request
+// for the provider.
 func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conversation, error) {
 	if req.Model == "" {
 		return nil, badRequest("No model is chosen.")
@@ -90,9 +90,9 @@ func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conver
 	}}
 	switch {
 	case form != nil && !form.object:
-		c.manner.schema = SchemaNone // the other ways can only make objects
+		c.manner.schema = SchemaNone // the other modes support only objects
 	case s.preset.Wire == WireAnthropic && (req.thinks() || req.WebSearch):
-		c.manner.schema = SchemaJSON // a forced tool leaves no room to think or to search
+		c.manner.schema = SchemaJSON // a forced tool excludes thinking and web search
 	}
 	c.first = c.manner
 	c.marks = s.preset.Wire == WireOpenAI && s.preset.CacheMarks(req.Model)
@@ -136,12 +136,12 @@ func (s *session) readTurns(ctx context.Context, req *ChatRequest) ([]message, e
 	return list, nil
 }
 
-// endsWithUser reports whether the last turn is one of the user.
+// endsWithUser reports whether the last turn has the role user.
 func endsWithUser(turns []ChatTurn) bool {
 	return len(turns) > 0 && turns[len(turns)-1].Role == "user"
 }
 
-// readImage reads an image. left is what all images may still have, in bytes.
+// readImage reads an image. left is the remaining limit for all images in bytes.
 func (s *session) readImage(ctx context.Context, m Media, left *int64) (*picture, error) {
 	if m.Open == nil {
 		p, err := s.linked(m)
@@ -158,7 +158,7 @@ func (s *session) readImage(ctx context.Context, m Media, left *int64) (*picture
 	return &picture{mime: m.MIME, data: base64.StdEncoding.EncodeToString(data)}, nil
 }
 
-// linked is an image that the provider fetches.
+// linked returns an image that the provider downloads.
 func (s *session) linked(m Media) (picture, error) {
 	switch {
 	case m.URL == "":
@@ -189,7 +189,7 @@ func readPicture(m Media, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, badRequest("The picture %s cannot be read.", m.Name)
 	}
-	defer in.Close() //nolint:errcheck // only read
+	defer in.Close() //nolint:errcheck // read only
 	data, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
 		return nil, badRequest("The picture %s cannot be read to its end.", m.Name)
@@ -200,8 +200,8 @@ func readPicture(m Media, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// instructions is the system text, with the schema in it where the provider is
-// not told the schema in another way.
+// instructions returns the system text, including the schema unless it is passed to the
+// provider in another way.
 func (c *conversation) instructions() string {
 	if c.form == nil || c.manner.schema == SchemaStrict {
 		return c.System
@@ -209,8 +209,8 @@ func (c *conversation) instructions() string {
 	return strings.TrimSpace(c.System + "\n\n" + c.form.prompt())
 }
 
-// key names the request that is about to be sent. Requests of one call differ
-// in their bodies, so only the first has the key as it was given.
+// key returns the idempotency key of the next request. Requests of one call differ in
+// their bodies, so all but the first have a suffix.
 func (c *conversation) key() string {
 	c.tries++
 	if c.Key == "" || c.tries == 1 {

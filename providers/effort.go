@@ -14,17 +14,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of what checking one answer may take. How long that is depends on the
-// schema and the answer together: a schema that refers to itself twice doubles
-// the work with each level of the answer.
+// Limits of the work for validating one answer. It depends on the schema and the answer
+// together: a schema that refers to itself twice doubles the work with each level of the
+// answer.
 const (
-	maxEffort  = 1_000_000 // schemas applied to values: about a second, and at worst 200 MiB of what is wrong
+	maxEffort  = 1_000_000 // schemas applied to values: about a second, and at most 200 MiB of error details
 	maxPattern = 1000      // bytes
-	maxProgram = 5000      // steps of a pattern, once what it repeats is written out
-	// patternSteps are as many steps of a pattern as take as long as a schema.
+	maxProgram = 5000      // instructions of a pattern, with repetitions expanded
+	// patternSteps is the number of pattern steps that cost as much as applying a schema.
 	patternSteps = 20
-	// maxExponent is far beyond what floating point holds. A larger one makes
-	// numbers of a million digits of a few bytes.
+	// maxExponent is far beyond the range of floating point. Larger exponents would turn a
+	// few bytes into numbers of a million digits.
 	maxExponent = 1000
 )
 
@@ -36,18 +36,18 @@ var (
 	errHugeNumber = errors.New("it has a number with more than 1,000 digits before or behind its point")
 )
 
-// effort is what is left for checking one answer. The library knows no contexts,
-// so the checks report here and are given up by a panic that Validate catches.
+// effort is the remaining budget for validating one answer. The library does not support
+// contexts, so checks report to it, and it aborts them by a panic that validate recovers.
 type effort struct {
-	ctx  context.Context //nolint:containedctx // that of one check, between begin and its end
+	ctx  context.Context //nolint:containedctx // set while validate runs
 	left int
 }
 
-// gaveUp is the panic of a check that ends early.
+// gaveUp is the panic value of an aborted check.
 type gaveUp struct{ err error }
 
-// validate checks a value within the limits. The error is the context's,
-// errEffort or the library's.
+// validate validates a value within the limits. The error is the context's, errEffort or
+// the library's.
 func (e *effort) validate(ctx context.Context, check *jsonschema.Schema, value any) (err error) {
 	e.ctx, e.left = ctx, maxEffort
 	defer func() {
@@ -63,8 +63,8 @@ func (e *effort) validate(ctx context.Context, check *jsonschema.Schema, value a
 	return check.Validate(value)
 }
 
-// spend counts steps of work and ends the check by a panic when none are left, because
-// the library that it runs in has no way to stop.
+// spend subtracts steps from the budget and aborts the check by a panic when it is used up,
+// because the library cannot be stopped otherwise.
 func (e *effort) spend(n int) {
 	if e.left -= n; e.left < 0 {
 		panic(gaveUp{errEffort})
@@ -74,8 +74,8 @@ func (e *effort) spend(n int) {
 	}
 }
 
-// watch has every schema report when it is applied, by the check of its format:
-// the first thing that is asked of a value of the right type.
+// watch makes every schema report its application through its format check, which is the
+// first check of a value of the right type.
 func (e *effort) watch(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
 	if seen[s] || s.Bool != nil {
 		return
@@ -100,7 +100,7 @@ func (e *effort) watch(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
 	}
 }
 
-// own is what a schema compares a value with before it reports.
+// own returns the cost of the comparisons that a schema makes before it reports.
 func own(s *jsonschema.Schema) int {
 	n := 1 + len(s.Required)
 	if s.Enum != nil {
@@ -109,7 +109,7 @@ func own(s *jsonschema.Schema) int {
 	return n
 }
 
-// size is how many values are directly in a value.
+// size returns the number of direct children of a value.
 func size(v any) int {
 	switch v := v.(type) {
 	case map[string]any:
@@ -120,15 +120,15 @@ func size(v any) int {
 	return 0
 }
 
-// pattern is a regular expression that reports what it takes: its time grows
-// with its length times that of the text.
+// pattern is a regular expression that reports its cost, which is proportional to its length
+// times that of the text.
 type pattern struct {
 	*regexp.Regexp
 	steps  int
 	effort *effort
 }
 
-// MatchString is that of regexp, within the effort.
+// MatchString implements jsonschema.Regexp and spends effort.
 func (p *pattern) MatchString(text string) bool {
 	p.effort.spend(1 + len(text)*p.steps/patternSteps)
 	return p.Regexp.MatchString(text)
@@ -151,7 +151,7 @@ func (e *effort) pattern(text string) (jsonschema.Regexp, error) {
 	return &pattern{compiled, len(program.Inst), e}, err
 }
 
-// bearable reports whether all numbers in a value can be reckoned with.
+// bearable reports whether all numbers in a value are within maxExponent.
 func bearable(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

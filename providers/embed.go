@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// embedAnswer is the answer of /embeddings.
+// embedAnswer is the response of /embeddings.
 type embedAnswer struct {
 	Data []struct {
 		Index     *int      `json:"index"`
@@ -16,7 +16,7 @@ type embedAnswer struct {
 	Usage usageAnswer `json:"usage"`
 }
 
-// usageAnswer is usage under either of the names that it goes by.
+// usageAnswer holds usage under the different names that providers use.
 type usageAnswer struct {
 	PromptTokens     int64   `json:"prompt_tokens"`
 	CompletionTokens int64   `json:"completion_tokens"`
@@ -31,9 +31,8 @@ func (u usageAnswer) usage() Usage {
 	return Usage{InputTokens: u.PromptTokens + u.InputTokens, OutputTokens: u.CompletionTokens + u.OutputTokens}
 }
 
-// Embed makes one vector per text. It sends all texts in one request; how many
-// a provider takes is the caller's to know. An answer may have 16 MiB, which is
-// about 200 vectors of 3,072 numbers.
+// Embed computes one vector per text. It sends all texts in one request; the caller must
+// know the provider's limit. A response may have 16 MiB, about 200 vectors of 3,072 numbers.
 func (c *Client) Embed(ctx context.Context, ep Endpoint, req EmbedRequest) (*EmbedResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -56,7 +55,7 @@ func (c *Client) Embed(ctx context.Context, ep Endpoint, req EmbedRequest) (*Emb
 	return s.vectors(answer, len(req.Texts))
 }
 
-// vectors puts the answer into the order of the texts.
+// vectors returns the vectors in the order of the texts.
 func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
 	out := make([][]float64, texts)
 	for i, d := range answer.Data {
@@ -76,7 +75,7 @@ func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
 	return &EmbedResult{Vectors: out, Usage: answer.Usage.usage()}, nil
 }
 
-// postJSON sends a JSON body and reads a JSON answer whole.
+// postJSON sends a JSON body and decodes a JSON response.
 func (s *session) postJSON(ctx context.Context, path string, body map[string]any, key string, into any) error {
 	resp, err := s.post(ctx, path, body, key)
 	if err != nil {

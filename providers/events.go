@@ -10,9 +10,8 @@ import (
 	"net/http"
 )
 
-// events reads a stream of Server-Sent Events, as far as the wires use them:
-// the data of each event, in order. What names, numbers and comments say is also
-// in the data, or nothing.
+// events reads the data of Server-Sent Events. It ignores event names, IDs and comments,
+// because providers repeat all information in the data.
 type events struct {
 	session *session
 	body    io.Closer
@@ -21,8 +20,8 @@ type events struct {
 	err     error
 }
 
-// stream sends a JSON body and returns the events of the answer. They must be
-// closed.
+// stream sends a JSON body and returns the events of the response, which the caller must
+// close.
 func (s *session) stream(ctx context.Context, target string, body map[string]any, key string) (*events, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -42,11 +41,11 @@ func (s *session) stream(ctx context.Context, target string, body map[string]any
 		return nil, err
 	}
 	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(make([]byte, 0, 1<<10), maxEvent) // most events are a word
+	lines.Buffer(make([]byte, 0, 1<<10), maxEvent) // most events contain one word
 	return &events{session: s, body: resp.Body, lines: lines}, nil
 }
 
-// close lets go of the answer, read to its end or not.
+// close closes the response.
 func (e *events) close() { _ = e.body.Close() }
 
 // next reads one event and reports whether there was one. An event that

@@ -9,17 +9,18 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// form is a JSON Schema made ready to ask and to check by, one answer at a time.
+// form is a JSON Schema prepared for requesting and validating answers. It is not safe for
+// concurrent use.
 type form struct {
 	schema map[string]any
 	text   string // as JSON
-	object bool   // it describes an object, as providers' own ways demand
+	object bool   // describes an object, which the schema modes of providers require
 	strict map[string]any
 	check  *jsonschema.Schema
 	effort effort
 }
 
-// prompt tells a model the schema in words.
+// prompt returns instructions with the schema for a model without a schema mode.
 func (f *form) prompt() string {
 	return "Answer with one JSON value that is valid by this JSON Schema, and with nothing else: no explanation, no code fence.\n\n" + f.text
 }
@@ -31,9 +32,9 @@ var (
 	thinking = regexp.MustCompile(`(?s)^\s*<think>.*?</think>`)
 )
 
-// read parses an answer and checks it. wrong is empty when all is well, else it
-// says what is wrong and where. The error says that it cannot be known: it is
-// errEffort or the context's.
+// read parses and validates an answer. wrong describes the problem and its position; it is
+// "" for a valid answer. If validation could not finish, the error is errEffort or the
+// context's.
 func (f *form) read(ctx context.Context, text string) (value any, wrong string, err error) {
 	value, err = parse(text)
 	if err != nil {
@@ -52,8 +53,8 @@ func (f *form) read(ctx context.Context, text string) (value any, wrong string, 
 	return value, "", nil
 }
 
-// parse reads the JSON of an answer, also when the model put it into a fence or
-// thought aloud before it, as many do against their orders.
+// parse decodes the JSON in an answer, even if the model wrapped it in a code fence or
+// wrote its reasoning before it.
 func parse(text string) (any, error) {
 	text = strings.TrimSpace(thinking.ReplaceAllString(text, ""))
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))

@@ -9,16 +9,16 @@ import (
 	"sluice/outbound"
 )
 
-// Guarded is the Doer of a running Sluice: every call passes the guard of
-// package outbound. Its limit of a body is that of the longest stream or the
-// largest picture or recording; what is read into memory has limits of its own.
+// Guarded returns the Doer of a running Sluice: every call passes the guard of package
+// outbound. Its body limit allows the longest stream and the largest image or recording;
+// content that is read into memory has lower limits.
 func Guarded(client *outbound.Client) Doer { return guarded{client} }
 
 // guarded sends requests through package outbound, which blocks private addresses.
 type guarded struct{ client *outbound.Client }
 
-// HTTPClient follows redirects only for files that an answer points to; calls
-// themselves follow none.
+// HTTPClient returns a client that follows redirects only for files that a response links
+// to, and not for calls.
 func (g guarded) HTTPClient(trusted bool) *http.Client {
 	return g.client.HTTPClient(outbound.ClientOptions{
 		Provider:         trusted,
@@ -28,7 +28,7 @@ func (g guarded) HTTPClient(trusted bool) *http.Client {
 	})
 }
 
-// outboundClasses are those that mean something other than "not reached".
+// outboundClasses maps classes of package outbound; all others mean "not reachable".
 var outboundClasses = map[outbound.ErrorClass]ErrorClass{
 	outbound.ClassBlocked:    ClassBlocked,
 	outbound.ClassTooLarge:   ClassTooLarge,
@@ -37,8 +37,8 @@ var outboundClasses = map[outbound.ErrorClass]ErrorClass{
 	outbound.ClassRedirect:   ClassRejected,
 }
 
-// fromOutbound words a failure on the way. Anything that is not outbound's own
-// error keeps its words to itself: they could name addresses.
+// fromOutbound converts a transport error. The messages of errors other than outbound's are
+// dropped, because they could contain addresses.
 func fromOutbound(err error) *Error {
 	e, ok := errors.AsType[*outbound.Error](err)
 	if !ok {

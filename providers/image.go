@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// maxImages is the most that one request may ask for; OpenAI's own limit.
+// maxImages is the maximum number of images per request: OpenAI's limit.
 const maxImages = 10
 
-// Image makes pictures from a prompt, or edits those given. Pictures that the
-// answer holds are kept in temporary files until their bodies are closed;
-// pictures that it points to are fetched as their bodies are read.
+// Image generates images from a prompt, or edits the given ones. Images in the response are
+// stored in temporary files until their bodies are closed; linked images are downloaded as
+// their bodies are read.
 func (c *Client) Image(ctx context.Context, ep Endpoint, req ImageRequest) (*ImageResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *session) askImage(ctx context.Context, req ImageRequest) (*http.Respons
 	return s.sendUpload(ctx, "images/edits", u, req.Key)
 }
 
-// imageFields has only what was set: models refuse each other's fields.
+// imageFields returns only the fields that are set, because models reject unknown fields.
 func (s *session) imageFields(req ImageRequest) map[string]any {
 	fields := map[string]any{"model": req.Model, "prompt": req.Prompt}
 	for name, value := range map[string]string{"size": req.Size, "quality": req.Quality, "background": req.Background, "output_format": req.Format} {
@@ -83,7 +83,7 @@ func (s *session) imageFields(req ImageRequest) map[string]any {
 	return fields
 }
 
-// splitSize gives width and height apart, as Together wants them.
+// splitSize replaces the size by width and height, as Together requires.
 func splitSize(fields map[string]any) {
 	size, _ := fields["size"].(string)
 	w, h, ok := strings.Cut(size, "x")
@@ -95,7 +95,7 @@ func splitSize(fields map[string]any) {
 	}
 }
 
-// images reads the answer of an image call.
+// images reads the response of an image call.
 func (s *session) images(ctx context.Context, resp *http.Response) (*ImageResult, error) {
 	defer resp.Body.Close() //nolint:errcheck // read to its end or given up
 	limit(resp, s.pictures)
@@ -139,12 +139,12 @@ func (s *session) imageBlob(ctx context.Context, file *int, link string, files p
 // closeBlobs discards images that cannot be returned after an error.
 func closeBlobs(blobs []Blob) {
 	for _, b := range blobs {
-		_ = b.Body.Close() // given up; there is nothing to save
+		_ = b.Body.Close() // discarded
 	}
 }
 
-// fetch gets a file that an answer points to. The secret goes along only to the
-// endpoint's own origin, and the guard lets only that one be private.
+// fetch downloads a file that a response links to. The secret is sent only to the endpoint's
+// own origin, which is also the only one that may be private.
 func (s *session) fetch(ctx context.Context, link string) (Blob, error) {
 	u, err := url.Parse(link)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

@@ -11,7 +11,7 @@ import (
 
 // knownFile lists well-known chat models with their context window and list price.
 // It is a dated snapshot from @pydantic/genai-prices (MIT License, copyright Pydantic
-// Services Inc.), so that a person can choose a model before a provider is connected.
+// Services Inc.), so that users can choose a model before they connect a provider.
 //
 //go:embed known.json
 var knownFile []byte
@@ -52,8 +52,8 @@ var Known = sync.OnceValue(func() *KnownModels {
 // Models returns the known chat models of a provider, or none. The result may be changed.
 func (k *KnownModels) Models(provider string) []Model { return slices.Clone(k.providers[provider]) }
 
-// Complete adds what the snapshot knows and the provider's own list does not say:
-// context window and price. Models are matched by their exact ID only, because a
+// Complete adds context windows and prices from the snapshot that the provider's own list
+// does not have. Models are matched by their exact ID only, because a
 // similar name may have another price.
 func (k *KnownModels) Complete(provider string, models []Model) {
 	for i := range models {

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// How often local servers are looked for, and how long one may take to answer.
+// Interval of the search for local servers, and the time limit of a response.
 const (
 	findEvery   = 30 * time.Second
 	findTimeout = 300 * time.Millisecond
-	// lookupTimeout is for the name in OLLAMA_HOST, which is not on this machine.
+	// lookupTimeout is the time limit for resolving the name in OLLAMA_HOST.
 	lookupTimeout = 2 * time.Second
 )
 
-// FinderConfig says where to look. Only Doer is required.
+// FinderConfig configures a Finder. Only Doer is required.
 type FinderConfig struct {
 	Doer Doer
-	// OllamaHost is the value of OLLAMA_HOST. An address that is not on loopback is
-	// looked at too, because the operator wrote it.
+	// OllamaHost is the value of OLLAMA_HOST. It may be another machine, because the
+	// operator set it.
 	OllamaHost string
-	// Self are the addresses Sluice itself listens at. They are never asked.
+	// Self are the addresses that Sluice itself listens on. They are never probed.
 	Self []netip.AddrPort
-	// Allow is told every address that is about to be asked, before it is, and
-	// again whenever they change: a guard that lets nothing onto loopback opens to
-	// them. They stay the same while nothing is found.
+	// Allow is called with all addresses before they are probed, and whenever they
+	// change, so that a guard that blocks loopback can allow them. They stay the same
+	// while nothing is found.
 	Allow func([]netip.AddrPort)
 
 	every  time.Duration     // tests: shorter
@@ -37,10 +37,9 @@ type FinderConfig struct {
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Finder looks for model servers on this machine: at the ports that they take
-// by default, by the form of their answers. It sends nothing but GET requests
-// without a secret. Whether to look at all is the caller's to decide, by
-// running it or not.
+// Finder discovers model servers on this machine: it probes their default ports and
+// recognizes them by their responses. It sends only GET requests without a secret, and
+// only while Run runs.
 type Finder struct {
 	cfg        FinderConfig
 	candidates []candidate
@@ -51,7 +50,7 @@ type Finder struct {
 	found []LocalServer
 }
 
-// NewFinder makes a finder that has found nothing yet.
+// NewFinder returns a Finder that has not found anything yet.
 func NewFinder(cfg FinderConfig) *Finder {
 	if cfg.every == 0 {
 		cfg.every = findEvery
@@ -65,12 +64,12 @@ func NewFinder(cfg FinderConfig) *Finder {
 	return &Finder{cfg: cfg, candidates: candidates(cfg), looked: make(chan struct{})}
 }
 
-// Looked is closed once the first look is over: what Found returns before is
-// not yet worth a message that there is nothing.
+// Looked returns a channel that is closed after the first search. Before that, an empty Found
+// does not mean that there are no servers.
 func (f *Finder) Looked() <-chan struct{} { return f.looked }
 
-// Run looks at once and then every 30 s, until the context ends. It is called
-// once.
+// Run searches immediately and then every 30 s, until the context ends. It must be called
+// only once.
 func (f *Finder) Run(ctx context.Context) {
 	f.allow(f.Candidates())
 	tick := time.NewTicker(f.cfg.every)
@@ -88,7 +87,7 @@ func (f *Finder) Run(ctx context.Context) {
 	}
 }
 
-// Found returns what the last look found, in the order of the presets.
+// Found returns the servers of the last search in the order of the presets.
 func (f *Finder) Found() []LocalServer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +98,7 @@ func (f *Finder) Found() []LocalServer {
 	return out
 }
 
-// Candidates are the addresses that Run asks, as far as they are known yet.
+// Candidates returns the addresses that Run probes, as far as they are resolved.
 func (f *Finder) Candidates() []netip.AddrPort {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,15 +111,15 @@ func (f *Finder) Candidates() []netip.AddrPort {
 	return addrs
 }
 
-// allow passes on the addresses of the servers that were found. Requests to private
-// addresses are blocked unless they are permitted this way.
+// allow passes addresses to FinderConfig.Allow. Requests to other private addresses are
+// blocked.
 func (f *Finder) allow(addrs []netip.AddrPort) {
 	if f.cfg.Allow != nil {
 		f.cfg.Allow(addrs)
 	}
 }
 
-// places returns the candidates, those with a name looked up again.
+// places returns the candidates with their names resolved again.
 func (f *Finder) places(ctx context.Context) []candidate {
 	before := f.Candidates()
 	f.mu.Lock()
@@ -140,8 +139,8 @@ func (f *Finder) places(ctx context.Context) []candidate {
 	return list
 }
 
-// address looks a name up; without one that is not Sluice's own it is not valid
-// and is not asked.
+// address resolves the name of a candidate. It returns an invalid address, which is not
+// probed, if the name has no address other than Sluice's own.
 func (f *Finder) address(ctx context.Context, c candidate) netip.AddrPort {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -156,7 +155,7 @@ func (f *Finder) address(ctx context.Context, c candidate) netip.AddrPort {
 	return addr
 }
 
-// look asks all candidates at the same time.
+// look probes all candidates concurrently.
 func (f *Finder) look(ctx context.Context) {
 	places := f.places(ctx)
 	answers := make([]*LocalServer, len(places))
@@ -168,7 +167,7 @@ func (f *Finder) look(ctx context.Context) {
 	}
 	all.Wait()
 	if ctx.Err() != nil {
-		return // what did not answer was not asked to the end
+		return // canceled: a missing response means nothing
 	}
 	var found []LocalServer
 	for _, a := range answers {
@@ -181,7 +180,7 @@ func (f *Finder) look(ctx context.Context) {
 	f.found = found
 }
 
-// ask returns the server at a candidate, nil if no server of its kind responds.
+// ask probes a candidate. It returns nil if no server of its preset responds.
 func (f *Finder) ask(ctx context.Context, c candidate) *LocalServer {
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.within)
 	defer cancel()

@@ -14,12 +14,12 @@ type candidate struct {
 	preset string
 	origin string // http://127.0.0.1:11434
 	addr   netip.AddrPort
-	name   string // of the host, where OLLAMA_HOST has one to be looked up
+	name   string // host name in OLLAMA_HOST to resolve, if any
 	port   uint16
 }
 
-// candidates are the local presets at their default ports, Ollama where
-// OLLAMA_HOST says instead, and never Sluice itself.
+// candidates returns the local presets at their default ports, except Ollama, which is at
+// OLLAMA_HOST if that is set. They never include Sluice itself.
 func candidates(cfg FinderConfig) []candidate {
 	var list []candidate
 	for _, p := range localPresets {
@@ -49,7 +49,7 @@ func defaultCandidate(p Preset, ports map[string]uint16) (candidate, bool) {
 	return candidate{preset: p.Name, origin: "http://" + addr.String(), addr: addr}, err == nil
 }
 
-// isSelf reports whether Sluice listens at an address, also by listening at all
+// isSelf reports whether Sluice listens on an address, including by listening on all
 // addresses of the machine.
 func isSelf(addr netip.AddrPort, self []netip.AddrPort) bool {
 	return slices.ContainsFunc(self, func(s netip.AddrPort) bool {
@@ -58,10 +58,9 @@ func isSelf(addr netip.AddrPort, self []netip.AddrPort) bool {
 	})
 }
 
-// ollamaCandidate reads OLLAMA_HOST in the forms that Ollama itself does: host,
-// host:port, :port, http://host:port. The address to listen at everywhere means
-// this machine. A name other than localhost is looked up before each
-// look, as it may move.
+// ollamaCandidate parses OLLAMA_HOST in the forms that Ollama accepts: host, host:port,
+// :port, http://host:port. The unspecified address means this machine. A name other than
+// localhost is resolved before each search, because its address may change.
 func ollamaCandidate(value string) (candidate, bool) {
 	value = strings.Trim(strings.TrimSpace(value), `"'`)
 	scheme, rest, ok := strings.Cut(value, "://")

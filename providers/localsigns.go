@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// maxProbe is how much of an answer is read, in bytes: a list of models is
-// smaller, and whatever else listens there may send anything.
+// maxProbe is the maximum number of bytes of a response that are read. A list of models is
+// smaller, and other servers may send anything.
 const maxProbe = 1 << 20
 
-// prober asks one address and keeps the list of models it gives.
+// prober probes one address and keeps its list of models.
 type prober struct {
 	client *http.Client
 	origin string
 	models []Model
 }
 
-// signs tell each server by answers that no other gives. Sluice listens at the
-// default port of llama.cpp and answers none of these.
+// signs recognize each server by responses that no other server sends. Sluice itself listens
+// on the default port of llama.cpp and sends none of them.
 var signs = map[string]func(context.Context, *prober) bool{
 	// Only Ollama lists its models with their digests at /api/tags; while it has
 	// none, its version tells.
@@ -49,7 +49,7 @@ var signs = map[string]func(context.Context, *prober) bool{
 	},
 }
 
-// get reads a JSON answer; anything else is no answer.
+// get decodes a JSON response and reports whether there was one.
 func (p *prober) get(ctx context.Context, path string, into any) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.origin+path, nil)
 	if err != nil {
@@ -60,12 +60,12 @@ func (p *prober) get(ctx context.Context, path string, into any) bool {
 	if err != nil {
 		return false
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close() //nolint:errcheck // read only
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProbe+1))
 	return err == nil && len(data) <= maxProbe && resp.StatusCode == http.StatusOK && json.Unmarshal(data, into) == nil
 }
 
-// has reports whether an answer is an object with a field.
+// has reports whether the response is an object with a field.
 func (p *prober) has(ctx context.Context, path, field string) bool {
 	var object map[string]json.RawMessage
 	if !p.get(ctx, path, &object) {
@@ -75,8 +75,8 @@ func (p *prober) has(ctx context.Context, path, field string) bool {
 	return ok && strings.TrimSpace(string(value)) != ""
 }
 
-// list reads /v1/models and reports whether one of them is as wanted; nil takes
-// an empty list too.
+// list reads /v1/models and reports whether a model satisfies wanted; if wanted is nil, it
+// also accepts an empty list.
 func (p *prober) list(ctx context.Context, wanted func(Model) bool) bool {
 	var list modelList
 	if !p.get(ctx, "/v1/models", &list) {

@@ -7,20 +7,19 @@ import (
 )
 
 var (
-	// refusesParameter is how servers say that they do not take a parameter at
-	// all, rather than its value.
+	// refusesParameter matches messages that reject a parameter itself and not its value.
 	refusesParameter = regexp.MustCompile(`(?i)unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra (input|field)|extra_forbidden|instead`)
 	aboutSchema      = regexp.MustCompile(`(?i)response[_ ]?format|json[_ ]?schema|input_schema|structured output`)
 	aboutUsage       = regexp.MustCompile(`stream_options|include_usage`)
-	// invalidSchema is about the schema itself. Strict mode takes only some of JSON
-	// Schema, so asking without it can help here too.
+	// invalidSchema matches messages that reject the schema. Strict mode supports only a
+	// part of JSON Schema, so a request without it may succeed.
 	invalidSchema = regexp.MustCompile(`(?i)invalid.*schema`)
 	aboutThinking = regexp.MustCompile(`(?i)thinking|effort|output_config|adaptive`)
 )
 
-// adapt puts the request in another form when a refusal names what it does not
-// like, each part once, and reports whether that was so. A provider that
-// rejects a request has generated nothing, so nothing is billed twice.
+// adapt changes the form of the request if a rejection names the cause, each part at most
+// once, and reports whether it did. A provider that rejects a request has generated
+// nothing, so nothing is billed twice.
 func (m *manner) adapt(err error, talk *conversation) bool {
 	e, ok := err.(*Error)
 	if !ok || e.Class != ClassRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {

@@ -2,11 +2,11 @@ package providers
 
 import "io"
 
-// EmbedRequest asks for one vector per text.
+// EmbedRequest requests one vector per text.
 type EmbedRequest struct {
 	Model      string
 	Texts      []string
-	Dimensions int // 0: the model's own
+	Dimensions int // 0: the model's default
 }
 
 // EmbedResult holds the vectors in the order of the texts.
@@ -15,7 +15,7 @@ type EmbedResult struct {
 	Usage   Usage
 }
 
-// ImageRequest asks for images, made from a prompt alone or by editing others.
+// ImageRequest requests images, generated from a prompt or by editing others.
 type ImageRequest struct {
 	Model      string
 	Prompt     string
@@ -35,7 +35,7 @@ type ImageResult struct {
 	Usage  Usage
 }
 
-// SpeechRequest asks for a text to be spoken.
+// SpeechRequest requests speech for a text.
 type SpeechRequest struct {
 	Model        string
 	Text         string
@@ -46,25 +46,25 @@ type SpeechRequest struct {
 	Key          string
 }
 
-// TranscribeRequest asks for what a recording says.
+// TranscribeRequest requests the text of a recording.
 type TranscribeRequest struct {
 	Model    string
 	Audio    Media
-	Language string // ISO 639-1; empty: found out
-	Prompt   string // words that help, such as names
+	Language string // ISO 639-1; empty: detected
+	Prompt   string // hints for the model, such as names
 	Key      string
 }
 
-// TranscribeResult is what was said.
+// TranscribeResult is the transcript of a recording.
 type TranscribeResult struct {
 	Text     string
-	Language string // empty when the provider does not say
+	Language string // "" if the provider does not report it
 	Seconds  float64
 	Usage    Usage
 }
 
-// Blob is content that a model made. Body is read once and must be closed; it
-// streams, and fails with an *Error when the content is larger than allowed.
+// Blob is content that a model generated. Body can be read once and must be closed. It
+// streams, and returns an *Error if the content exceeds its limit.
 type Blob struct {
 	MIME string
 	Body io.ReadCloser

@@ -17,14 +17,14 @@ import (
 // Limits of the cache of model lists.
 const (
 	modelsKept    = 10 * time.Minute
-	modelLists    = 256              // by endpoint and secret
-	modelsTimeout = 60 * time.Second // of a request that several wait for
+	modelLists    = 256              // number of lists, by endpoint and secret
+	modelsTimeout = 60 * time.Second // of a shared request
 )
 
-// ModelCache keeps the lists of models for ten minutes, and asks for each once
-// however many want it. It is for a server whose pages let people choose a model
-// again and again; a command that lists them once asks Client.Models. It keeps no errors, and no secrets: its keys are hashes
-// with a random key of this process.
+// ModelCache caches lists of models for ten minutes and deduplicates concurrent requests. It
+// is meant for the server; a command that lists models once uses Client.Models. It caches no
+// errors and stores no secrets: its keys are hashes with a random key of this process. It is
+// safe for concurrent use.
 type ModelCache struct {
 	client *Client
 	now    func() time.Time
@@ -41,19 +41,19 @@ type keptModels struct {
 	until  time.Time
 }
 
-// NewModelCache makes an empty cache over a client.
+// NewModelCache returns an empty cache for a client.
 func NewModelCache(client *Client) *ModelCache {
 	lists, err := lru.New[string, keptModels](modelLists)
 	if err != nil {
-		panic(err) // only a size below one is refused
+		panic(err) // only a size below one is an error
 	}
 	c := &ModelCache{client: client, now: time.Now, key: make([]byte, 32), lists: lists}
 	_, _ = rand.Read(c.key) // never fails
 	return c
 }
 
-// Models is Client.Models, or what it said within the last ten minutes. The
-// result may be changed.
+// Models returns the list of Client.Models, which may be up to ten minutes old. The caller
+// may modify the result.
 func (c *ModelCache) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
 	key := c.name(ep)
 	if models, ok := c.find(key); ok {
@@ -80,8 +80,8 @@ func (c *ModelCache) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
 	}
 }
 
-// shared turns the end of the shared request's own time into an *Error: it is
-// not the context of the waiting caller that ended.
+// shared converts the timeout of the shared request to an *Error, because the context of the
+// waiting caller has not ended.
 func (c *ModelCache) shared(err error) error {
 	if err == context.DeadlineExceeded {
 		return &Error{Class: ClassUnavailable, Retryable: true, Message: "The list of models did not come within " + modelsTimeout.String() + "."}
@@ -109,7 +109,8 @@ func (c *ModelCache) put(key string, models []Model) {
 	c.lists.Add(key, keptModels{models, c.now().Add(modelsKept)})
 }
 
-// name hashes all of an endpoint, because a list is what one secret may see.
+// name returns the cache key: a hash of the whole endpoint, because the list depends on the
+// secret.
 func (c *ModelCache) name(ep Endpoint) string {
 	h := hmac.New(sha256.New, c.key)
 	for _, part := range []string{ep.Provider, ep.BaseURL, ep.Secret, strconv.FormatBool(ep.Trusted)} {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// modelFacts are what lists of models say about size, abilities and price, by the
-// names that providers use. Fields with an unexpected type are ignored: a list is worth
+// modelFacts are the sizes, abilities and prices in lists of models, under the names that
+// providers use. Fields with an unexpected type are ignored: a list is worth
 // showing without them.
 type modelFacts struct {
 	// Context windows: OpenRouter, Together and Fireworks; Groq; Mistral; vLLM; Anthropic.
@@ -50,7 +50,7 @@ func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxContext bounds what is believed to be a context window: a hundred million tokens.
+// maxContext is the largest plausible context window in tokens.
 const maxContext = 100_000_000
 
 // addTo adds the facts to a model.
@@ -66,7 +66,7 @@ func (f *modelFacts) addTo(m *Model) {
 	m.Price = f.price()
 }
 
-// price returns the price per million tokens; nil if the list has none. OpenRouter writes -1
+// price returns the price per million tokens, or nil if the list has none. OpenRouter writes -1
 // for models whose price depends on the request.
 func (f *modelFacts) price() *ModelPrice {
 	p := f.Pricing.V
@@ -75,16 +75,16 @@ func (f *modelFacts) price() *ModelPrice {
 	if errIn == nil && errOut == nil {
 		return priceOf(in*1e6, out*1e6)
 	}
-	// Together writes 0 for models that cannot be called without a machine of one's own.
+	// Together writes 0 for models that require a dedicated machine.
 	if p.Input != nil && p.Output != nil && *p.Input+*p.Output > 0 {
 		return priceOf(*p.Input, *p.Output)
 	}
 	return nil
 }
 
-// priceOf returns a price in dollars per million tokens; nil if it cannot be one.
+// priceOf converts a price in dollars per million tokens, or returns nil if it is implausible.
 func priceOf(in, out float64) *ModelPrice {
-	const most = 1e6 // dollars; beyond it is a mistake
+	const most = 1e6 // dollars; higher prices are mistakes
 	if !(in >= 0 && in < most && out >= 0 && out < most) {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (c *Client) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
 	return list.models(), nil
 }
 
-// pagedModels reads Anthropic's list, which comes in pages.
+// pagedModels reads Anthropic's list, which is paginated.
 func (s *session) pagedModels(ctx context.Context) ([]Model, error) {
 	var all []Model
 	for after := ""; len(all) < maxModels; {
@@ -64,15 +64,15 @@ func (s *session) getJSON(ctx context.Context, target string, into any) error {
 	return s.decode(resp, into)
 }
 
-// modelList is a list of models in the forms that it comes in: under data
-// (OpenAI), under models, or bare (Together).
+// modelList is a list of models in any of the formats of providers: under data (OpenAI),
+// under models, or bare (Together).
 type modelList struct {
 	entries []modelEntry
 	more    bool
 	last    string
 }
 
-// modelEntry has the fields that make up a Model, by their various names.
+// modelEntry holds the fields of a Model under the names that providers use.
 type modelEntry struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
@@ -104,12 +104,12 @@ func (l *modelList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// models returns at most maxModels models. Entries without an ID or a name are left
-// out, and a title that repeats the ID is empty.
+// models returns at most maxModels models. Entries without an ID or a name are
+// omitted, and a title that repeats the ID is dropped.
 func (l *modelList) models() []Model {
 	out := make([]Model, 0, min(len(l.entries), maxModels))
 	for _, e := range l.entries[:min(len(l.entries), maxModels)] {
-		id := strings.TrimPrefix(cmp.Or(e.ID, e.Name), "models/") // Gemini's; calls take both forms
+		id := strings.TrimPrefix(cmp.Or(e.ID, e.Name), "models/") // Gemini's prefix; calls accept both forms
 		if id == "" {
 			continue
 		}
@@ -124,9 +124,9 @@ func (l *modelList) models() []Model {
 	return out
 }
 
-// Search returns the models that have every word of the query in their ID,
-// title or owner, best first: those whose ID is the query, begins with it, has
-// it, and then the rest, each in the order of the list.
+// Search returns the models whose ID, title or owner contains every word of the query, best
+// first: those whose ID equals the query, begins with it, contains it, and then the rest,
+// each in the order of the list.
 func Search(models []Model, query string) []Model {
 	query = strings.ToLower(strings.TrimSpace(query))
 	words := strings.Fields(query)
@@ -141,8 +141,7 @@ func Search(models []Model, query string) []Model {
 	return found
 }
 
-// rank returns the place of a model in the results for a lowercase query, smallest
-// first: equal IDs, those that begin with it, those that contain it, and then others.
+// rank returns the rank of a model in the results for a lowercase query, lowest first: equal IDs, those that begin with it, those that contain it, and then others.
 // The part before the first slash may be missing in the query.
 func rank(m Model, query string) int {
 	id := strings.ToLower(m.ID)

@@ -10,26 +10,25 @@ import (
 	"strings"
 )
 
-// upload is a multipart body that is read from its files as it is sent, so that
-// a recording of any length takes no memory.
+// upload is a multipart body that reads its files as it is sent, so that memory use does not
+// depend on their size.
 type upload struct {
 	parts  []io.Reader
 	files  []*lazyFile
-	frame  bytes.Buffer // what is written between files
+	frame  bytes.Buffer // bytes between files
 	writer *multipart.Writer
-	length int64 // -1 when a file does not say its own
+	length int64 // -1 if the size of a file is unknown
 	err    error
 }
 
-// newUpload returns an empty multipart form. Files are opened and read while the
-// request is sent, so memory use does not depend on their size.
+// newUpload returns an empty multipart form.
 func newUpload() *upload {
 	u := &upload{}
 	u.writer = multipart.NewWriter(&u.frame)
 	return u
 }
 
-// field adds a value; an empty one is left out.
+// field adds a value unless it is empty.
 func (u *upload) field(name, value string) {
 	if value != "" && u.err == nil {
 		u.err = u.writer.WriteField(name, value)
@@ -61,8 +60,8 @@ func (u *upload) file(name string, m Media) {
 	}
 }
 
-// fileName keeps a name from ending its own quotes. Providers tell the format
-// of a recording by its ending.
+// fileName removes characters that would end the quoted name in the header. The extension
+// is kept, because providers detect the format of a recording by it.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '"' || r == '\\' || r == 0x7f {
@@ -84,7 +83,7 @@ func (u *upload) flush() {
 	}
 }
 
-// body ends the upload. It must be closed, as net/http does.
+// body completes the form and returns it. It must be closed, which net/http does.
 func (u *upload) body() (io.ReadCloser, error) {
 	if u.err == nil {
 		u.err = u.writer.Close()
@@ -109,7 +108,7 @@ func (b uploadBody) Close() error {
 	return nil
 }
 
-// lazyFile opens its file when it is its turn.
+// lazyFile opens its file at the first read.
 type lazyFile struct {
 	media Media
 	open  io.ReadCloser
@@ -138,7 +137,7 @@ func (f *lazyFile) Read(p []byte) (int, error) {
 // may still read when a request is canceled.
 func (f *lazyFile) close() {
 	if f.open != nil {
-		_ = f.open.Close() // only read
+		_ = f.open.Close() // read only
 	}
 	f.err = cmp.Or[error](f.err, io.ErrClosedPipe)
 }

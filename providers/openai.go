@@ -9,13 +9,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Why an answer ended, as results say it on both wires.
+// Finish reasons of results, the same for all wire formats.
 const (
 	stopEnd    = "stop"
 	stopLength = "length"
 )
 
-// answerName is what the form of an answer is called towards providers.
+// answerName is the name of the schema in requests.
 const answerName = "answer"
 
 // askOpenAI makes a call of OpenAI's chat completions, which most providers and local
@@ -56,7 +56,7 @@ func (s *session) openAIBody(talk *conversation) map[string]any {
 		body["response_format"] = format
 	}
 	if s.preset.Name == nameOpenRouter {
-		body["usage"] = map[string]any{"include": true} // its price comes with it
+		body["usage"] = map[string]any{"include": true} // includes the cost
 		if talk.WebSearch {
 			body["plugins"] = []any{map[string]any{"id": "web"}}
 		}
@@ -64,7 +64,7 @@ func (s *session) openAIBody(talk *conversation) map[string]any {
 	return mergePatch(body, talk.Extra)
 }
 
-// seedField returns the name of the seed.
+// seedField returns the name of the parameter for the seed.
 func (p *Preset) seedField() string {
 	if p.Name == nameMistral {
 		return "random_seed"
@@ -117,7 +117,8 @@ func (c *conversation) openAIMessages() []any {
 	return list
 }
 
-// systemContent marks a long system prompt where the marks reach Anthropic.
+// systemContent returns the system prompt. A long one gets a cache mark if the provider passes
+// marks on to Anthropic.
 func (c *conversation) systemContent(system string) any {
 	if c.marks && len(system) >= minCached {
 		return []any{cached(system)}
@@ -154,13 +155,12 @@ func (c *conversation) responseFormat() map[string]any {
 	return map[string]any{"type": "json_schema", "json_schema": ask}
 }
 
-// request asks for a better answer than the last.
+// request returns the prompt that asks for a corrected answer.
 func (r *repair) request() string {
 	return "This answer is not valid: " + sentenceEnd(r.wrong) + " Answer again with one JSON value that is valid by the schema, and with nothing else."
 }
 
-// openAIChunk is as much of an event as counts. Servers send null for what they
-// leave out.
+// openAIChunk holds the fields of an event that are used. Servers send null for missing ones.
 type openAIChunk struct {
 	Error   any    `json:"error"`
 	Model   string `json:"model"`
@@ -186,13 +186,12 @@ type openAIUsage struct {
 	Completion       tokenDetails    `json:"completion_tokens_details"`
 }
 
-// tokenDetails are the parts of a number of tokens. OpenAI and Anthropic have
-// different ones.
+// tokenDetails is the breakdown of a token count. OpenAI and Anthropic have different parts.
 type tokenDetails struct {
 	Cached, Write, Reasoning, Hour, Thinking count
 }
 
-// UnmarshalJSON never fails, for the reason that count has.
+// UnmarshalJSON never fails, for the same reason as that of count.
 func (d *tokenDetails) UnmarshalJSON(data []byte) error {
 	for name, n := range map[string]*count{
 		"cached_tokens": &d.Cached, "cache_write_tokens": &d.Write, "reasoning_tokens": &d.Reasoning,
@@ -205,12 +204,12 @@ func (d *tokenDetails) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// texts is a text, or parts, some of them text: models of Mistral that
-// think send their thoughts as parts of another kind. Its bytes are kept as they
-// came, because some servers cut characters in two.
+// texts is a text, or the text parts of a list: reasoning models of Mistral send their
+// thoughts as parts of another type. Its bytes are kept unchanged, because some servers
+// split characters between chunks.
 type texts string
 
-// UnmarshalJSON never fails: what is no text has none.
+// UnmarshalJSON never fails: a value that is not text counts as empty.
 func (t *texts) UnmarshalJSON(data []byte) error {
 	value := gjson.ParseBytes(data)
 	if value.Type == gjson.String {
@@ -222,11 +221,10 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// count is a number of tokens in whatever way it is written.
+// count is a token count; any positive JSON number below 1e15, otherwise 0.
 type count int64
 
-// UnmarshalJSON never fails: a figure that cannot be read is not worth losing a
-// paid answer for.
+// UnmarshalJSON never fails: an invalid count must not discard a paid answer.
 func (n *count) UnmarshalJSON(data []byte) error {
 	var f float64
 	if json.Unmarshal(data, &f) == nil && f > 0 && f < 1e15 {
@@ -235,11 +233,11 @@ func (n *count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// openAIStream is what has come of a streamed answer.
+// openAIStream is the state of a streamed answer.
 type openAIStream struct {
 	reply
 	refusal string
-	ended   bool // the model finished; what follows are figures
+	ended   bool // the model has finished; only usage follows
 }
 
 // readOpenAI reads the stream of a response. If it ends without "[DONE]" or a finish
@@ -280,7 +278,7 @@ func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error 
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
-			continue // only one was asked for
+			continue // only one choice was requested
 		}
 		if choice.FinishReason != "" {
 			got.stop, got.ended = choice.FinishReason, true
@@ -293,15 +291,14 @@ func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error 
 	return nil
 }
 
-// openAIUsage reads the figures, and the price where a provider reports one:
-// OpenRouter in usage.cost, Perplexity in usage.cost.total_cost, both in
-// dollars.
+// openAIUsage converts usage, and the cost if the provider reports one: OpenRouter in
+// usage.cost, Perplexity in usage.cost.total_cost, both in dollars.
 func (s *session) openAIUsage(u *openAIUsage) Usage {
 	usage := Usage{InputTokens: int64(u.PromptTokens), OutputTokens: int64(u.CompletionTokens)}
 	usage.CacheRead = min(int64(max(u.Prompt.Cached, u.CacheHit)), usage.InputTokens)
 	usage.CacheWrite = min(int64(u.Prompt.Write), usage.InputTokens-usage.CacheRead)
 	usage.Reasoning = int64(u.Completion.Reasoning)
-	if s.preset.Name == "xai" { // counts reasoning beside the answer
+	if s.preset.Name == "xai" { // xAI counts reasoning separately from the answer
 		usage.OutputTokens += usage.Reasoning
 	}
 	usage.Reasoning = min(usage.Reasoning, usage.OutputTokens)
@@ -316,7 +313,7 @@ func (s *session) openAIUsage(u *openAIUsage) Usage {
 		_ = json.Unmarshal(u.Cost, &cost)
 		dollars, usage.CostKnown = cost.Total, cost.Total > 0
 	}
-	if usage.CostKnown = usage.CostKnown && dollars >= 0 && dollars < 1e6; usage.CostKnown { // beyond that it is not a price
+	if usage.CostKnown = usage.CostKnown && dollars >= 0 && dollars < 1e6; usage.CostKnown { // larger values are implausible
 		usage.CostNanoUSD = int64(math.Round(dollars * 1e9))
 	}
 	return usage

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// outlet gathers a streamed answer and passes it on in whole characters.
+// outlet collects a streamed answer and emits it in whole characters.
 type outlet struct {
 	session *session
 	emit    func(string)
 	text    strings.Builder
-	passed  int // bytes of text given to emit
+	passed  int // bytes of text already emitted
 }
 
-// write takes the next piece; a character may be split between two.
+// write adds a piece. A character may be split between two pieces.
 func (o *outlet) write(piece string) error {
 	if o.text.Len()+len(piece) > maxText {
 		return o.session.tooLarge(maxText)
@@ -24,7 +24,7 @@ func (o *outlet) write(piece string) error {
 	return nil
 }
 
-// end passes on what is left and returns the whole text as valid UTF-8.
+// end emits the rest and returns the whole text as valid UTF-8.
 func (o *outlet) end() string {
 	o.pass(o.text.Len() - o.passed)
 	return strings.ToValidUTF8(o.text.String(), "\uFFFD")
@@ -59,7 +59,7 @@ func (o *outlet) begun(r *reply) *reply {
 const runAgain = " The call may have cost money, so it is not retried automatically. Run it again if that is acceptable."
 
 // broken makes a transient error permanent if the answer had begun: a retry would be
-// charged again, so a person decides about it. Other errors are returned as they are.
+// charged again, so the user decides about it. Other errors are returned unchanged.
 func (o *outlet) broken(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !o.began() || e.Class != ClassUnavailable && !e.Retryable {
@@ -71,8 +71,8 @@ func (o *outlet) broken(err error) error {
 	return &b
 }
 
-// wholeCharacters is how many bytes at the front of a text end with a whole
-// character.
+// wholeCharacters returns the length of a text in bytes without an incomplete character at
+// its end.
 func wholeCharacters(text string) int {
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
 		if start := len(text) - back; utf8.RuneStart(text[start]) {

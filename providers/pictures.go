@@ -11,24 +11,23 @@ import (
 	"os"
 )
 
-// maxImageAnswer bounds the pictures of one answer, in bytes; maxImageFrame what
-// an answer says around them.
+// maxImageAnswer bounds the images of one response in bytes, and maxImageFrame the rest of it.
 const (
 	maxImageAnswer = 128 << 20
 	maxImageFrame  = 1 << 20
 )
 
-// imageAnswer is the answer of an image call, its pictures put aside.
+// imageAnswer is the response of an image call, with its images in separate files.
 type imageAnswer struct {
 	Data []struct {
-		File *int   `json:"b64_json"` // which of the files
+		File *int   `json:"b64_json"` // index of the file
 		URL  string `json:"url"`
 	} `json:"data"`
 	Usage usageAnswer `json:"usage"`
 }
 
-// splitImages reads a JSON answer and writes the base64 in it to files, each
-// replaced by its number: ten large pictures would fill the memory twice over.
+// splitImages reads a JSON response and decodes the base64 in it to files. Each image is
+// replaced by the index of its file, because ten large images would take too much memory.
 func (s *session) splitImages(body io.Reader) (*imageAnswer, pictureFiles, error) {
 	sp := &splitter{in: bufio.NewReaderSize(body, 32<<10)}
 	err := sp.run()
@@ -47,7 +46,7 @@ func (s *session) splitImages(body io.Reader) (*imageAnswer, pictureFiles, error
 		return nil, nil, s.notKept()
 	}
 	if sp.readErr != nil && sp.readErr != io.EOF {
-		return nil, nil, sp.readErr // the context's
+		return nil, nil, sp.readErr // the context's error
 	}
 	return nil, nil, s.notUnderstood()
 }
@@ -64,14 +63,14 @@ func (s *session) notKept() *Error {
 // instead.
 var errNotJSON = errors.New("providers: not the JSON of an image answer")
 
-// splitter walks over JSON and tells strings from what is around them; checking
-// the form is left to the decoder of the frame.
+// splitter scans JSON for strings. It does not validate the JSON, which the decoder of the
+// frame does.
 type splitter struct {
 	in      *bufio.Reader
 	frame   bytes.Buffer
 	files   pictureFiles
-	last    string // the string read last
-	key     string // the name that the next value belongs to
+	last    string // the last string
+	key     string // name of the next value
 	readErr error
 }
 
@@ -138,10 +137,10 @@ func (sp *splitter) text() error {
 	return nil
 }
 
-// picture writes base64 up to the end of its string into a file.
+// picture decodes base64 up to the end of its string to a file.
 func (sp *splitter) picture() error {
 	if front, _ := sp.in.Peek(5); string(front) == "data:" {
-		if _, err := sp.in.ReadSlice(','); err != nil { // some send a whole data URL
+		if _, err := sp.in.ReadSlice(','); err != nil { // some servers send a data URL
 			sp.readErr = err
 			return err
 		}
@@ -155,15 +154,15 @@ func (sp *splitter) picture() error {
 	}
 	sp.files = append(sp.files, f)
 	sp.frame.WriteString(itoa(len(sp.files) - 1))
-	out := bufio.NewWriterSize(f.File, 64<<10) // the decoder gives less than a kilobyte at a time
+	out := bufio.NewWriterSize(f.File, 64<<10) // the decoder returns less than 1 KiB at a time
 	if _, err = io.Copy(out, base64.NewDecoder(base64.StdEncoding, base64String{sp})); err != nil {
 		return err
 	}
 	return out.Flush()
 }
 
-// base64String reads a JSON string that holds base64, where only the slash and
-// line breaks can be escaped.
+// base64String reads a JSON string with base64, in which only the slash and line breaks can
+// be escaped.
 type base64String struct{ sp *splitter }
 
 // Read returns the base64 text up to the closing quote. Escapes that some servers write
@@ -175,7 +174,7 @@ func (b base64String) Read(p []byte) (int, error) {
 			b.sp.readErr = err
 			return 0, noEOF(err)
 		}
-		chunk, _ := in.Peek(min(in.Buffered(), len(p))) // buffered, so there is no error
+		chunk, _ := in.Peek(min(in.Buffered(), len(p))) // buffered, so it cannot fail
 		end := bytes.IndexAny(chunk, `"\`)
 		if end < 0 {
 			end = len(chunk)
@@ -188,7 +187,7 @@ func (b base64String) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		if next, _ := in.Peek(1); string(next) != "/" {
-			_, _ = in.Discard(1) // a line break; an error comes again at the next read
+			_, _ = in.Discard(1) // a line break; an error is returned again by the next read
 		}
 	}
 }
@@ -201,8 +200,8 @@ func noEOF(err error) error {
 	return err
 }
 
-// pictureFile is a temporary file that has no name any more where the system
-// allows that, so that it ends with the process at the latest.
+// pictureFile is a temporary file, unlinked if the system permits that, so that it does not
+// outlive the process.
 type pictureFile struct{ *os.File }
 
 // pictureFiles are the pictures of one response, in its order. The caller that receives
@@ -216,28 +215,28 @@ func newPictureFile() (*pictureFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // where an open file keeps its name, Close removes it
+	_ = os.Remove(f.Name()) // if that fails, Close removes it
 	return &pictureFile{f}, nil
 }
 
 // Close closes the file and removes it.
 func (f *pictureFile) Close() error {
 	err := f.File.Close()
-	_ = os.Remove(f.Name()) // usually gone already
+	_ = os.Remove(f.Name()) // usually already removed
 	return err
 }
 
 // close discards the pictures of a response that failed or is not used.
 func (fs pictureFiles) close() {
 	for _, f := range fs {
-		_ = f.Close() // given up; there is nothing to save
+		_ = f.Close() // discarded
 	}
 }
 
-// blob rewinds the file and tells its type by its first bytes, because an
-// answer with base64 says none.
+// blob rewinds the file and detects its type by its first bytes, because responses with
+// base64 do not declare one.
 func (f *pictureFile) blob() (Blob, error) {
-	front := make([]byte, 512) // as much as DetectContentType looks at
+	front := make([]byte, 512) // DetectContentType uses at most 512 bytes
 	n, err := f.ReadAt(front, 0)
 	if err != nil && err != io.EOF {
 		return Blob{}, err

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Presets returns every provider known by name, hosted ones first, in the order
-// in which a list shows them. The result may be changed.
+// Presets returns all known providers in the order in which lists show them, hosted ones
+// first. The caller may modify the result.
 func Presets() []Preset {
 	list := slices.Concat(hostedPresets, localPresets)
 	for i := range list {
@@ -16,7 +16,7 @@ func Presets() []Preset {
 	return list
 }
 
-// FindPreset returns the preset of a name.
+// FindPreset returns the preset with a name.
 func FindPreset(name string) (Preset, bool) {
 	for _, p := range Presets() {
 		if p.Name == name {
@@ -26,9 +26,8 @@ func FindPreset(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// ParseModel splits a model reference such as openai/gpt-x at the first slash;
-// the names of models may have more of them. It does not ask whether the
-// provider is known.
+// ParseModel splits a model reference such as openai/gpt-x at the first slash; the names of
+// models may contain more slashes. It does not check whether the provider is known.
 func ParseModel(ref string) (provider, model string, ok bool) {
 	provider, model, ok = strings.Cut(ref, "/")
 	if provider == "" || model == "" {
@@ -37,14 +36,14 @@ func ParseModel(ref string) (provider, model string, ok bool) {
 	return provider, model, ok
 }
 
-// Names of the two fields for the same limit. OpenAI deprecated the first and
-// its reasoning models refuse it; most others know only the first.
+// Names of the two parameters for the same limit. OpenAI deprecated the first, and its
+// reasoning models reject it; most other providers support only the first.
 const (
 	maxTokens           = "max_tokens"
 	maxCompletionTokens = "max_completion_tokens"
 )
 
-// Presets that this package treats in a way of their own.
+// Presets that this package treats specially.
 const (
 	nameOpenRouter  = "openrouter"
 	nameHuggingFace = "huggingface"
@@ -59,9 +58,9 @@ const (
 	nameVLLM        = "vllm"
 )
 
-// hostedPresets follow each provider's own API reference. Where a provider takes
-// a parameter for some of its models only, the record says that it takes it: a
-// refusal names the parameter, costs nothing, and Chat falls back.
+// hostedPresets follow each provider's API reference. A parameter that only some models of a
+// provider support counts as supported: a rejection names the parameter and costs nothing,
+// and Chat then falls back.
 var hostedPresets = []Preset{
 	{
 		Name: "openai", Title: "OpenAI", Wire: WireOpenAI, BaseURL: "https://api.openai.com/v1",
@@ -109,7 +108,7 @@ var hostedPresets = []Preset{
 			Chat: true, Embed: true},
 	},
 	{
-		// JSON mode only; the word "json" must be in the prompt, which ours has.
+		// JSON mode only; the prompt must contain the word "json", which form.prompt does.
 		Name: "deepseek", Title: "DeepSeek", Wire: WireOpenAI, BaseURL: "https://api.deepseek.com/v1",
 		Hosts: []string{"api.deepseek.com"}, EnvVars: []string{"DEEPSEEK_API_KEY"}, KeysURL: "https://platform.deepseek.com/api_keys",
 		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaJSON, StreamUsage: true, Models: true, Chat: true},
@@ -166,8 +165,8 @@ var hostedPresets = []Preset{
 	},
 }
 
-// localPresets are servers on this machine, on the ports they take by default.
-// All of them constrain an answer by its schema while they sample it.
+// localPresets are servers on this machine at their default ports. All of them constrain
+// sampling by the schema.
 var localPresets = []Preset{
 	{
 		Name: nameOllama, Title: "Ollama", Wire: WireOpenAI, BaseURL: "http://127.0.0.1:11434/v1", Local: true,

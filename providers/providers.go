@@ -6,45 +6,44 @@ import (
 	"net/netip"
 )
 
-// Wire is the format in which a provider is spoken to.
+// Wire is the wire format of a provider.
 type Wire string
 
 // The wire formats.
 const (
-	WireOpenAI    Wire = "openai" // also that of everything compatible
+	WireOpenAI    Wire = "openai" // and all compatible servers
 	WireAnthropic Wire = "anthropic"
 	WireHost      Wire = "host" // a model-hosting platform; see package hosted
 )
 
-// SchemaMode is how a provider is made to answer by a JSON Schema.
+// SchemaMode is how a provider supports structured output.
 type SchemaMode string
 
-// The ways to structured output. In all of them the answer is checked by us.
+// The modes of structured output. The answer is validated in all of them.
 const (
 	SchemaStrict SchemaMode = "strict" // response_format json_schema, or a forced tool
 	SchemaJSON   SchemaMode = "json"   // response_format json_object and the schema in the prompt
-	SchemaNone   SchemaMode = "none"   // the schema in the prompt alone, one try to repair
+	SchemaNone   SchemaMode = "none"   // only the schema in the prompt, and one correction
 )
 
-// SearchMode is how a provider is told that the model may search the web.
+// SearchMode is how web search is enabled for a model.
 type SearchMode string
 
-// The ways to web search.
+// The modes of web search.
 const (
 	SearchResponses SearchMode = "responses" // a tool of OpenAI's Responses API
 	SearchTool      SearchMode = "tool"      // a tool that Anthropic runs
 	SearchPlugin    SearchMode = "plugin"    // a plugin of OpenRouter
-	SearchAlways    SearchMode = "always"    // its models search unasked
+	SearchAlways    SearchMode = "always"    // its models always search
 )
 
-// Capabilities say what a provider takes; they are looked up, never guessed
-// while a run waits.
+// Capabilities are the features that a provider supports according to its documentation.
 type Capabilities struct {
 	MaxTokens   string     // name of the field: max_tokens or max_completion_tokens
-	Schema      SchemaMode // how structured output is asked for
+	Schema      SchemaMode // mode of structured output
 	ImageURLs   bool       // images may be given by URL, not only as data
-	StreamUsage bool       // understands stream_options.include_usage
-	Search      SearchMode // empty: none
+	StreamUsage bool       // supports stream_options.include_usage
+	Search      SearchMode // empty: not supported
 	Models      bool       // lists its models
 	Chat        bool
 	Embed       bool
@@ -54,34 +53,33 @@ type Capabilities struct {
 	Transcribe  bool
 }
 
-// Preset is a provider known by name.
+// Preset is a known provider.
 type Preset struct {
 	Name    string // as in a model reference: openai/gpt-…
 	Title   string // OpenAI
 	Wire    Wire
 	BaseURL string   // with its version: https://api.openai.com/v1
-	Hosts   []string // that its secret may be sent to; of a local server none
-	EnvVars []string // where its secret is found without set-up, first that is set
-	KeysURL string   // where a person gets a key
+	Hosts   []string // hosts that its secret may be sent to; none for a local server
+	EnvVars []string // environment variables with its secret; the first that is set is used
+	KeysURL string   // page for creating a key
 	Local   bool     // a server on this machine; needs no secret
-	Prices  bool     // says itself what a call cost
+	Prices  bool     // reports the cost of a call
 	Capabilities
 }
 
-// Endpoint is where one call goes and what lets it in.
+// Endpoint is the target of a call and its secret.
 type Endpoint struct {
-	Provider string // preset name, for its wire and capabilities and in messages
+	Provider string // preset name; determines the wire format and capabilities
 	BaseURL  string // empty: the preset's own
 	Secret   string // empty: none is sent
 	// Trusted marks a base URL that the operator set or that was found on this
-	// machine: it may be private (outbound's Provider), and no redirect is
+	// machine: it may be private (outbound.Request.Provider), and no redirects are
 	// followed.
 	Trusted bool
 }
 
-// Doer makes the HTTP clients that calls go through; *outbound.Client is one
-// by way of a small adapter, so that the guard against private addresses, the
-// time limits and the body limits hold.
+// Doer provides the HTTP clients for calls. Guarded adapts *outbound.Client, so that its
+// guard against private addresses, time limits and body limits apply.
 type Doer interface {
 	HTTPClient(trusted bool) *http.Client
 }
@@ -89,10 +87,10 @@ type Doer interface {
 // Client calls providers. It is safe for concurrent use.
 type Client struct {
 	doer   Doer
-	images int64 // bytes that an answer with pictures may have; tests: fewer
+	images int64 // limit of a response with images in bytes; tests: lower
 }
 
-// NewClient makes a client that calls through doer.
+// NewClient returns a client that sends its calls through doer.
 func NewClient(doer Doer) *Client { return &Client{doer: doer, images: maxImageAnswer} }
 
 // Usage is what a call consumed. InputTokens include those of caches, OutputTokens
@@ -101,13 +99,13 @@ type Usage struct {
 	InputTokens, OutputTokens             int64
 	CacheRead, CacheWrite, CacheWriteHour int64 // CacheWrite includes CacheWriteHour
 	Reasoning                             int64
-	Searches                              int64 // of the web, which cost a fee beside the tokens
+	Searches                              int64 // web searches, which cost a fee in addition to the tokens
 	CostNanoUSD                           int64 // in 1e-9 dollars
 	CostKnown                             bool  // the provider itself reported CostNanoUSD, which may be zero
 }
 
-// Media is a picture or a recording on its way to a model: a URL, or content of
-// a known type and length.
+// Media is an image or a recording for a model: a URL, or content of a known type and
+// length.
 type Media struct {
 	URL  string
 	Name string // file name
@@ -116,7 +114,7 @@ type Media struct {
 	Open func() (io.ReadCloser, error) // may be called more than once
 }
 
-// Model is one model of a provider's list.
+// Model is an entry of a provider's list of models.
 type Model struct {
 	ID    string // without the provider
 	Title string

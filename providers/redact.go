@@ -6,28 +6,28 @@ import (
 	"unicode"
 )
 
-// placeholder stands where a secret, or a part of one, was.
+// placeholder replaces a secret or a part of one.
 const placeholder = "[secret]"
 
 var (
-	// masked finds a secret that its provider has hidden in part: sk-ab****wxyz.
+	// masked matches a partially masked secret: sk-ab****wxyz.
 	masked = regexp.MustCompile(`[\w-]*(?:\*{3,}|•{3,})[\w*•-]*`)
 	// looksSecret finds what has the form of a well-known provider's key, whole or
 	// cut short, regardless of its owner.
 	looksSecret = regexp.MustCompile(`\b(?:sk|gsk|hf|r8|xai|pplx|csk|fw|tgp|AIza)[-_]?[\w-]{6,}(?:(?:\.{3}|…)[\w-]*)?|\b(?:sk|gsk|hf|r8|xai|pplx|csk|fw)[-_][\w-]*(?:\.{3}|…)[\w-]*`)
 )
 
-// minPart is how many characters of a secret in a row are too many to show.
+// minPart is the number of consecutive characters of a secret that are redacted.
 const minPart = 8
 
-// Redact is how other packages that speak to a provider take its secret out of
-// what it wrote.
+// Redact removes a secret from a text that a provider sent, for other packages that call
+// providers; see redact.
 func Redact(text, secret string) string { return redact(text, secret) }
 
-// redact takes a secret, its parts and masked forms of it out of a text that a
-// provider wrote: several repeat the key that they refuse.
+// redact removes a secret, parts of it and masked forms from a text that a provider sent:
+// several providers quote the key that they reject.
 func redact(text, secret string) string {
-	if len(secret) >= 4 { // less is no secret, but would hit every word
+	if len(secret) >= 4 { // a shorter text is not a secret and would match common words
 		text = strings.ReplaceAll(text, secret, placeholder)
 	}
 	text = hideParts(text, secret)
@@ -40,8 +40,8 @@ func redact(text, secret string) string {
 	})
 }
 
-// hideParts replaces every run of the text that is minPart characters or more
-// of the secret in a row.
+// hideParts replaces every part of the text with at least minPart consecutive characters of
+// the secret.
 func hideParts(text, secret string) string {
 	if len(secret) < minPart {
 		return text

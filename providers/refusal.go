@@ -11,9 +11,9 @@ import (
 	"sluice/outbound"
 )
 
-// refused turns an answer with a bad status into an *Error and closes it.
+// refused converts a response with an error status to an *Error and closes it.
 func (s *session) refused(ctx context.Context, resp *http.Response) error {
-	// A refusal is short; a server that trickles it is not waited for.
+	// An error response is short, so a slow one is not read to its end.
 	timer := time.AfterFunc(5*time.Second, func() { _ = resp.Body.Close() })
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is good enough
 	timer.Stop()
@@ -26,8 +26,8 @@ func (s *session) refused(ctx context.Context, resp *http.Response) error {
 	return s.judge(resp.StatusCode, said)
 }
 
-// judge words a refusal by its status, whether it came as one or in the middle
-// of a stream.
+// judge converts an error of a provider by its status, for both error responses and errors
+// within a stream.
 func (s *session) judge(status int, said refusal) *Error {
 	e := &Error{Status: status, RequestID: s.requestID, about: said.param + " " + said.code + " " + said.sentence}
 	sentence := redact(said.sentence, s.secret)
@@ -76,7 +76,7 @@ func (s *session) judge(status int, said refusal) *Error {
 	return e
 }
 
-// join puts the provider's own words behind ours.
+// join appends the provider's message to a sentence.
 func join(ours, theirs string) string {
 	if theirs == "" {
 		return ours + "."
@@ -93,7 +93,7 @@ func sentenceEnd(text string) string {
 	return text + "."
 }
 
-// statusText is the code and what it means; 529 is Anthropic's own.
+// statusText returns the status code and its meaning; 529 is specific to Anthropic.
 func statusText(status int) string {
 	switch text := http.StatusText(status); {
 	case status == 529:

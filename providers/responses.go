@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// askResponses speaks OpenAI's Responses API. It is used where chat completions cannot
-// do what is asked for: a model searches the web only there.
+// askResponses calls OpenAI's Responses API, which is used only for web search, because chat
+// completions do not support that.
 func (s *session) askResponses(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
 	if len(talk.Stop) > 0 {
 		return nil, &Error{Class: ClassIncompatible, Message: s.name + " takes no stop sequences together with web search. Remove one of them."}
@@ -19,9 +19,8 @@ func (s *session) askResponses(ctx context.Context, talk *conversation, out *out
 	return s.readResponses(stream, out)
 }
 
-// responsesBody returns the body of a call of OpenAI's responses API, which is used
-// only for web search. store is false, so that the provider does not keep the
-// conversation.
+// responsesBody returns the body of a call. store is false, so that the provider does not
+// store the conversation.
 func (s *session) responsesBody(talk *conversation) map[string]any {
 	body := map[string]any{"model": talk.Model, "input": talk.responsesInput(), "stream": true, "store": false,
 		"tools": []any{map[string]any{"type": "web_search"}}}
@@ -79,7 +78,7 @@ func (c *conversation) responsesInput() []any {
 	return list
 }
 
-// responsesEvent is as much of an event as counts, of whatever type.
+// responsesEvent holds the fields of all event types that are used.
 type responsesEvent struct {
 	Type     string `json:"type"`
 	Delta    texts  `json:"delta"`
@@ -141,10 +140,10 @@ func (s *session) takeResponses(got *openAIStream, data []byte, out *outlet) err
 			return s.refusedInStream([]byte(`{"error":` + string(event.Response.Error) + `}`))
 		}
 	}
-	return nil // what the model does in between, and whatever is new
+	return nil // other progress, and unknown event types
 }
 
-// end reads the last event, which has the figures.
+// end processes the final event, which contains the usage.
 func (got *openAIStream) end(event *responsesEvent) {
 	r := &event.Response
 	got.model, got.ended, got.stop = r.Model, true, stopEnd

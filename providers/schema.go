@@ -14,15 +14,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Limits of a schema. Providers refuse far smaller ones.
+// Limits of a schema. Those of providers are far lower.
 const (
 	maxSchema = 64 << 10 // bytes of JSON
-	// maxParts counts the schemas inside, one that is referred to as often as it
-	// is: two references to the next level on each of twenty make a million.
+	// maxParts bounds the number of schemas inside, each counted once per reference: two
+	// references to the next level on each of twenty levels make a million.
 	maxParts = 5000
 )
 
-// schemaName is the address of a schema that is being read.
+// schemaName is the URL under which a schema is compiled.
 const schemaName = "schema:answer"
 
 var (
@@ -33,20 +33,20 @@ var (
 	errManyParts     = errors.New("it has more than 5,000 parts, each counted as often as it is referred to; leave some out, or refer to fewer")
 )
 
-// noLoader keeps a schema from naming files and addresses to be read.
+// noLoader prevents a schema from loading files and URLs.
 type noLoader struct{}
 
 // Load always fails: a schema must not make the server read a URL or a file.
 func (noLoader) Load(string) (any, error) { return nil, errOtherDocument }
 
-// CheckSchema reports whether answers can be asked for by a schema. The error continues
-// behind the name of the schema: "it is larger than 64 KiB".
+// CheckSchema returns an error if a schema cannot be used for structured output. The error
+// continues a sentence about the schema: "it is larger than 64 KiB".
 func CheckSchema(schema map[string]any) error {
 	_, err := newForm(schema)
 	return err
 }
 
-// newForm reads a schema; an empty one asks for nothing and gives nil.
+// newForm parses a schema. It returns nil for an empty one.
 func newForm(schema map[string]any) (*form, error) {
 	if len(schema) == 0 {
 		return nil, nil
@@ -73,7 +73,7 @@ func newForm(schema map[string]any) (*form, error) {
 	return f, f.compile(doc)
 }
 
-// compile makes the form ready to check answers, with bounds on what that takes.
+// compile prepares the form for validating answers, with limits on the work.
 func (f *form) compile(doc any) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
@@ -92,13 +92,13 @@ func (f *form) compile(doc any) error {
 	return nil
 }
 
-// survey counts the parts of a schema as checking an answer meets them.
+// survey counts the parts of a schema as validation visits them.
 type survey struct {
 	parts int
-	path  map[*jsonschema.Schema]bool // from the top to here: what refers to itself is met once
+	path  map[*jsonschema.Schema]bool // from the root to the current schema, to stop at cycles
 }
 
-// walk counts the parts of a compiled schema and refuses one with too many. It follows
+// walk counts the parts of a compiled schema and rejects one with too many. It follows
 // references, as validation does, but not around a cycle.
 func (v *survey) walk(s *jsonschema.Schema) error {
 	switch v.parts++; {
@@ -121,7 +121,7 @@ func (v *survey) walk(s *jsonschema.Schema) error {
 	return nil
 }
 
-// places counts what could be a schema, without knowing keywords.
+// places counts the values that could be schemas, regardless of keywords.
 func places(v any) int {
 	n := 0
 	switch v := v.(type) {
@@ -140,7 +140,7 @@ func places(v any) int {
 	return n
 }
 
-// parts are the schemas that a schema applies to a value or to what is in it.
+// parts returns the schemas that a schema applies to a value or to its children.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else, s.PropertyNames, s.UnevaluatedProperties,
 		s.Contains, s.Items2020, s.UnevaluatedItems, s.ContentSchema}
@@ -170,7 +170,7 @@ func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return given
 }
 
-// partsIn reads what may be a schema, a list of them or something else.
+// partsIn returns the schemas in a value, which may be a schema, a list of them or neither.
 func partsIn(v any) []*jsonschema.Schema {
 	switch v := v.(type) {
 	case *jsonschema.Schema:
@@ -181,7 +181,8 @@ func partsIn(v any) []*jsonschema.Schema {
 	return nil
 }
 
-// schemaProblem says where a schema is wrong, without the library's own frame.
+// schemaProblem describes what is wrong with a schema and where, without the library's
+// prefix.
 func schemaProblem(err error) error {
 	if e, ok := errors.AsType[*jsonschema.LoadURLError](err); errors.Is(err, errOtherDocument) || ok && errors.Is(e.Err, errOtherDocument) {
 		return errOtherDocument
@@ -194,7 +195,7 @@ func schemaProblem(err error) error {
 	return errors.New("it is not a JSON Schema")
 }
 
-// problems names the first three things that are wrong, each with its place.
+// problems describes the first three errors, each with its position.
 func problems(e *jsonschema.ValidationError) string {
 	var out []string
 	var walk func(*jsonschema.ValidationError)
@@ -228,14 +229,13 @@ func quoted(names []string) string {
 	return clean(strings.Join(list, ", "))
 }
 
-// wrongWith words one thing that is wrong. Of a pattern it leaves out the pattern
-// itself, which may be long.
+// wrongWith describes one error. It does not quote a pattern, which may be long.
 func wrongWith(what jsonschema.ErrorKind) string {
 	if format, ok := what.(*kind.Format); ok && format.Want == "regex" {
 		if broken, ok := errors.AsType[*syntax.Error](format.Err); ok {
 			return "this is not a regular expression: " + string(broken.Code)
 		}
-		return clean(format.Err.Error()) // one of our own limits
+		return clean(format.Err.Error()) // a limit of this package
 	}
 	switch k := what.(type) {
 	case *kind.Type:
@@ -297,7 +297,7 @@ func wrongWith(what jsonschema.ErrorKind) string {
 	return "does not fit the schema"
 }
 
-// values writes at most eight JSON values.
+// values formats at most eight JSON values.
 func values(list []any) string {
 	var out []string
 	for _, v := range list[:min(len(list), 8)] {
@@ -313,7 +313,7 @@ func values(list []any) string {
 	return clean(strings.Join(out, ", "))
 }
 
-// number writes a bound as a decimal.
+// number formats a bound as a decimal.
 func number(n *big.Rat) string {
 	f, _ := n.Float64()
 	return strconv.FormatFloat(f, 'f', -1, 64)

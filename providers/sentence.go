@@ -12,16 +12,16 @@ import (
 	"sluice/outbound"
 )
 
-// refusal is what a provider says about a request it did not carry out.
+// refusal is the decoded error response of a provider.
 type refusal struct {
 	sentence string
-	code     string // such as insufficient_quota; the type where there is no code
+	code     string // such as insufficient_quota; the type if there is no code
 	param    string
 	after    time.Duration
-	plain    bool // not JSON: a server in between, or one of another kind
+	plain    bool // not JSON: from a proxy or another kind of server
 }
 
-// codePolicy is the code of a request that goes against a policy.
+// codePolicy is the code of a request that violates a content policy.
 const codePolicy = "content_policy_violation"
 
 // noMoney reports whether the account is out of credit. Retrying does not help then,
@@ -38,7 +38,7 @@ func (r refusal) noMoney() bool {
 // badKeyText is how Gemini and xAI refuse a secret, with status 400.
 var badKeyText = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|incorrect|invalid)`)
 
-// badKey reports whether the secret is invalid, for servers that refuse it with the
+// badKey reports whether the secret is invalid, for servers that respond with
 // status 400 instead of 401.
 func (r refusal) badKey() bool {
 	return r.code == "invalid_api_key" || badKeyText.MatchString(r.sentence)
@@ -50,10 +50,10 @@ func (r refusal) noModel() bool {
 	return r.code == "model_not_found" || r.code == "invalid_model" || r.code == "model_not_available"
 }
 
-// parseRefusal finds the sentence in the forms that providers use: OpenAI's
+// parseRefusal extracts code and message from the formats that providers use: OpenAI's
 // {"error": {…}}, that in a list (Gemini), {"error": "…"} (Ollama, Hugging
 // Face, xAI), {"message": "…"} (Mistral, Cerebras), {"detail": …} (everything
-// made with FastAPI, Replicate), or a line of text. A page of HTML says nothing.
+// made with FastAPI, Replicate), or a line of text. HTML is ignored.
 func parseRefusal(data []byte) refusal {
 	var body any
 	if json.Unmarshal(data, &body) != nil {
@@ -66,7 +66,7 @@ func parseRefusal(data []byte) refusal {
 	return readRefusal(body)
 }
 
-// maxPlain is in bytes: a longer text without form is no sentence but a page.
+// maxPlain is the maximum length of a plain-text message in bytes. Longer text is a page.
 const maxPlain = 500
 
 // readRefusal finds the code and the sentence in the decoded body of an error.
@@ -96,7 +96,7 @@ func readRefusal(body any) refusal {
 	return r
 }
 
-// said reads a sentence, or the list of problems that FastAPI makes of one.
+// said returns a message, or the first three of FastAPI's list of problems.
 func said(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -121,8 +121,8 @@ func said(v any) string {
 	return ""
 }
 
-// withUpstream adds what the provider behind a router said: OpenRouter's own
-// sentence is then only "Provider returned error".
+// withUpstream adds the message of the provider behind a router. OpenRouter's own message is
+// then only "Provider returned error".
 func withUpstream(sentence string, fields map[string]any) string {
 	meta, _ := fields["metadata"].(map[string]any)
 	raw := firstText(meta, "raw")
@@ -146,7 +146,7 @@ func firstText(fields map[string]any, names ...string) string {
 	return ""
 }
 
-// textOf reads a code, which is a number at some providers.
+// textOf converts a code to text; some providers use numbers.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -157,10 +157,11 @@ func textOf(v any) string {
 	return ""
 }
 
-// maxSentence is in characters. Some providers repeat the request in it.
+// maxSentence is the maximum length of a message in characters. Some providers repeat the
+// request in it.
 const maxSentence = 600
 
-// clean makes one line of a text and cuts it where it gets long.
+// clean converts a text to one line of at most maxSentence characters.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -183,7 +184,7 @@ func wait(seconds float64) time.Duration {
 	return time.Duration(min(seconds, outbound.MaxRetryAfter.Seconds()) * float64(time.Second))
 }
 
-// waitText finds "Please try again in 1m12.5s", "Please retry in 34.07s" and
+// waitText matches "Please try again in 1m12.5s", "Please retry in 34.07s" and
 // "try again in 20 seconds".
 var waitText = regexp.MustCompile(`(?i)(?:try again|retry|wait|resets?) (?:in|after|for)? ?((?:\d+(?:\.\d+)?(?:ms|s|m|h))+|(\d+(?:\.\d+)?) (second|minute|millisecond))`)
 
@@ -203,7 +204,7 @@ func waitInText(text string) time.Duration {
 	return wait(n * units[strings.ToLower(m[3])])
 }
 
-// requestID is the name under which the provider's support finds the call.
+// requestID returns the ID that the provider's support needs to find the call.
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Generation-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" && len(id) <= 200 {

@@ -17,21 +17,20 @@ import (
 	"sluice/outbound"
 )
 
-// session is one endpoint made ready for one call. Every request to a provider
-// passes Do.
+// session is an endpoint prepared for one call. All its requests pass Do.
 type session struct {
 	preset    Preset
-	name      string // of the provider in messages
+	name      string // name of the provider in messages
 	base      *url.URL
 	secret    string
 	trusted   bool
 	doer      Doer
 	client    *http.Client
-	pictures  int64  // bytes that an answer with pictures may have
-	requestID string // of the last answer, for errors found while reading it
+	pictures  int64  // limit of a response with images in bytes
+	requestID string // of the last response, for errors while reading it
 }
 
-// open checks an endpoint before anything is sent.
+// open validates an endpoint and returns a session for it.
 func (c *Client) open(ep Endpoint) (*session, error) {
 	preset, ok := FindPreset(ep.Provider)
 	if !ok {
@@ -52,8 +51,7 @@ func (c *Client) open(ep Endpoint) (*session, error) {
 	return &session{preset: preset, name: nameOf(preset, base), base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, pictures: c.images}, nil
 }
 
-// nameOf is the title, and the host as it was written where the provider is any
-// server.
+// nameOf returns the title of a provider, with the host of a custom server.
 func nameOf(p Preset, base *url.URL) string {
 	if p.BaseURL == "" {
 		return base.Hostname()
@@ -75,13 +73,13 @@ func baseURL(p Preset, raw string) (*url.URL, error) {
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	if p.Local && u.Path == "" {
-		u.Path = "/v1" // as people write the address of a local server
+		u.Path = "/v1" // users mostly omit it for local servers
 	}
 	u.Fragment, u.RawFragment, u.RawPath = "", "", ""
 	return u, nil
 }
 
-// wanted refuses what the preset cannot do, before anything is sent.
+// wanted returns an error if the preset lacks a capability.
 func (s *session) wanted(can bool, what string) error {
 	if can {
 		return nil
@@ -89,8 +87,8 @@ func (s *session) wanted(can bool, what string) error {
 	return &Error{Class: ClassIncompatible, Message: s.name + " " + what + ". Choose another provider for this."}
 }
 
-// Do sends a request with the headers that are ours to send and no others, and
-// turns whatever is not a good answer into an *Error.
+// Do sends a request with only the headers that dress allows, and converts every failure and
+// error status to an *Error.
 func (s *session) Do(req *http.Request) (*http.Response, error) {
 	s.dress(req)
 	resp, err := s.client.Do(req)
@@ -105,7 +103,7 @@ func (s *session) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// kept are the headers of a request that say something about it.
+// kept are the headers of a request that are passed on.
 var kept = []string{"Accept", "Content-Type", "Idempotency-Key", "Anthropic-Version"}
 
 // dress replaces the headers of a request by those that the provider needs. Of the
@@ -120,7 +118,7 @@ func (s *session) dress(req *http.Request) {
 	s.authorize(header)
 	req.Header = header
 	if req.URL.RawQuery == "" {
-		req.URL.RawQuery = s.base.RawQuery // such as an api-version that a gateway wants
+		req.URL.RawQuery = s.base.RawQuery // such as an api-version that a gateway requires
 	}
 }
 
@@ -129,7 +127,7 @@ func (s *session) dress(req *http.Request) {
 func (s *session) authorize(header http.Header) {
 	switch {
 	case s.preset.Wire == WireAnthropic:
-		header.Set("Anthropic-Version", "2023-06-01") // the only one; SDKs send the same
+		header.Set("Anthropic-Version", "2023-06-01") // the only version; SDKs send the same
 		if s.secret != "" {
 			header.Set("X-Api-Key", s.secret)
 		}
@@ -140,8 +138,8 @@ func (s *session) authorize(header http.Header) {
 	}
 }
 
-// send makes a request to a path below the base URL. length is that of body,
-// -1 when unknown.
+// send sends a request to a path below the base URL. length is that of body, or -1 if
+// unknown.
 func (s *session) send(ctx context.Context, method, path, mime string, body io.Reader, length int64, key string) (*http.Response, error) {
 	return s.sendTo(ctx, method, s.base.JoinPath(path).String(), mime, body, length, key)
 }
@@ -164,8 +162,7 @@ func (s *session) sendTo(ctx context.Context, method, target, mime string, body 
 	return s.Do(req)
 }
 
-// idempotencyKey fits a key into a header: providers that know them take up to
-// 255 characters.
+// idempotencyKey converts a key to a header value: providers accept up to 255 characters.
 func idempotencyKey(key string) string {
 	plain := !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 	if plain && len(key) <= 255 {
@@ -175,7 +172,7 @@ func idempotencyKey(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// failed words what went wrong before or while an answer came.
+// failed converts an error before or during a response.
 func (s *session) failed(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -189,7 +186,7 @@ func (s *session) failed(ctx context.Context, err error) error {
 	return e
 }
 
-// unreached says of a failure that not even the front of an answer came.
+// unreached converts the error of a request without a response.
 func (s *session) unreached(err error) error {
 	e, ok := err.(*Error)
 	if !ok || e.Class != ClassUnavailable {

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// speechTypes are the media types of the formats of speech, for servers that do
-// not say them.
+// speechTypes are the media types of speech formats, for servers that do not send them.
 var speechTypes = map[string]string{
 	"mp3": "audio/mpeg", "wav": "audio/wav", "opus": "audio/ogg", "flac": "audio/flac", "aac": "audio/aac",
 }
 
-// Speech has a text spoken. The body streams while it is made; it ends with the
-// context and must be closed.
+// Speech converts a text to speech. The body streams while it is generated, ends with the
+// context, and must be closed.
 func (c *Client) Speech(ctx context.Context, ep Endpoint, req SpeechRequest) (*Blob, error) {
 	s, err := c.open(ep)
 	if err != nil {

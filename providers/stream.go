@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// ended judges a stream that has come to its end. The reply comes back beside an
-// error too, for its usage.
+// ended checks a stream that has ended. It returns the reply with an error too, for its
+// usage.
 func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
 	switch {
 	case refusal != "":
@@ -31,8 +31,8 @@ func (s *session) rejected(sentence string) *Error {
 	return &Error{Class: ClassRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
 }
 
-// streamFailed words the end of a stream that came too early. Bodies return
-// errors that are worded already, so anything else is a broken form.
+// streamFailed converts the error of an incomplete stream. Errors of bodies are converted
+// already; all others mean that the format is broken.
 func (s *session) streamFailed(err error) error {
 	if err != nil {
 		return err
@@ -41,8 +41,7 @@ func (s *session) streamFailed(err error) error {
 		Message: s.name + " ended the stream before the answer was complete."}
 }
 
-// statuses are those for the types of error that come in a stream, where no
-// status can come any more.
+// statuses maps the error types within a stream to the HTTP statuses that they correspond to.
 var statuses = map[string]int{
 	"invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
 	"not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "rate_limit_exceeded": 429,
@@ -50,10 +49,10 @@ var statuses = map[string]int{
 	"content_filter": 400, "content_policy_violation": 400, "invalid_prompt": 400,
 }
 
-// refusedInStream reads an error that came as an event.
+// refusedInStream converts an error that was sent as an event.
 func (s *session) refusedInStream(data []byte) *Error {
 	var body any
-	_ = json.Unmarshal(data, &body) // it was JSON a moment ago
+	_ = json.Unmarshal(data, &body) // already decoded once
 	said := readRefusal(body)
 	status := statuses[said.code]
 	if n, err := strconv.Atoi(said.code); err == nil && n >= 400 && n < 600 {

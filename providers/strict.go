@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// strictKeywords are those of JSON Schema that OpenAI's strict mode takes, by
-// its guide to structured outputs.
+// strictKeywords are the JSON Schema keywords that OpenAI's strict mode supports, according
+// to its guide to structured outputs.
 var strictKeywords = map[string]bool{
 	"type": true, "properties": true, "required": true, "additionalProperties": true, "items": true, "enum": true,
 	"const": true, "anyOf": true, "$ref": true, "$defs": true, "title": true, "description": true,
@@ -14,11 +14,10 @@ var strictKeywords = map[string]bool{
 	"exclusiveMaximum": true, "multipleOf": true, "minItems": true, "maxItems": true,
 }
 
-// strictSchema copies a schema into the form that strict mode demands: every
-// object closed and every property required. It only ever narrows what the
-// model may say, so an answer by the copy is one by the original. Where that
-// would force the model to make something up, because a property may be left
-// out but not be null, ok is false.
+// strictSchema copies a schema to the form that strict mode requires: every object is closed
+// and every property required. The copy is stricter than the original, so an answer that
+// matches the copy also matches the original. ok is false if the model would have to invent
+// a value, because a property is optional but may not be null.
 func strictSchema(schema map[string]any) (strict map[string]any, ok bool) {
 	out := make(map[string]any, len(schema)+2)
 	for name, value := range schema {
@@ -38,7 +37,7 @@ func strictSchema(schema map[string]any) (strict map[string]any, ok bool) {
 	return out, true
 }
 
-// strictValue goes down where a keyword holds schemas.
+// strictValue converts the value of a keyword that contains schemas.
 func strictValue(name string, value any) (any, bool) {
 	switch name {
 	case "properties", "$defs":
@@ -114,8 +113,8 @@ func closeObject(schema map[string]any) (map[string]any, bool) {
 	return schema, true
 }
 
-// nullable reports whether null is an answer by a schema, as far as its type or
-// one of its alternatives says so.
+// nullable reports whether a schema accepts null according to its type or one of its
+// alternatives.
 func nullable(schema any) bool {
 	s, _ := schema.(map[string]any)
 	if _, listed := s["enum"]; listed {

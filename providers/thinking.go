@@ -6,17 +6,17 @@ import (
 )
 
 // Efforts are the levels of ChatRequest.Effort, by OpenAI's names, lowest first. Not
-// every model takes all of them.
+// every model supports all of them.
 var Efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 
-// budgets are the tokens of thinking that stand for an effort: Google's table for
+// budgets are the thinking budgets in tokens that correspond to efforts: Google's table for
 // Gemini, continued for xhigh.
 var budgets = map[string]int{"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 32768}
 
-// minBudget is the least that Anthropic takes.
+// minBudget is Anthropic's minimum.
 const minBudget = 1024
 
-// maxSearches bounds the searches of one answer, which cost a fee each.
+// maxSearches bounds the web searches of one answer; each costs a fee.
 const maxSearches = 5
 
 // thinks reports whether the request asks for reasoning.
@@ -24,16 +24,16 @@ func (r *ChatRequest) thinks() bool {
 	return r.ThinkingBudget > 0 || r.Effort != "" && r.Effort != "none"
 }
 
-// Budget returns how many tokens the model may think: as set, or as the effort stands
-// for. Zero means that the request says nothing about it.
+// Budget returns the thinking budget in tokens: as set, or corresponding to the effort. It
+// returns 0 if neither is set.
 func (r *ChatRequest) Budget() int { return cmp.Or(r.ThinkingBudget, budgets[r.Effort]) }
 
-// effort returns the effort: as set, or the lowest with at least the budget.
+// effort returns the effort: as set, or the lowest one with at least the budget.
 func (r *ChatRequest) effort() string {
 	if r.Effort != "" || r.ThinkingBudget == 0 {
 		return r.Effort
 	}
-	for _, e := range Efforts[2:] { // minimal is not for all models that take low
+	for _, e := range Efforts[2:] { // some models support low but not minimal
 		if budgets[e] >= r.ThinkingBudget {
 			return e
 		}
@@ -41,7 +41,7 @@ func (r *ChatRequest) effort() string {
 	return Efforts[len(Efforts)-1]
 }
 
-// setThinking asks for reasoning on OpenAI's wire.
+// setThinking sets the reasoning parameters in OpenAI's format.
 func (s *session) setThinking(body map[string]any, r *ChatRequest) {
 	switch {
 	case r.Effort == "" && r.ThinkingBudget == 0:
@@ -59,8 +59,8 @@ func (s *session) setThinking(body map[string]any, r *ChatRequest) {
 // anthropicEffort maps an effort to the levels of Anthropic.
 var anthropicEffort = map[string]string{"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "max"}
 
-// setAnthropicThinking asks for thinking on Anthropic's wire. Newer models take an
-// effort, older ones a budget, which must be below max_tokens.
+// setAnthropicThinking sets the thinking parameters in Anthropic's format. Newer models take
+// an effort, older ones a budget, which must be less than max_tokens.
 func (c *conversation) setAnthropicThinking(body map[string]any) {
 	if !c.thinks() {
 		return

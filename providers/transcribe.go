@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Transcribe writes down what a recording says. The recording streams from
-// Audio.Open; how long it may be is the provider's to say.
+// Transcribe converts a recording to text. It streams the recording from Audio.Open; only the
+// provider limits its length.
 func (c *Client) Transcribe(ctx context.Context, ep Endpoint, req TranscribeRequest) (*TranscribeResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *Client) Transcribe(ctx context.Context, ep Endpoint, req TranscribeRequ
 }
 
 // transcript decodes the response to a recording. The text is empty for silence; a
-// response without one is an error. Seconds is 0 if the provider does not say the
-// length.
+// response without one is an error. Seconds is 0 if the provider does not
+// report the length.
 func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
 	var answer struct {
 		Text     *string     `json:"text"`

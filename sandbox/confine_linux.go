@@ -8,21 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadOnly permanently limits this process, with all its threads, to reading the
-// files below a directory. It is for what a process loads before Process confines
-// it further. Where the kernel has no Landlock it does nothing.
+// ReadOnly permanently restricts this process, with all its threads, to reading files
+// below a directory, which it needs before Process confines it further. It does nothing
+// if the kernel does not support Landlock.
 func ReadOnly(dir string) {
 	if landlocksys.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == nil {
-		_ = landlock.V11.BestEffort().RestrictPaths(landlock.RODirs(dir)) // Process reports why it fails
+		_ = landlock.V11.BestEffort().RestrictPaths(landlock.RODirs(dir)) // Process reports the reason of a failure
 	}
 }
 
-// Process permanently confines this process with all its threads. Files that
-// are already open stay usable. A guard that the kernel does not support is
-// skipped; the other guards still hold.
+// Process permanently confines this process with all its threads. Files that are
+// already open stay usable. It skips guards that the kernel does not support.
 func Process() State {
 	s := State{Network: sharedNetwork()}
-	// Landlock needs no_new_privs, which is worth having without Landlock too.
+	// Landlock requires no_new_privs, which is useful without Landlock too.
 	if err := landlocksys.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		s.NoNewPrivileges = err.Error()
 	}

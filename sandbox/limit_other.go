@@ -4,16 +4,15 @@ package sandbox
 
 import "time"
 
-// limitMemory does nothing where a process cannot be bounded; Go's own limit
-// still holds for ordinary growth.
+// limitMemory does nothing on systems without such a limit; Go's own limit still
+// applies to ordinary growth.
 func limitMemory(uint64) {}
 
-// LimitCPU does nothing where a process cannot be bounded; the limit of the
-// step and the time limit of the child still hold.
+// LimitCPU does nothing on systems without such a limit; the time limits of the step
+// and of the child still apply.
 func LimitCPU(uint64) {}
 
 var processStart = time.Now()
 
-// CPUTime returns how long this process has existed, where its computing is not
-// known.
+// CPUTime returns the age of this process, because its CPU time is not known.
 func CPUTime() time.Duration { return time.Since(processStart) }

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// MemoryFactor makes room for the race detector, which keeps notes on all memory.
+// MemoryFactor allows for the shadow memory of the race detector.
 const MemoryFactor = 4

@@ -9,31 +9,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds what this process can take, in bytes, and makes it the one
-// that Linux ends when the machine runs out of memory, rather than its parent. It
-// is a second line: where it cannot be set, Go's own limit still holds for
-// ordinary growth.
+// limitMemory bounds the memory of this process in bytes, and makes the OOM killer
+// of Linux choose it rather than its parent. It is a second line of defense: if it
+// cannot be set, Go's own limit still applies to ordinary growth.
 //
-// RLIMIT_DATA is used rather than RLIMIT_AS: Go and the PDF engine reserve far
-// more addresses than they use. Since Linux 4.7, RLIMIT_DATA counts all private
-// writable memory, and a reservation without access counts nothing (setrlimit(2)).
-// No core file is written, as it would hold the document.
+// It uses RLIMIT_DATA rather than RLIMIT_AS, because Go and the PDF engine reserve
+// far more addresses than they use. Since Linux 4.7, RLIMIT_DATA counts all private
+// writable memory, but not reservations without access (setrlimit(2)). No core file
+// is written, because it would contain the document.
 func limitMemory(limit uint64) {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit})
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
-	_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{}) // no file may grow, not even where Landlock is missing
+	_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{}) // no file may grow, even without Landlock
 }
 
-// LimitCPU ends this process when it has computed for that many seconds. CPU time
-// rather than time on the clock is limited, so that a busy machine refuses no
-// document that an idle one reads. With the soft limit at the hard one, the kernel
-// sends SIGKILL, which not even a compromised process can catch.
+// LimitCPU ends this process after the given number of seconds of CPU time. Wall-clock
+// time would make a busy machine reject documents that an idle one reads. Because the
+// soft limit equals the hard limit, the kernel sends SIGKILL, which even a compromised
+// process cannot catch.
 func LimitCPU(seconds uint64) {
 	_ = unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds})
 }
 
-// CPUTime returns how long this process has computed, over all processors.
+// CPUTime returns the CPU time of this process, summed over all processors.
 func CPUTime() time.Duration {
 	var used unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &used) // fails for bad arguments only

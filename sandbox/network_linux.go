@@ -8,11 +8,11 @@ package sandbox
 #include <sched.h>
 #include <stdlib.h>
 
-static int shared = -1; // errno of giving the network up; -1 if that was not tried
+static int shared = -1; // errno of unshare; -1 if it was not called
 
-// Runs before Go starts its threads. A user namespace of its own is what allows
-// a process without privileges to have a network namespace, in which nothing but
-// a loopback device that is down exists.
+// Runs before Go starts its threads. A new user namespace allows an unprivileged
+// process to create a network namespace, which contains only a loopback device that
+// is down.
 __attribute__((constructor)) static void give_up_network(void) {
 	const char *mark = getenv("SLUICE_CHILD");
 	if (mark != NULL)
@@ -25,8 +25,8 @@ import "C"
 
 import "syscall"
 
-// sharedNetwork returns why this process shares its parent's network, or "" if
-// it has no network.
+// sharedNetwork returns why this process shares its parent's network, or "" if it
+// has no network.
 func sharedNetwork() string {
 	errno := C.shared_network()
 	if errno < 0 {

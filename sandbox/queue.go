@@ -6,39 +6,39 @@ import (
 	"sync"
 )
 
-// Queue hands out the places for children. A group, such as a workspace, that has much
-// to do holds up others by one piece of work, not by all of it: a place that becomes
-// free goes to a group that holds the fewest, and among those to the one that was not
-// served for the longest time.
+// Queue is a semaphore for child processes that shares its slots fairly between groups,
+// such as workspaces. A free slot goes to the group that holds the fewest slots, and among
+// those to the one that was served least recently, so that a group with much work delays
+// others only by one piece of work.
 //
-// This is round-robin among the groups with the fewest places. Work in progress is
-// never interrupted, so fairness counts places, not time. That is good enough because
-// the computing of each child is bounded.
+// This is round-robin among the groups with the fewest slots. Work in progress is never
+// interrupted, so fairness counts slots, not time. That is sufficient because the CPU time
+// of each child is bounded. A Queue is safe for concurrent use.
 //
 // Two invariants hold between calls: free plus all of held is the number of slots,
 // and a slot is free only while no one waits. Even a caller who finds a slot free
-// goes through a line, so there is only one way to get one.
+// joins the line, so that there is only one way to get one.
 type Queue struct {
 	mu    sync.Mutex
 	free  int
-	held  map[string]int // places by group
-	lines []*groupLine   // those of groups that wait; the one served last is at the end
+	held  map[string]int // slots by group
+	lines []*groupLine   // groups with waiting callers; the one served last is at the end
 }
 
-// groupLine is who waits of one group, first come, first served.
+// groupLine holds the waiting callers of a group in FIFO order.
 type groupLine struct {
 	group   string
-	waiting []chan struct{} // closed when a place is theirs
+	waiting []chan struct{} // closed when the caller gets a slot
 }
 
-// NewQueue returns a queue with so many places.
-func NewQueue(places int) *Queue {
-	return &Queue{free: places, held: map[string]int{}}
+// NewQueue returns a queue with the given number of slots.
+func NewQueue(slots int) *Queue {
+	return &Queue{free: slots, held: map[string]int{}}
 }
 
-// Take waits for a place, which the caller must hand back with Give. After an
-// error, which is that of ctx, there is nothing to hand back.
-func (q *Queue) Take(ctx context.Context, group string) error {
+// Acquire waits for a slot, which the caller must return with Release. It returns the
+// error of ctx if that ends first; then there is nothing to release.
+func (q *Queue) Acquire(ctx context.Context, group string) error {
 	turn := q.join(group)
 	select {
 	case <-turn:
@@ -50,7 +50,7 @@ func (q *Queue) Take(ctx context.Context, group string) error {
 }
 
 // join puts the caller at the end of its group's line and returns a channel that
-// is closed when it gets a place, which may be before join returns.
+// is closed when it gets a slot, which may be before join returns.
 func (q *Queue) join(group string) (turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,9 +64,9 @@ func (q *Queue) join(group string) (turn chan struct{}) {
 	return turn
 }
 
-// leave removes a caller whose context ended from its line. If the caller is in
-// no line, serve gave it a place between the end of its context and this call;
-// that place would be lost if it were not released here.
+// leave removes a caller whose context ended from its line. If the caller is not
+// in a line, serve gave it a slot between the end of its context and this call; that
+// slot would leak if it were not released here.
 func (q *Queue) leave(group string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,17 +79,17 @@ func (q *Queue) leave(group string, turn chan struct{}) {
 			return
 		}
 	}
-	q.release(group) // the place came at the same moment
+	q.release(group)
 }
 
-// Give hands a place back.
-func (q *Queue) Give(group string) {
+// Release returns a slot.
+func (q *Queue) Release(group string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.release(group)
 }
 
-// release returns a place of a group to the pool. q.mu must be held.
+// release is Release with q.mu held.
 func (q *Queue) release(group string) {
 	q.free++
 	if q.held[group]--; q.held[group] == 0 {
@@ -98,9 +98,9 @@ func (q *Queue) release(group string) {
 	q.serve()
 }
 
-// serve gives free places to those whose turn it is. q.mu must be held. A group
-// that still waits after it was served moves to the end, so that groups with
-// equally many places alternate. Groups are few, so a scan is fast enough.
+// serve gives free slots to waiting callers. q.mu must be held. A group that still
+// waits after it was served moves to the end, so that groups with equally many slots
+// alternate. There are few groups, so a linear scan is fast enough.
 func (q *Queue) serve() {
 	for q.free > 0 && len(q.lines) > 0 {
 		next := 0

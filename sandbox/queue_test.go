@@ -9,7 +9,7 @@ import (
 )
 
 // TestQueue proves that one workspace cannot hold up another with much work, and that
-// a caller who gives up takes no place along: with all of them lost, a server would
+// a caller who gives up leaks no slot: with all of them lost, a server would
 // refuse all of that work until it is restarted.
 func TestQueue(t *testing.T) {
 	t.Parallel()
@@ -21,7 +21,7 @@ func TestQueue(t *testing.T) {
 			wait := func(workspaces ...string) {
 				for _, ws := range workspaces {
 					go func() {
-						if q.Take(t.Context(), ws) == nil {
+						if q.Acquire(t.Context(), ws) == nil {
 							order = append(order, ws)
 						}
 					}()
@@ -30,16 +30,16 @@ func TestQueue(t *testing.T) {
 			}
 			wait("a", "a", "a", "a", "a", "b", "b", "c")
 			for _, ws := range []string{"a", "b", "a", "c", "b", "a"} {
-				q.Give(ws)
+				q.Release(ws)
 				synctest.Wait()
 			}
 			if want := []string{"a", "a", "b", "c", "a", "b", "a", "a"}; !slices.Equal(order, want) {
 				t.Errorf("got %v, want %v", order, want)
 			}
-			q.Give("a")
-			q.Give("a")
+			q.Release("a")
+			q.Release("a")
 			if q.free != 2 || len(q.held) != 0 || len(q.lines) != 0 {
-				t.Errorf("%d places of 2 are free, %d groups hold some, %d wait", q.free, len(q.held), len(q.lines))
+				t.Errorf("%d slots of 2 are free, %d groups hold some, %d wait", q.free, len(q.held), len(q.lines))
 			}
 		})
 	})
@@ -47,20 +47,20 @@ func TestQueue(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			q := NewQueue(1)
-			if err := q.Take(t.Context(), "a"); err != nil {
+			if err := q.Acquire(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			left := make(chan error, 1)
-			go func() { left <- q.Take(ctx, "b") }()
+			go func() { left <- q.Acquire(ctx, "b") }()
 			synctest.Wait()
 			cancel()
 			if err := <-left; !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
-			q.leave("a", make(chan struct{})) // its place came as it left
+			q.leave("a", make(chan struct{})) // it got a slot as it left
 			if q.free != 1 || len(q.held) != 0 || len(q.lines) != 0 {
-				t.Errorf("%d places of 1 are free, %d groups hold some, %d wait", q.free, len(q.held), len(q.lines))
+				t.Errorf("%d slots of 1 are free, %d groups hold some, %d wait", q.free, len(q.held), len(q.lines))
 			}
 		})
 	})

@@ -12,8 +12,8 @@ import (
 	"sluice/views/components"
 )
 
-// inviteRoutes returns the routes of invitations. The page of an invitation is open,
-// because its link is what identifies the guest.
+// inviteRoutes returns the routes of invitations. The page of an invitation needs no
+// session, because its link identifies the guest.
 func (s *Server) inviteRoutes() []route {
 	return []route{
 		{"GET", "/invite", web.Open, s.showInvite},
@@ -23,8 +23,7 @@ func (s *Server) inviteRoutes() []route {
 	}
 }
 
-// invitation is an invitation link with what is known about the user who opened
-// it.
+// invitation is an invitation link and the user who opened it.
 type invitation struct {
 	*flow.Invite
 	token       string
@@ -44,17 +43,17 @@ func (c *call) findInvitation(token string) (*invitation, error) {
 		return nil, err
 	}
 	v := &invitation{Invite: i, token: token}
-	if v.account, err = c.orNil(c.s.Store.FindUserByEmail(c.Ctx(), i.Email)); err != nil {
+	if v.account, err = c.userOrNil(c.s.Store.FindUserByEmail(c.Ctx(), i.Email)); err != nil {
 		return nil, err
 	}
 	if id := c.s.Sessions.GetString(c.Ctx(), web.SessionUser); id != "" {
-		v.currentUser, err = c.orNil(c.s.Store.FindUser(c.Ctx(), id))
+		v.currentUser, err = c.userOrNil(c.s.Store.FindUser(c.Ctx(), id))
 	}
 	return v, err
 }
 
-// orNil returns nil instead of an error for a user who does not exist.
-func (c *call) orNil(u *flow.User, err error) (*flow.User, error) {
+// userOrNil returns nil instead of an error for a user who does not exist.
+func (c *call) userOrNil(u *flow.User, err error) (*flow.User, error) {
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, nil
 	}
@@ -120,15 +119,15 @@ func (s *Server) acceptInvite(c *call) error {
 	} else if !v.isInvited() {
 		return c.renderInvite(http.StatusForbidden, v, "", nil)
 	}
-	return c.join(v, u)
+	return c.acceptInvitation(v, u)
 }
 
-// join accepts the invitation and signs the user in.
-func (c *call) join(v *invitation, u *flow.User) error {
+// acceptInvitation accepts the invitation and signs the user in.
+func (c *call) acceptInvitation(v *invitation, u *flow.User) error {
 	_, err := c.s.Store.AcceptInvite(c.Ctx(), flow.Hash([]byte(v.token)), u)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeNotFound {
-			return c.renderInvalidLink() // it was used meanwhile
+			return c.renderInvalidLink() // a concurrent request used it
 		}
 		return c.renderInvite(http.StatusUnprocessableEntity, v, u.Name, components.Errors{"": e.Message})
 	}
@@ -173,7 +172,7 @@ func (s *Server) createInvite(c *call) error {
 // isMember reports whether a user with this address is a member of the
 // workspace.
 func (c *call) isMember(email string) (bool, error) {
-	u, err := c.orNil(c.s.Store.FindUserByEmail(c.Ctx(), email))
+	u, err := c.userOrNil(c.s.Store.FindUserByEmail(c.Ctx(), email))
 	if u == nil || err != nil {
 		return false, err
 	}

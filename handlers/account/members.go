@@ -79,8 +79,8 @@ func (c *call) memberRows(members []flow.Member) (rows []accountview.MemberRow, 
 	return rows, nil
 }
 
-// addKeys fills in the keys that members created, also through other keys: for an owner those of all
-// members, otherwise those of the current user.
+// addKeys fills in the active keys that members created, directly or through other keys. Owners see
+// the keys of all members, others only their own.
 func (c *call) addKeys(rows []accountview.MemberRow) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -169,8 +169,8 @@ func (s *Server) setRole(c *call, m *flow.Member) error {
 	return c.AuditAndRedirect("/settings/members", "member.role", m.Email, string(m.Role)+" to "+role)
 }
 
-// renderMemberError renders the page with an error of the form. Other errors
-// are returned.
+// renderMemberError renders the page with a validation error. Other errors are
+// returned.
 func (c *call) renderMemberError(err error) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Error: e.Message})
@@ -196,15 +196,15 @@ func (s *Server) leaveWorkspace(c *call) error {
 	return c.AuditAndRedirect("/flows", "member.leave", c.Member.Email, "")
 }
 
-// offerPassword is POST /settings/members/{user}/password: a link with which
-// the member sets a new password. Sluice sends no e-mail; the owner passes the
-// link on.
+// offerPassword is POST /settings/members/{user}/password: it creates a link with
+// which the member can set a new password. Sluice sends no e-mail; the owner passes
+// the link on.
 func (s *Server) offerPassword(c *call, m *flow.Member) error {
-	may, err := c.mayReset(m.UserID)
+	allowed, err := c.mayReset(m.UserID)
 	if err != nil {
 		return err
 	}
-	if !may {
+	if !allowed {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{
 			Error: m.Name + " is also in workspaces that you do not own, so you cannot reset their password. Ask an owner of all of them.",
 		})

@@ -22,14 +22,14 @@ func TestMemberKeys(t *testing.T) {
 		u := h.Add(name+"@example.com", flow.DefaultWorkspace, flow.MemberEditor)
 		return u, "/settings/members/" + u.ID
 	}
-	t.Run("are listed to an owner and to their maker", func(t *testing.T) {
+	t.Run("are listed for owners and their creator", func(t *testing.T) {
 		u, _ := join("una")
 		h.KeyOf(u, "Una's key")
 		ada.Get("/settings/members").Is(http.StatusOK).Has("API keys una created", "Una&#39;s key", `value="revoke"`)
 		h.SignIn(u.Email).Get("/settings/members").Is(http.StatusOK).Has("API keys you created", "Una&#39;s key")
 		h.As(flow.MemberEditor).Get("/settings/members").Is(http.StatusOK).Lacks("Una&#39;s key")
 	})
-	t.Run("are revoked with a removal by default", func(t *testing.T) {
+	t.Run("are revoked by default when a member is removed", func(t *testing.T) {
 		u, path := join("max")
 		k := h.KeyOf(u, "Max")
 		ada.Post(path+"/remove", nil).RedirectsTo("/settings/members")
@@ -42,7 +42,7 @@ func TestMemberKeys(t *testing.T) {
 		ada.Post(path+"/remove", url.Values{"keys": {"handover"}, "heir": {founder.ID}}).RedirectsTo("/settings/members")
 		wantKey(h, k, flow.KeyActive, founder)
 	})
-	t.Run("are asked about when a member becomes a viewer", func(t *testing.T) {
+	t.Run("need a decision when a member becomes a viewer", func(t *testing.T) {
 		u, path := join("lin")
 		k := h.KeyOf(u, "Lin")
 		role := url.Values{"role": {"viewer"}}
@@ -52,7 +52,7 @@ func TestMemberKeys(t *testing.T) {
 		ada.Post(path+"/role", role).RedirectsTo("/settings/members")
 		wantKey(h, k, flow.KeyRevoked, u)
 	})
-	t.Run("go with a member who leaves", func(t *testing.T) {
+	t.Run("are revoked when a member leaves", func(t *testing.T) {
 		u, _ := join("eve")
 		k := h.KeyOf(u, "Eve")
 		h.SignIn(u.Email).Post("/settings/members/leave", url.Values{"keys": {"revoke"}}).RedirectsTo("/flows")

@@ -13,8 +13,8 @@ import (
 	"sluice/views/components"
 )
 
-// passwordRoutes returns the routes to change a password, and to set a new one by a
-// link that an owner made.
+// passwordRoutes returns the routes for changing a password, and for setting a new one
+// with a link that an owner created.
 func (s *Server) passwordRoutes() []route {
 	return []route{
 		{"GET", "/password", web.SignedIn, s.showPassword},
@@ -81,14 +81,14 @@ func (c *call) renderInvalidLink() error {
 	return c.Render(http.StatusNotFound, accountview.LinkOver(c.Page("Link", ""), flow.InviteLife, flow.ResetLife))
 }
 
-// freeLinks is how many invalid links an address may open before it has to
-// wait.
+// freeLinkTries is the number of invalid links that an address may open before it has
+// to wait.
 const freeLinkTries = 30
 
-// countLink counts an invalid link for the client address, and refuses the
+// countInvalidLink counts an invalid link for the client address, and refuses the
 // address after too many. Links are looked up first, so valid ones are never
 // refused.
-func (c *call) countLink(token string) error {
+func (c *call) countInvalidLink(token string) error {
 	if token == "" {
 		return nil
 	}
@@ -100,9 +100,10 @@ func (c *call) countLink(token string) error {
 	return web.NewError(http.StatusTooManyRequests, "Too many invalid links were opened from your network. Try again in "+web.WaitText(wait)+".")
 }
 
-// refuseLink responds to a link that is invalid or has expired.
+// respondInvalidLink responds to an invalid or expired link, or refuses the address
+// after too many of them.
 func (c *call) respondInvalidLink(token string) error {
-	if err := c.countLink(token); err != nil {
+	if err := c.countInvalidLink(token); err != nil {
 		return err
 	}
 	return c.renderInvalidLink()

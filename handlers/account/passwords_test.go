@@ -57,7 +57,7 @@ func TestPages_refuse_common_passwords(t *testing.T) {
 }
 
 // A password of before keeps working, whatever is refused now.
-func TestSignIn_with_a_common_password_of_before(t *testing.T) {
+func TestSignIn_accepts_existing_common_password(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	hash, err := passwords.Hash("1234567890")

@@ -106,7 +106,7 @@ func TestInvites(t *testing.T) {
 		t.Helper()
 		return link(h, ada.Post("/settings/members/invites", url.Values{"email": {email}, "role": {role}}).Is(http.StatusOK))
 	}
-	t.Run("let somebody new in, once", func(t *testing.T) {
+	t.Run("admit a new user once", func(t *testing.T) {
 		link := invite("lin@example.com", "editor")
 		lin := h.Anonymous()
 		lin.Get(link).Is(http.StatusOK).Has("lin@example.com", "ada invited you as editor")
@@ -118,7 +118,7 @@ func TestInvites(t *testing.T) {
 		h.Anonymous().Get(link).Is(http.StatusNotFound).Has("no longer works")
 		h.Anonymous().Post("/invite", form).Is(http.StatusNotFound)
 	})
-	t.Run("for an account need its owner signed in", func(t *testing.T) {
+	t.Run("for an existing account require its session", func(t *testing.T) {
 		kim := h.Add("kim@example.com", flow.DefaultWorkspace, flow.MemberViewer)
 		own := found(h, "Kim's", kim)
 		max := h.Add("max@example.com", flow.WorkspaceID(own), flow.MemberOwner)
@@ -136,7 +136,7 @@ func TestInvites(t *testing.T) {
 		b.Post("/invite", form).RedirectsTo("/flows")
 		b.Get("/settings/workspace").Is(http.StatusOK).Has("Default", "Kim&#39;s")
 	})
-	t.Run("are refused, revoked and end", func(t *testing.T) {
+	t.Run("can be refused and revoked, and expire", func(t *testing.T) {
 		ada.Post("/settings/members/invites", url.Values{"email": {"nobody"}, "role": {"king"}}).Is(http.StatusUnprocessableEntity).Has("valid email", "Choose viewer", `value="nobody"`)
 		ada.Post("/settings/members/invites", url.Values{"email": {"ADA@example.com"}, "role": {"viewer"}}).Is(http.StatusUnprocessableEntity).Has("already")
 		link := invite("max2@example.com", "viewer")

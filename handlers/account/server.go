@@ -1,5 +1,5 @@
-// Package account serves everything about users: set-up, sign-in and sign-up,
-// passwords, sessions, invitations, members and workspaces. It does not know
+// Package account serves the pages about users: set-up, sign-in and sign-up,
+// passwords, sessions, invitations, members and workspaces. It does not depend on
 // flows.
 //
 // Links for invitations, password resets and set-up contain a random token; only
@@ -17,10 +17,10 @@ import (
 	"sluice/handlers/web"
 )
 
-// Config is what this package needs in addition to the site.
+// Config has the dependencies of this package in addition to the site.
 type Config struct {
-	// Welcome adds the first flows to a workspace unless it has some, and returns
-	// the one to show first, or "".
+	// Welcome adds the first flows to a workspace without flows, and returns the ID of
+	// the flow to show first, or "". It may be nil.
 	Welcome func(ctx context.Context, ws flow.WorkspaceID) (flowID string, err error)
 }
 
@@ -28,7 +28,7 @@ type Config struct {
 type Server struct {
 	*web.Site
 	Config
-	hasOwner atomic.Bool // caches that a user exists
+	hasOwner atomic.Bool // set once a user is known to exist
 }
 
 // New returns the account pages of a site. Mount its Routes to serve them.
@@ -42,10 +42,10 @@ type call struct {
 	s *Server
 }
 
-// newCall returns a request of this package for one of the site.
+// newCall wraps a request of the site.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the table of routes.
+// route is an entry of the route table.
 type route struct {
 	method, path string
 	access       web.Access

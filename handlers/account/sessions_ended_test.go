@@ -24,7 +24,7 @@ func TestEndedSession(t *testing.T) {
 		"by a message for the next page": {"/settings/workspace", url.Values{"name": {"Renamed"}}},
 		"by a fresh token":               {"/workspaces/switch", url.Values{"workspace": {flow.DefaultWorkspace}}},
 	} {
-		t.Run("is not brought back "+name, func(t *testing.T) {
+		t.Run("is not restored "+name, func(t *testing.T) {
 			email := h.Person(flow.MemberOwner)
 			b := h.SignIn(email)
 			postSlowly(b, r.path, r.form, func() {
@@ -42,9 +42,9 @@ func TestEndedSession(t *testing.T) {
 	}
 }
 
-// TestSessionNotKept holds that the error page is the whole answer when a
+// TestSession_failed_save_is_one_error_page holds that the error page is the whole answer when a
 // session cannot be stored.
-func TestSessionNotKept(t *testing.T) {
+func TestSession_failed_save_is_one_error_page(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	if _, err := h.Store.SQLite().Exec(`CREATE TRIGGER broken BEFORE INSERT ON sessions BEGIN SELECT RAISE(ABORT, 'the store is broken'); END`); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sluice/views/layout"
 )
 
-// sessionRoutes are the routes of the user's sessions.
+// sessionRoutes returns the routes of the user's sessions.
 func (s *Server) sessionRoutes() []route {
 	return []route{
 		{"GET", "/settings/sessions", web.SignedIn, s.showSessions},

@@ -14,16 +14,16 @@ import (
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
-	t.Run("leads who is not signed in to where they can", func(t *testing.T) {
+	t.Run("redirects to the sign-in page", func(t *testing.T) {
 		h.Anonymous().Get("/?x=1").Is(http.StatusSeeOther).RedirectsTo("/sign-in?next=" + url.QueryEscape("/?x=1"))
 	})
-	t.Run("lets a person in and out", func(t *testing.T) {
+	t.Run("signs a user in and out", func(t *testing.T) {
 		b := h.As(flow.MemberViewer)
 		b.Get("/").RedirectsTo("/flows")
 		b.Post("/sign-out", nil).RedirectsTo("/sign-in")
 		b.Get("/").Is(http.StatusSeeOther).RedirectsTo("/sign-in?next=%2F")
 	})
-	t.Run("keeps the e-mail and tells nothing of a wrong password", func(t *testing.T) {
+	t.Run("keeps the email after a wrong password", func(t *testing.T) {
 		form := url.Values{"email": {"nobody@example.com"}, "password": {"wrong"}}
 		h.Anonymous().Post("/sign-in", form).Is(http.StatusUnprocessableEntity).Has("nobody@example.com", "Wrong email or password").Lacks("wrong")
 	})

@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// settingsRoutes are the routes of the workspace settings.
+// settingsRoutes returns the routes of the workspace settings.
 func (s *Server) settingsRoutes() []route {
 	return []route{
 		{"GET", "/settings", web.SignedIn, func(c *call) error { return c.Redirect("/settings/workspace") }},
@@ -27,19 +27,19 @@ func (s *Server) showWorkspace(c *call) error {
 	return c.renderWorkspace(http.StatusOK, c.Member.Workspace, nil)
 }
 
-// renderWorkspace renders the settings with the name that was typed. The limits
-// are set by the operator.
+// renderWorkspace renders the settings with the submitted name. The limits are
+// read-only, because the operator sets them.
 func (c *call) renderWorkspace(status int, name string, e components.Errors) error {
 	w, err := c.s.Store.FindWorkspace(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	may, err := c.mayCreateWorkspace()
+	mayCreate, err := c.mayCreateWorkspace()
 	if err != nil {
 		return err
 	}
 	page := consoleview.WorkspaceSettings{
-		ID: string(w.ID), Name: name, MaxRunning: limitText(w.MaxRunning), MaxQueued: limitText(w.MaxQueued), MayCreate: may, Errors: e,
+		ID: string(w.ID), Name: name, MaxRunning: limitText(w.MaxRunning), MaxQueued: limitText(w.MaxQueued), MayCreate: mayCreate, Errors: e,
 	}
 	return c.Render(status, consoleview.WorkspaceSettingsPage(c.Page("Workspace", layout.SectionSettings), page))
 }

@@ -13,7 +13,7 @@ import (
 	accountview "sluice/views/account"
 )
 
-// setUpRoutes are the routes of the first start.
+// setUpRoutes returns the routes of the first start.
 func (s *Server) setUpRoutes() []route {
 	return []route{
 		{"GET", "/setup", web.Open, s.showSetUp},
@@ -27,17 +27,17 @@ func (s *Server) AwaitsOwner(ctx context.Context) (bool, error) {
 	if s.hasOwner.Load() {
 		return false, nil
 	}
-	had, err := s.Store.HasUsers(ctx)
+	exists, err := s.Store.HasUsers(ctx)
 	if err != nil {
 		return false, fmt.Errorf("check for users: %w", err)
 	}
-	if had {
+	if exists {
 		s.hasOwner.Store(true)
 	}
-	return !had, nil
+	return !exists, nil
 }
 
-// Guard blocks everything but set-up while there is no owner. On the local
+// Guard blocks everything except set-up while there is no owner. On the local
 // machine, pages redirect to set-up and the documentation is available. From
 // the network, only the set-up page responds, and it discloses nothing without
 // the token.
@@ -83,7 +83,7 @@ func (c *call) renderSetUpRequired(status int) error {
 // refuseSetUp responds to a link that cannot be used: the server is already set
 // up, or the link is not the latest.
 func (c *call) refuseSetUp(token string) error {
-	if err := c.countLink(token); err != nil {
+	if err := c.countInvalidLink(token); err != nil {
 		return err
 	}
 	awaits, err := c.s.AwaitsOwner(c.Ctx())
@@ -101,11 +101,11 @@ func (c *call) refuseSetUp(token string) error {
 // showSetUp is GET /setup.
 func (s *Server) showSetUp(c *call) error {
 	token := c.QueryParam("token")
-	works, err := s.Store.IsSetUpToken(c.Ctx(), flow.Hash([]byte(token)))
+	valid, err := s.Store.IsSetUpToken(c.Ctx(), flow.Hash([]byte(token)))
 	if err != nil {
 		return fmt.Errorf("check set-up link: %w", err)
 	}
-	if !works {
+	if !valid {
 		return c.refuseSetUp(token)
 	}
 	return c.Render(http.StatusOK, accountview.SetUp(c.Page("Set up", ""), accountview.SetUpForm{Token: token}))
@@ -116,9 +116,9 @@ func (s *Server) showSetUp(c *call) error {
 func (s *Server) setUp(c *call) error {
 	f := accountview.SetUpForm{Token: c.FormValue("token"), Name: c.Trimmed("name"), Email: c.Trimmed("email"), Workspace: c.Trimmed("workspace")}
 	tokenHash := flow.Hash([]byte(f.Token))
-	if works, err := s.Store.IsSetUpToken(c.Ctx(), tokenHash); err != nil {
+	if valid, err := s.Store.IsSetUpToken(c.Ctx(), tokenHash); err != nil {
 		return fmt.Errorf("check set-up link: %w", err)
-	} else if !works {
+	} else if !valid {
 		return c.refuseSetUp(f.Token)
 	}
 	f.Errors = web.FieldErrors(map[string]string{

@@ -15,8 +15,8 @@ import (
 	"sluice/views/layout"
 )
 
-// signInRoutes returns the routes of signing in and out. Signing out and the theme are open:
-// they also work after the session has ended.
+// signInRoutes returns the routes of signing in and out. Signing out and the theme also work
+// after the session has ended.
 func (s *Server) signInRoutes() []route {
 	return []route{
 		{"GET", "/", web.SignedIn, s.home},
@@ -70,8 +70,9 @@ func (s *Server) signIn(c *call) error {
 	return c.Redirect(web.LocalPath(f.Next))
 }
 
-// refusalTime is how long a refused sign-in takes. It is longer than hashing a
-// password and writing the audit log, which is done for existing users only.
+// refusalTime is the minimum duration of a refused sign-in. It is longer than hashing a
+// password and writing the audit log, so it hides the latter, which happens for existing
+// users only.
 const refusalTime = 250 * time.Millisecond
 
 // waitUntil waits until t or the end of the request.
@@ -96,7 +97,7 @@ func (c *call) signInUser(userID string, ws flow.WorkspaceID) error {
 // authenticate returns the user with this e-mail address and password. It
 // returns nil if they are wrong, and a wait if there were too many attempts.
 func (c *call) authenticate(email, password string) (*flow.User, time.Duration, error) {
-	u, err := c.orNil(c.s.Store.FindUserByEmail(c.Ctx(), email))
+	u, err := c.userOrNil(c.s.Store.FindUserByEmail(c.Ctx(), email))
 	if err != nil {
 		return nil, 0, fmt.Errorf("find user: %w", err)
 	}
@@ -109,11 +110,11 @@ func (c *call) authenticate(email, password string) (*flow.User, time.Duration, 
 	if u != nil {
 		hash = u.PasswordHash
 	}
-	fits, err := c.s.Hasher.Matches(c.Ctx(), password, hash)
+	matches, err := c.s.Hasher.Matches(c.Ctx(), password, hash)
 	if err != nil {
 		return nil, 0, err
 	}
-	if u == nil || !fits {
+	if u == nil || !matches {
 		return nil, 0, c.auditRefused(u)
 	}
 	return u, 0, c.s.Store.ForgiveTry(c.Ctx(), account.Name, address.Name)

@@ -17,7 +17,7 @@ func (s *Server) knownBrowserCookie() string {
 	return "sluice_known"
 }
 
-// browserMark returns the value of the cookie. It changes with the password.
+// browserMark returns the value of the cookie, which a new password invalidates.
 func browserMark(u *flow.User) string {
 	return flow.Hash([]byte("known|" + u.ID + "|" + u.PasswordHash))
 }

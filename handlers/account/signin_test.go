@@ -84,7 +84,7 @@ func TestSignIn_takes_equally_long(t *testing.T) {
 	}
 }
 
-func TestSignIn_answers_alike(t *testing.T) {
+func TestSignIn_does_not_disclose_accounts(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	known := h.Anonymous().Post("/sign-in", entry("founder@example.com", "wrong"))
@@ -96,7 +96,7 @@ func TestSignIn_answers_alike(t *testing.T) {
 	h.Anonymous().Post("/sign-in", long).Is(http.StatusUnprocessableEntity)
 }
 
-func TestSignIn_leads_only_to_us(t *testing.T) {
+func TestSignIn_redirects_only_to_local_paths(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	for _, next := range []string{"https://evil.test", "//evil.test", `/\evil.test`, "/\t/evil.test", "javascript:alert(1)", "/%0a//evil.test\n"} {
@@ -220,7 +220,7 @@ func TestMembers(t *testing.T) {
 		ada.Post(own+"/remove", nil).Is(http.StatusUnprocessableEntity).Has("needs an owner")
 		ada.Post("/settings/members/leave", nil).Is(http.StatusUnprocessableEntity).Has("needs an owner")
 	})
-	t.Run("change at once", func(t *testing.T) {
+	t.Run("change role immediately", func(t *testing.T) {
 		b.Get("/settings/audit").Is(http.StatusForbidden)
 		ada.Post(path+"/role", url.Values{"role": {"owner"}}).RedirectsTo("/settings/members")
 		if cookieOf(b.Get("/settings/audit").Is(http.StatusOK)) == nil {
@@ -230,7 +230,7 @@ func TestMembers(t *testing.T) {
 		ada.Post(path+"/role", url.Values{"role": {"viewer"}}).RedirectsTo("/settings/members")
 		b.Get("/settings/audit").Is(http.StatusForbidden)
 	})
-	t.Run("get a new password by a link", func(t *testing.T) {
+	t.Run("set a new password with a link", func(t *testing.T) {
 		link := link(h, ada.Post(path+"/password", nil).Is(http.StatusOK))
 		fresh := "another fine password"
 		c := h.Anonymous()
@@ -252,7 +252,7 @@ func TestMembers(t *testing.T) {
 		found(h, "Lin's", lin)
 		ada.Post(path+"/password", nil).Is(http.StatusUnprocessableEntity).Has("workspaces that you do not own")
 	})
-	t.Run("lose it at once", func(t *testing.T) {
+	t.Run("lose access immediately", func(t *testing.T) {
 		b := h.SignIn(lin.Email)
 		b.Get("/settings/workspace").Is(http.StatusOK).Has("Default")
 		ada.Post(path+"/remove", nil).RedirectsTo("/settings/members")
@@ -351,7 +351,7 @@ func TestPasswordLink_works_for_an_hour(t *testing.T) {
 
 // Links that do not work slow the network down that opens them, and those that
 // work are admitted all the same.
-func TestLinks_are_not_guessed(t *testing.T) {
+func TestLinks_limit_guessing(t *testing.T) {
 	t.Parallel()
 	h, c := setupAt(t)
 	h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
@@ -388,7 +388,7 @@ func TestLinks_are_not_guessed(t *testing.T) {
 	guesses[0]().Is(http.StatusTooManyRequests)
 }
 
-func TestSetUp_token_is_not_guessed(t *testing.T) {
+func TestSetUp_limits_token_guessing(t *testing.T) {
 	t.Parallel()
 	h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) { c.Exposed = true })
 	if _, err := h.Store.OfferSetUp(t.Context(), flow.Hash([]byte("right"))); err != nil {

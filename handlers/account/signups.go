@@ -13,7 +13,7 @@ import (
 	accountview "sluice/views/account"
 )
 
-// signUpRoutes are the routes for new users, which exist only if sign-up is
+// signUpRoutes returns the routes for new users. They respond 404 unless sign-up is
 // open.
 func (s *Server) signUpRoutes() []route {
 	return []route{
@@ -30,7 +30,8 @@ func (s *Server) showSignUp(c *call) error {
 	return c.Render(http.StatusOK, accountview.SignUp(c.Page("Sign up", ""), accountview.SignUpForm{}))
 }
 
-// freeSignUps is how many accounts an address may create before it has to wait.
+// freeSignUps is the number of accounts that an address may create before it has to
+// wait.
 const freeSignUps = 10
 
 // signUp is POST /sign-up: it creates a user with a workspace.
@@ -60,7 +61,7 @@ func (s *Server) signUp(c *call) error {
 	if len(f.Errors) > 0 {
 		return c.Render(status, accountview.SignUp(c.Page("Sign up", ""), f))
 	}
-	ws, err := s.addAccount(c.Ctx(), f, c.FormValue("password"))
+	userID, ws, err := s.addAccount(c.Ctx(), f, c.FormValue("password"))
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
 		f.Errors["email"] = e.Message
 		return c.Render(http.StatusUnprocessableEntity, accountview.SignUp(c.Page("Sign up", ""), f))
@@ -68,24 +69,21 @@ func (s *Server) signUp(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.signInUser(ws.owner, flow.WorkspaceID(ws.id)); err != nil {
+	if err := c.signInUser(userID, ws); err != nil {
 		return err
 	}
-	return c.redirectToFirstFlow(flow.WorkspaceID(ws.id))
+	return c.redirectToFirstFlow(ws)
 }
 
-// newAccount is the IDs of a new user and their workspace.
-type newAccount struct{ id, owner string }
-
 // addAccount creates a user and their workspace in one transaction.
-func (s *Server) addAccount(ctx context.Context, f accountview.SignUpForm, password string) (newAccount, error) {
+func (s *Server) addAccount(ctx context.Context, f accountview.SignUpForm, password string) (userID string, ws flow.WorkspaceID, err error) {
 	hash, err := s.Hasher.Hash(ctx, password)
 	if err != nil {
-		return newAccount{}, err
+		return "", "", err
 	}
 	u, w := &flow.User{Email: f.Email, Name: f.Name, PasswordHash: hash}, &flow.Workspace{Name: f.Workspace}
 	if err := s.Store.SignUp(ctx, u, w); err != nil {
-		return newAccount{}, fmt.Errorf("sign up: %w", err)
+		return "", "", fmt.Errorf("sign up: %w", err)
 	}
-	return newAccount{string(w.ID), u.ID}, nil
+	return u.ID, w.ID, nil
 }

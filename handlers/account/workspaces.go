@@ -11,7 +11,7 @@ import (
 	accountview "sluice/views/account"
 )
 
-// workspaceRoutes are the routes for users with several workspaces.
+// workspaceRoutes returns the routes for users with several workspaces.
 func (s *Server) workspaceRoutes() []route {
 	return []route{
 		{"GET", "/workspaces/new", web.SignedIn, s.newWorkspace},
@@ -41,11 +41,11 @@ func (s *Server) newWorkspace(c *call) error {
 
 // checkMayCreate returns an error if the user may not create a workspace.
 func (c *call) checkMayCreate() error {
-	may, err := c.mayCreateWorkspace()
+	allowed, err := c.mayCreateWorkspace()
 	if err != nil {
 		return err
 	}
-	if !may {
+	if !allowed {
 		return web.NewError(http.StatusForbidden, "Only owners of a workspace can create another one. Ask an owner.")
 	}
 	return nil

@@ -21,9 +21,9 @@ func (s *Server) auditRoutes() []route {
 // auditPerPage is the number of entries on a page of the log.
 const auditPerPage = 50
 
-// showAudit is GET /settings/audit. Pages are found by the ID of their first or
-// last entry. It reads one entry more than a page has, to know whether another
-// page follows.
+// showAudit is GET /settings/audit. The cursors of a page are the IDs of its first
+// and last entry. It reads one entry more than fits on a page, to know whether
+// another page follows.
 func (s *Server) showAudit(c *call) error {
 	newer, older := c.QueryParam("before"), c.QueryParam("after")
 	var list []flow.AuditEntry
@@ -56,8 +56,8 @@ func (s *Server) showAudit(c *call) error {
 	return c.Render(http.StatusOK, consoleview.Audit(c.Page("Audit log", layout.SectionSettings), rows, pages))
 }
 
-// auditText describes each action; the target follows. Actions that are missing
-// here are shown by name.
+// auditText has a verb phrase for each action, which precedes the target. Other
+// actions are shown by name.
 var auditText = map[string]string{
 	"session.begin": "signed in", "session.end": "signed out", "session.refuse": "failed to sign in as",
 	"password.change": "changed their password", "password.set": "set the password of", "password.offer": "created a password reset link for", "password.reset": "reset their password with a link",
@@ -65,7 +65,7 @@ var auditText = map[string]string{
 	"member.role": "changed the role of", "member.remove": "removed the member", "member.leave": "left the workspace",
 	"workspace.setup": "set up the workspace", "workspace.create": "created the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed the quotas of",
 	"key.create": "created the key", "key.change": "changed the key", "key.roll": "rotated the key", "key.revoke": "revoked the key", "key.handover": "handed over the key",
-	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential",
+	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential", "credential.hosts": "changed the hosts of the credential", "credential.limits": "changed the limits of the credential",
 	"flow.publish": "published", "flow.live": "changed the live version of", "flow.restore": "restored", "flow.revert": "restored a version of", "flow.alias": "gave away a former slug of", "flow.archive": "archived", "flow.limits": "changed the limits of",
 	"flow.create": "created the flow", "flow.edit": "changed the draft of", "flow.rename": "changed the slug of", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
 	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "rotated the signing secret of", "flow.secret.end": "ended the old signing secret of",
@@ -81,7 +81,7 @@ func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
 		At: e.CreatedAt, Who: auditActor(e), What: auditText[e.Action], Target: e.Target, Detail: e.Detail, From: e.IP,
 		Alarm: e.Action == "session.refuse",
 	}
-	if e.Action == "flow.restore" && strings.HasSuffix(e.Detail, " to the draft") { // older entries call both flow.restore
+	if e.Action == "flow.restore" && strings.HasSuffix(e.Detail, " to the draft") { // older entries used flow.restore for both actions
 		row.What = auditText["flow.revert"]
 	}
 	if row.What == "" {

@@ -1,7 +1,7 @@
 package console
 
-// keyCall is a request about API keys. The methods are on types of their own to
-// keep call small.
+// keyCall is a request about API keys. Handlers of a noun have a separate type, so
+// that call has fewer methods.
 type keyCall struct{ *call }
 
 // onKey wraps a handler of keyCall.

@@ -74,13 +74,10 @@ func (c *credentialCall) listCredentials() error {
 	return c.Render(http.StatusOK, consoleview.Credentials(c.Page("Credentials", layout.SectionCredentials), page))
 }
 
-// filterCredentials keeps what contains all words of the search.
+// filterCredentials keeps the credentials and providers that contain all words of
+// the search.
 func filterCredentials(page *consoleview.CredentialsPage) {
-	words := strings.Fields(strings.ToLower(page.Query))
-	lacks := func(parts ...string) bool {
-		text := strings.ToLower(strings.Join(parts, " "))
-		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
-	}
+	lacks := func(parts ...string) bool { return !containsAll(strings.Join(parts, " "), page.Query) }
 	page.Credentials = slices.DeleteFunc(page.Credentials, func(r consoleview.CredentialRow) bool {
 		return lacks(append(slices.Concat(r.Hosts, r.Can), r.Name, r.Provider)...)
 	})
@@ -89,7 +86,8 @@ func filterCredentials(page *consoleview.CredentialsPage) {
 	})
 }
 
-// providerCards returns what a credential can be for.
+// providerCards returns the providers that a credential can be for, and "Something
+// else" for a plain secret.
 func (c *credentialCall) providerCards(connected map[string]bool) (cards []consoleview.ProviderCard) {
 	for _, p := range c.s.Providers.List() {
 		card := consoleview.ProviderCard{Name: p.Name, Title: p.Title, Can: components.TaskWords(p.Can), Connected: connected[p.Name]}
@@ -146,7 +144,7 @@ func (c *credentialCall) newCredentialPage() error {
 	return c.Render(http.StatusOK, consoleview.ChooseProvider(c.Page("Add a credential", layout.SectionCredentials), c.providerCards(nil)))
 }
 
-// addForm returns the form for a provider; false if there is no such provider.
+// addForm returns the form for a provider, or false if the provider does not exist.
 func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) {
 	if name == plainSecret {
 		return consoleview.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: components.Errors{}}, true
@@ -161,8 +159,8 @@ func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) 
 	return consoleview.AddCredential{}, false
 }
 
-// createCredential is POST /credentials. The secret is tested with its
-// provider, but saved whatever the result is, because the provider may be
+// createCredential is POST /credentials. It saves the secret and then tests it with
+// the provider. A failed test does not matter, because the provider may be
 // unavailable.
 func (c *credentialCall) createCredential() error {
 	form, ok := c.addForm(c.FormValue("provider"))
@@ -242,10 +240,10 @@ func (c *credentialCall) saveCredential(made flow.Credential) error {
 	return c.Audit("credential.save", made.Name, made.Provider)
 }
 
-// toastTest asks the provider whether it accepts the secret and shows the
-// result on the next page. Internal errors are logged, not shown.
+// toastTest asks the provider whether it accepts the secret and shows the result,
+// after the text before, on the next page. Internal errors are also logged.
 func (c *credentialCall) toastTest(name, before string) {
-	told, err := c.s.Providers.Test(c.Ctx(), c.WorkspaceID(), name)
+	result, err := c.s.Providers.Test(c.Ctx(), c.WorkspaceID(), name)
 	if err != nil {
 		e := flow.AsError(err)
 		if e.Code == flow.CodeInternal {
@@ -254,7 +252,7 @@ func (c *credentialCall) toastTest(name, before string) {
 		c.Toast(components.ToneBad, before+e.Message)
 		return
 	}
-	c.Toast(components.ToneOK, before+told)
+	c.Toast(components.ToneOK, before+result)
 }
 
 // findCredential finds the credential of the path.
@@ -352,7 +350,7 @@ func (c *credentialCall) setCredentialLimits(k flow.Credential) error {
 	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
 }
 
-// splitHosts splits hosts at commas and spaces.
+// splitHosts splits a list of hosts at commas and white space.
 func splitHosts(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
@@ -371,8 +369,8 @@ func (c *credentialCall) checkHosts(name string, hosts []string, anyHost bool) (
 	return "", err
 }
 
-// missingHosts returns a message unless there are hosts or any host is allowed,
-// but not both.
+// missingHosts returns a message unless exactly one is true: there are hosts, or any
+// host is allowed.
 func missingHosts(hosts []string, anyHost bool) string {
 	switch {
 	case len(hosts) > 0 && anyHost:
@@ -411,8 +409,8 @@ func (c *credentialCall) replaceSecret(k flow.Credential) error {
 	return c.Redirect("/credentials/" + k.Name)
 }
 
-// removeCredential is POST /credentials/{name}/remove. Flows that use it will
-// fail, so the user has to confirm that first.
+// removeCredential is POST /credentials/{name}/remove. If flows use the credential,
+// the user must confirm, because these flows will fail.
 func (c *credentialCall) removeCredential(k flow.Credential) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 const (
 	deliveriesPerPage = 50
 	maxEndpoints      = 50
-	maxNotices        = 3 // endpoints in trouble above the log
+	maxNotices        = 3 // failing endpoints above the list
 	maxHosts          = 200
 )
 
-// deliveryRoutes are the routes of webhook deliveries and of the endpoints that
+// deliveryRoutes returns the routes of webhook deliveries and of the endpoints that
 // receive them.
 func (s *Server) deliveryRoutes() []route {
 	return []route{
@@ -34,8 +34,8 @@ func (s *Server) deliveryRoutes() []route {
 	}
 }
 
-// listDeliveries is GET /deliveries. An open list polls with the mark of its
-// rows and gets 204 if nothing has changed, or the rows only.
+// listDeliveries is GET /deliveries. An open list polls with ?mark=, a digest of its
+// rows. It gets the rows, or 204 if nothing has changed.
 func (c *webhookCall) listDeliveries() error {
 	filter, choice := c.readDeliveriesFilter()
 	page := consoleview.DeliveriesPage{Filter: filter, MayEdit: c.MayEdit(), Now: c.s.Now()}
@@ -74,8 +74,8 @@ func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice fl
 	return nil
 }
 
-// fillDeliveriesPage fills in what surrounds the rows: the hosts to filter by,
-// and up to maxNotices endpoints that fail.
+// fillDeliveriesPage fills in the hosts to filter by, and up to maxNotices failing
+// endpoints.
 func (c *webhookCall) fillDeliveriesPage(page *consoleview.DeliveriesPage) (err error) {
 	if page.Hosts, err = c.s.Store.ListHosts(c.Ctx(), c.WorkspaceID(), maxHosts); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow
 	return f, choice
 }
 
-// parseReceiver reads a URL or a host. Only a URL with a path filters by more
-// than its host.
+// parseReceiver parses a URL or a host to filter by. address is empty unless the
+// text is a URL with a path.
 func parseReceiver(text string) (host, address string) {
 	if !strings.Contains(text, "://") {
 		return strings.ToLower(strings.TrimSuffix(text, "/")), ""
@@ -160,7 +160,7 @@ func parseReceiver(text string) (host, address string) {
 		return text, "" // not a valid host, so nothing matches
 	}
 	_, rest, _ := strings.Cut(text, "://")
-	if _, path, has := strings.Cut(rest, "/"); has && path != "" {
+	if _, path, _ := strings.Cut(rest, "/"); path != "" {
 		address = text
 	}
 	return host, address
@@ -226,8 +226,8 @@ func attemptView(a *flow.DeliveryAttempt, open bool) consoleview.AttemptView {
 	return v
 }
 
-// nextText returns what happens next with a delivery and, if it failed, what
-// the user can do.
+// nextText describes the next attempt at a delivery or, if it failed, what the user
+// can do.
 func nextText(d *flow.DeliveryRecord, now time.Time) string {
 	switch {
 	case d.State == flow.DeliveryDelivered:
@@ -244,8 +244,8 @@ func nextText(d *flow.DeliveryRecord, now time.Time) string {
 	return fmt.Sprintf("Next attempt on %s.", d.NextAt.UTC().Format("2 Jan 2006, 15:04:05 UTC"))
 }
 
-// redeliver is POST redeliver. It starts a new series of attempts with the same
-// message ID, so that receivers can deduplicate.
+// redeliver is POST redeliver: it starts a new series of attempts. The message ID
+// stays the same, so that receivers can deduplicate.
 func (c *webhookCall) redeliver(d *flow.DeliveryRecord) error {
 	if _, err := c.s.Store.Redeliver(c.Ctx(), c.WorkspaceID(), d.ID); err != nil {
 		return err

@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// maxCounted is where counting stops, so that the page appears quickly.
+	// maxCounted bounds the count of failed messages, so that the page is fast.
 	maxCounted = 100_001
-	// resendBatch is how many messages one request resends, which takes seconds.
+	// resendBatch is the largest number of messages that one request resends. It
+	// takes a few seconds.
 	resendBatch = 10_000
 )
 
-// readResend reads which failed messages to resend. An ID that cannot be read
-// is an error and not ignored: the form would otherwise resend all messages.
-func (c *webhookCall) readResend() (consoleview.AgainPage, flow.FailedQuery, error) {
-	a := consoleview.AgainPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: maxCounted, Batch: resendBatch, Errors: components.Errors{}}
+// readResend reads the filter of failed messages to resend. Unlike in lists, an
+// invalid ID is an error: ignoring it would resend all messages.
+func (c *webhookCall) readResend() (consoleview.ResendPage, flow.FailedQuery, error) {
+	a := consoleview.ResendPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: maxCounted, Batch: resendBatch, Errors: components.Errors{}}
 	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
 		return a, flow.FailedQuery{}, web.ErrNotFound
 	}
@@ -43,8 +44,8 @@ func (c *webhookCall) readResend() (consoleview.AgainPage, flow.FailedQuery, err
 	return a, choice, nil
 }
 
-// confirmResend is GET /deliveries/again: how many failed messages would be
-// sent.
+// confirmResend is GET /deliveries/again: the number of failed messages that would
+// be resent.
 func (c *webhookCall) confirmResend() error {
 	a, choice, err := c.readResend()
 	if err != nil {
@@ -57,11 +58,11 @@ func (c *webhookCall) confirmResend() error {
 		return err
 	}
 	a.Asked = choice.Asked.UnixMicro()
-	return c.Render(status, consoleview.Again(c.Page("Resend failed messages", layout.SectionDeliveries), a))
+	return c.Render(status, consoleview.Resend(c.Page("Resend failed messages", layout.SectionDeliveries), a))
 }
 
 // resendFailed is POST /deliveries/again. It includes only messages that had
-// failed when the page was rendered, so that a form sent twice sends each
+// failed when the page was rendered, so that submitting the form twice resends each
 // message once.
 func (c *webhookCall) resendFailed() error {
 	a, choice, err := c.readResend()
@@ -72,7 +73,7 @@ func (c *webhookCall) resendFailed() error {
 		choice.Asked = time.UnixMicro(asked)
 	}
 	if len(a.Errors) > 0 {
-		return c.Render(http.StatusUnprocessableEntity, consoleview.Again(c.Page("Resend failed messages", layout.SectionDeliveries), a))
+		return c.Render(http.StatusUnprocessableEntity, consoleview.Resend(c.Page("Resend failed messages", layout.SectionDeliveries), a))
 	}
 	n, err := c.s.Store.RedeliverFailed(c.Ctx(), choice, resendBatch)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestDeliveries(t *testing.T) {
 	page.Has(`<dt>Sent by</dt><dd><a href="/flows/`, `?node=hook">hook</a>`)
 }
 
-func TestDeliveries_of_others_are_not_there(t *testing.T) {
+func TestDeliveries_hides_other_workspaces(t *testing.T) {
 	t.Parallel()
 	h, to := webtest.Setup(t), webtest.NewHook(t, 204)
 	flowID := h.Flow(webtest.WebhookFlow(to.URL))

@@ -33,7 +33,7 @@ func (c *webhookCall) endpoints(flowID string, failing bool) (views []consolevie
 	return views, err
 }
 
-// maxBars is the number of attempts in the chart of an endpoint.
+// maxBars is the largest number of attempts in the chart of an endpoint.
 const maxBars = 40
 
 // endpointView converts an endpoint with its success rate, its latency and, if
@@ -48,21 +48,21 @@ func (c *webhookCall) endpointView(e *endpoints.Endpoint, name string) consolevi
 	}
 	if last := e.Last(); last != nil {
 		v.Status, v.Failure = last.Status, causeText[last.Cause]
-		if words, ok := endpointTrouble[e.Trouble(c.s.Now())]; ok {
-			v.Trouble, v.Advice = e.Host+words.trouble, last.Error+" "+words.advice
+		if t, ok := endpointTrouble[e.Trouble(c.s.Now())]; ok {
+			v.Trouble, v.Advice = e.Host+t.problem, last.Error+" "+t.advice
 		}
 	}
 	return v
 }
 
-// causeText is a word for each reason why there was no response.
+// causeText names each cause of a missing response.
 var causeText = map[flow.Cause]string{
 	flow.CauseTimeout: "timeout", flow.CauseTLS: "TLS", flow.CauseConnection: "no connection", flow.CauseOwn: "not sent",
 }
 
-// endpointTrouble has, for each kind of trouble, what is wrong with an endpoint
-// and what to do about it.
-var endpointTrouble = map[endpoints.Trouble]struct{ trouble, advice string }{
+// endpointTrouble has the problem, which follows the host, and the advice for each
+// type of trouble.
+var endpointTrouble = map[endpoints.Trouble]struct{ problem, advice string }{
 	endpoints.TroubleRedirect: {" redirects.", "Enter its new address; failed messages can be resent."},
 	endpoints.TroubleGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to accept messages again. Each new message is tried once and kept."},
 	endpoints.TroubleTLS:      {" cannot be reached over HTTPS.", "Its owner has to fix the certificate; Sluice always verifies it."},

@@ -2,9 +2,9 @@ package console
 
 import "sluice/flow"
 
-// What the tests of the room need of its insides.
+// Unexported identifiers for tests.
 const (
-	FlowsPage = flowsPage
+	FlowsPage = flowsPerPage
 	MaxCURL   = maxCURL
 )
 

@@ -13,11 +13,11 @@ import (
 	"sluice/handlers/web"
 )
 
-// How much the command palette finds: items of each sort, and flows whose nodes are searched,
-// the last changed first.
+// Limits of the command palette: the items of each type, and the flows whose nodes are searched,
+// most recently changed first.
 const (
-	maxFound        = 6
-	maxFlowsToNodes = 60
+	maxFound         = 6
+	maxSearchedFlows = 60
 )
 
 // found is one item of the command palette.
@@ -29,13 +29,13 @@ type found struct {
 	Href    string `json:"href"`
 }
 
-// findRoutes returns the route of the command palette, which it requests while users type.
+// findRoutes returns the route of the command palette, which requests it while the user types.
 func (s *Server) findRoutes() []route {
 	return []route{{http.MethodGet, "/find", web.Viewer, (*call).find}}
 }
 
 // find is GET /find?q=: flows, their nodes, a run by its ID, and sections of the documentation, for
-// the command palette. The script has the pages and actions itself.
+// the command palette. The script adds pages and actions.
 func (c *call) find() error {
 	query := strings.TrimSpace(c.QueryParam("q"))
 	items := []found{}
@@ -86,7 +86,8 @@ func (c *call) findRunByID(query string) ([]found, error) {
 	return []found{{Title: r.ID, Note: string(r.State), Heading: "Runs", Icon: "history", Href: "/runs/" + url.PathEscape(r.ID)}}, nil
 }
 
-// findFlows finds flows by name, description and tags; a name that begins with the words is first.
+// findFlows finds flows by name, description, tags and ID. Flows whose name begins with the query
+// come first.
 func findFlows(heads []flow.Flow, query string) (items []found) {
 	var hits []flow.Flow
 	for i := range heads {
@@ -94,30 +95,30 @@ func findFlows(heads []flow.Flow, query string) (items []found) {
 			hits = append(hits, f)
 		}
 	}
-	late := func(f flow.Flow) int {
+	rank := func(f flow.Flow) int {
 		if strings.HasPrefix(strings.ToLower(f.Name), strings.ToLower(query)) {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(hits, func(a, b flow.Flow) int { return cmp.Compare(late(a), late(b)) })
+	slices.SortStableFunc(hits, func(a, b flow.Flow) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, f := range hits[:min(len(hits), maxFound)] {
 		items = append(items, found{Title: f.Name, Note: truncate(f.Description, 80), Heading: "Flows", Icon: "workflow", Href: "/flows/" + url.PathEscape(f.ID)})
 	}
 	return items
 }
 
-// findNodes finds nodes by title, kind and ID in the flows that changed last.
+// findNodes finds nodes by title, kind and ID in the most recently changed flows.
 func (c *call) findNodes(heads []flow.Flow, query string) (items []found, err error) {
 	if len([]rune(query)) < 2 {
 		return nil, nil
 	}
 	recent := slices.Clone(heads)
 	slices.SortFunc(recent, func(a, b flow.Flow) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	for i := range recent[:min(len(recent), maxFlowsToNodes)] {
+	for i := range recent[:min(len(recent), maxSearchedFlows)] {
 		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), recent[i].ID)
 		if web.IsNotFound(err) {
-			continue // deleted meanwhile
+			continue // deleted concurrently
 		}
 		if err != nil {
 			return nil, err

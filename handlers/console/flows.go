@@ -17,8 +17,8 @@ import (
 	"sluice/views/layout"
 )
 
-// flowRoutes returns the routes of the list of flows and of actions on whole flows. Those with
-// findAnyFlow also work on archived flows.
+// flowRoutes returns the routes of the list of flows and of actions on flows. Routes with
+// findAnyFlow also accept archived flows.
 func (s *Server) flowRoutes() []route {
 	return slices.Concat([]route{
 		{http.MethodGet, "/flows", web.Viewer, (*call).listFlows},
@@ -31,8 +31,8 @@ func (s *Server) flowRoutes() []route {
 	}, s.newFlowRoutes())
 }
 
-// flowsPage is the number of flows on a page of the list.
-const flowsPage = 24
+// flowsPerPage is the number of flows on a page of the list.
+const flowsPerPage = 24
 
 // listFlows is GET /flows. A workspace has at most some thousand flows, so it
 // filters, sorts and pages them in memory; drafts are read for one page only.
@@ -87,16 +87,11 @@ func matches(filter consoleview.FlowFilter, f *flow.Flow) bool {
 	if filter.Tag != "" && !slices.Contains(f.Tags, filter.Tag) {
 		return false
 	}
-	text := strings.ToLower(f.Name + "\n" + f.Description + "\n" + strings.Join(f.Tags, "\n"))
-	for word := range strings.FieldsSeq(strings.ToLower(filter.Query)) {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
+	return containsAll(f.Name+"\n"+f.Description+"\n"+strings.Join(f.Tags, "\n"), filter.Query)
 }
 
-// allTags returns the tags of all flows that are not archived, by name.
+// allTags returns the tags of all flows that are not archived, sorted and without
+// duplicates.
 func allTags(list []flow.Flow) []string {
 	var tags []string
 	for i := range list {
@@ -110,7 +105,7 @@ func allTags(list []flow.Flow) []string {
 	return slices.Compact(tags)
 }
 
-// sortFlows sorts the list. Equal flows are sorted by name.
+// sortFlows sorts the list, by default by the last change. Ties are broken by name.
 func (c *call) sortFlows(list []flow.Flow, by consoleview.FlowSort) error {
 	byName := func(a, b *flow.Flow) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.ID, b.ID))
@@ -145,16 +140,16 @@ func flowIDs(list []flow.Flow) []string {
 	return ids
 }
 
-// paginate returns one page of a list. The cursors are positions, because flows
-// sorted by runs or cost have no stable key.
+// paginate returns one page of a list. The cursors are offsets, because flows sorted
+// by runs or cost have no stable key.
 func paginate(list []flow.Flow, after, before string) ([]flow.Flow, components.Pages) {
 	start := 0
 	if n, err := strconv.Atoi(after); err == nil && n > 0 {
-		start = min(n, max(0, len(list)-1)/flowsPage*flowsPage)
+		start = min(n, max(0, len(list)-1)/flowsPerPage*flowsPerPage)
 	} else if n, err := strconv.Atoi(before); err == nil && n > 0 {
-		start = max(0, min(n, len(list))-flowsPage)
+		start = max(0, min(n, len(list))-flowsPerPage)
 	}
-	end := min(start+flowsPage, len(list))
+	end := min(start+flowsPerPage, len(list))
 	var p components.Pages
 	if start > 0 {
 		p.Before = strconv.Itoa(start)
@@ -182,7 +177,7 @@ func (c *call) flowCards(heads []flow.Flow) ([]consoleview.FlowCard, error) {
 	return cards, nil
 }
 
-// flowCard converts a flow and what it did today.
+// flowCard converts a flow with its statistics of the last day.
 func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 	card := consoleview.FlowCard{
 		ID: f.ID, Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
@@ -194,7 +189,7 @@ func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 	return card
 }
 
-// flowDay converts the figures of a day.
+// flowDay converts the statistics of a day.
 func flowDay(d *flow.Day) consoleview.FlowDay {
 	day := consoleview.FlowDay{Runs: int(d.Runs), Succeeded: d.Success(), P95: d.P95, Micros: d.CostNanoUSD.Micros()}
 	for _, h := range d.Hours {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,8 +21,7 @@ func (c *call) findAnyFlow() (*flow.Flow, error) {
 	return c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
 }
 
-// backToFlows redirects to the list of flows, with the filter that the user
-// had.
+// backToFlows redirects to the list of flows and keeps its filter.
 func (c *call) backToFlows() error {
 	if from := web.LocalPath(web.Referrer(c.Request())); strings.HasPrefix(from, "/flows?") {
 		return c.Redirect(from)
@@ -35,7 +35,7 @@ func (c *call) toastUndo(text, undo string) {
 	c.Flash(layout.Toast{Tone: components.ToneOK, Text: text, Undo: undo})
 }
 
-// notFileName matches everything that does not belong in a file name.
+// notFileName matches characters that are replaced in file names.
 var notFileName = regexp.MustCompile(`[^a-z0-9]+`)
 
 // exportFlow is GET /flows/{id}/export: the draft or, with ?version=, a
@@ -81,8 +81,8 @@ func (c *call) duplicateFlow() error {
 	return c.Redirect("/flows/" + f.ID)
 }
 
-// archiveFlow is POST /flows/{id}/archive. Its API responds with not_found from
-// then on.
+// archiveFlow is POST /flows/{id}/archive. The API of an archived flow responds with
+// not_found.
 func (c *call) archiveFlow(f *flow.Flow) error {
 	if err := c.s.Store.ArchiveFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
 		return err
@@ -98,8 +98,7 @@ func (c *call) archiveFlow(f *flow.Flow) error {
 	return c.backToFlows()
 }
 
-// restoreFlow is POST /flows/{id}/restore. Restoring a flow that is not
-// archived does nothing.
+// restoreFlow is POST /flows/{id}/restore. It is idempotent.
 func (c *call) restoreFlow(f *flow.Flow) error {
 	if f.ArchivedAt.IsZero() {
 		return c.Redirect("/flows")
@@ -131,23 +130,13 @@ func (c *call) tagsForm(status int, f *flow.Flow, text string, errors components
 		return err
 	}
 	form := consoleview.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
-	has, _ := library.ParseTags(text)
+	own, _ := library.ParseTags(text)
 	for _, tag := range allTags(heads) {
-		if !hasTag(has, tag) {
+		if !slices.ContainsFunc(own, func(t string) bool { return strings.EqualFold(t, tag) }) {
 			form.Known = append(form.Known, tag)
 		}
 	}
 	return c.Render(status, consoleview.FlowTags(c.Page("Tags", layout.SectionFlows), form))
-}
-
-// hasTag reports whether a tag is in the list, ignoring case.
-func hasTag(tags []string, tag string) bool {
-	for _, t := range tags {
-		if strings.EqualFold(t, tag) {
-			return true
-		}
-	}
-	return false
 }
 
 // saveTags is POST /flows/{id}/tags.

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// maxImport bounds the form in bytes: a document twice, as a file and pasted,
+	// maxImport bounds the form in bytes: a document both as a file and as text,
 	// and the overhead of the form.
 	maxImport = 2*flow.MaxDocumentBytes + 64<<10
-	// maxEchoed is the size in bytes up to which a refused file is put into the
-	// text field, so that it can be fixed there.
+	// maxEchoed is the size, in bytes, up to which the text field shows a refused
+	// file, so that the user can fix it there.
 	maxEchoed = 256 << 10
 
 	errTooLarge = "This is larger than 4 MiB, the limit for a flow. Split the flow into several."
@@ -32,12 +32,13 @@ const (
 // showImport is GET /flows/import.
 func (c *call) showImport() error { return c.importForm(http.StatusOK, consoleview.ImportForm{}) }
 
-// importForm renders the form with what was pasted and what is wrong with it.
+// importForm renders the form with the pasted text and its errors.
 func (c *call) importForm(status int, f consoleview.ImportForm) error {
 	return c.Render(status, consoleview.ImportFlow(c.Page("Import", layout.SectionFlows), f))
 }
 
-// importFlow is POST /flows/import: a flow document, or an export of AI-Flow.
+// importFlow is POST /flows/import. It accepts a flow document or an export of
+// AI-Flow.
 func (c *call) importFlow() error {
 	data, name, form, err := c.readImport()
 	if err != nil {
@@ -64,8 +65,8 @@ func (c *call) importFlow() error {
 	return c.Redirect("/flows/" + f.ID)
 }
 
-// readImport reads the uploaded or pasted document. If something is wrong, the
-// form has errors and keeps what was typed.
+// readImport reads the uploaded or pasted document and the name of the file. If they
+// are invalid, the returned form has the errors and the text.
 func (c *call) readImport() (data []byte, name string, form consoleview.ImportForm, err error) {
 	var file []byte
 	r := c.Request()
@@ -104,7 +105,7 @@ func (c *call) readImport() (data []byte, name string, form consoleview.ImportFo
 	return data, name, form, nil
 }
 
-// importProblems returns the problems of a document, each with its place.
+// importProblems returns the problems of a document, each with its path.
 func importProblems(e *flow.Error, data []byte) []consoleview.ImportProblem {
 	if len(e.Fields) == 0 {
 		return []consoleview.ImportProblem{{Place: "document", Text: e.Message}}
@@ -114,7 +115,7 @@ func importProblems(e *flow.Error, data []byte) []consoleview.ImportProblem {
 		list[i] = consoleview.ImportProblem{Place: problemPath(p), Text: problemText(p)}
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		list = append(list, consoleview.ImportProblem{Place: "document", Text: "If this is an AI-Flow export: each of its nodes needs a processorType, which is missing here."})
+		list = append(list, consoleview.ImportProblem{Place: "document", Text: "If this is an AI-Flow export: each node needs a processorType, which is missing."})
 	}
 	return list
 }
@@ -143,8 +144,8 @@ func problemPath(p flow.Problem) string {
 	return b.String()
 }
 
-// problemText makes a sentence of a problem. A text that begins with the ID of
-// a node is not capitalized.
+// problemText formats a problem as a sentence. It does not capitalize a node ID at
+// the start.
 func problemText(p flow.Problem) string {
 	s := p.Detail
 	if p.Node == "" || !strings.HasPrefix(s, p.Node) {
@@ -157,8 +158,8 @@ func problemText(p flow.Problem) string {
 	return s
 }
 
-// importAIFlow converts a file of AI-Flow to a draft and reports what was
-// converted, changed and lost.
+// importAIFlow converts an AI-Flow export to a draft and reports what was converted,
+// changed and lost.
 func (c *call) importAIFlow(data []byte, file string) error {
 	d, report, err := aiflow.Convert(data, c.s.Kinds)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sluice/views/layout"
 )
 
-// newFlowRoutes are the routes that create flows.
+// newFlowRoutes returns the routes that create flows.
 func (s *Server) newFlowRoutes() []route {
 	return []route{
 		{http.MethodPost, "/flows", web.Editor, web.Posted((*call).createFlow)},
@@ -38,7 +38,7 @@ func (c *call) createFlow() error {
 	}
 	made, err := c.s.Library.CreateFromTemplate(c.Ctx(), c.WorkspaceID(), d, brought, c.Member.UserID)
 	if err != nil {
-		return fmt.Errorf("make a flow: %w", err)
+		return fmt.Errorf("create a flow: %w", err)
 	}
 	for _, f := range made {
 		if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
@@ -48,8 +48,8 @@ func (c *call) createFlow() error {
 	return c.Redirect("/flows/" + made[0].ID)
 }
 
-// newDocument returns the document that the form asks for, and the flows that it runs if
-// it is a template that brings some.
+// newDocument returns the document that the form requests, and the flows that come with a
+// template because it runs them.
 func (c *call) newDocument() (d *flow.Document, brought []*flow.Document, err error) {
 	if kind := c.FormValue("kind"); kind != "" {
 		d, err = c.documentForKind(kind, strings.TrimSpace(c.FormValue("model")))
@@ -71,7 +71,7 @@ func (c *call) newDocument() (d *flow.Document, brought []*flow.Document, err er
 	return d, st.Brought, nil
 }
 
-// blankDocument returns the smallest flow that runs: its output is its input.
+// blankDocument returns the smallest valid flow, which returns its input.
 func blankDocument() *flow.Document {
 	return &flow.Document{
 		Schema: flow.Schema, Name: "Untitled flow",
@@ -83,8 +83,8 @@ func blankDocument() *flow.Document {
 	}
 }
 
-// documentForModel returns a flow of one hosted model, with an input for each
-// required field and one output.
+// documentForModel returns a flow with one hosted model, an input for each required
+// field, and one output.
 func (c *call) documentForModel(model string) (*flow.Document, error) {
 	n := &flow.Node{ID: "model", Kind: "hosted_model", Position: &flow.Position{X: 240, Y: 0}, Config: map[string]any{}}
 	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
@@ -108,8 +108,8 @@ func (c *call) documentForModel(model string) (*flow.Document, error) {
 	return d, nil
 }
 
-// documentForKind returns a flow of one node with the kind's example: an input for each
-// port that the example feeds, and the first output. model is the node's, or "".
+// documentForKind returns a flow with one node that has the example config of its kind, an
+// input for each port in the example, and the first output. model may be empty.
 func (c *call) documentForKind(kind, model string) (*flow.Document, error) {
 	k := c.s.Kinds.Find(kind)
 	if k == nil || k.Group != builtInGroup && k.Group != modelGroup {
@@ -141,7 +141,8 @@ func (c *call) documentForKind(kind, model string) (*flow.Document, error) {
 	return d, nil
 }
 
-// inputForPort returns an input node for a port, with the example as its own.
+// inputForPort returns an input node for a port. The example of the port becomes the
+// example of the input. It adds the ID of the node to taken.
 func inputForPort(port flow.Port, example any, row int, taken map[string]bool) flow.Node {
 	id := port.Name
 	for taken[id] {
@@ -162,8 +163,8 @@ func inputForPort(port flow.Port, example any, row int, taken map[string]bool) f
 	return flow.Node{ID: id, Kind: "input", Label: port.Title, Position: &flow.Position{X: 0, Y: float64(row * 140)}, Config: config}
 }
 
-// inputForField returns an input node that feeds a field of a model. taken has
-// the IDs in use.
+// inputForField returns an input node for a field of a model. It adds the ID of the
+// node to taken.
 func inputForField(f *flow.Field, name string, row int, taken map[string]bool) flow.Node {
 	id := strings.Trim(notFileName.ReplaceAllString(strings.ToLower(name), "_"), "_")
 	for id == "" || taken[id] {
@@ -180,7 +181,7 @@ func inputForField(f *flow.Field, name string, row int, taken map[string]bool) f
 	return flow.Node{ID: id, Kind: "input", Label: f.Title, Position: &flow.Position{X: 0, Y: float64(row * 140)}, Config: config}
 }
 
-// inputType returns the type of an input that feeds a field.
+// inputType returns the type of an input node for a field.
 func inputType(f *flow.Field) flow.Type {
 	if f.Type == flow.FieldFile {
 		return flow.TypeFile
@@ -192,7 +193,7 @@ func inputType(f *flow.Field) flow.Type {
 	return flow.TypeJSON
 }
 
-// truncateName shortens a name to the 100 characters that a flow may have.
+// truncateName shortens a name to 100 characters, the limit for flows.
 func truncateName(title string) string {
 	if runes := []rune(title); len(runes) > 100 {
 		return string(runes[:100])

@@ -21,7 +21,7 @@ const lineFlow = `{"schema": "sluice.flow/v1", "name": "A line", "description": 
 
 func named(name string) string { return strings.Replace(lineFlow, "A line", name, 1) }
 
-// withStarter offers one flow to begin with.
+// withStarter configures one sample flow.
 func withStarter(cfg *handlers.Config) {
 	d, _ := document.ParseDocument([]byte(named("A start")))
 	cfg.Starters = []console.Starter{{ID: "start", Icon: "tags", First: true, Document: d}, {ID: "later", Icon: "image", Needs: "Replicate", Document: d}}
@@ -32,7 +32,7 @@ func TestListFlows(t *testing.T) {
 	h := webtest.Setup(t, withStarter)
 	b := h.As(flow.MemberEditor)
 
-	t.Run("begins with a flow that runs", func(t *testing.T) {
+	t.Run("offers a sample flow at first", func(t *testing.T) {
 		b.Get("/flows").Is(http.StatusOK).Has("Start with “A start”", "Blank flow").Lacks(`value="later"`)
 		h.As(flow.MemberViewer).Get("/flows").Is(http.StatusOK).Has("No flow yet").Lacks("<form class=\"starters\"", "Blank flow")
 	})
@@ -64,7 +64,7 @@ func TestListFlows(t *testing.T) {
 			t.Error("A comes after Z")
 		}
 	})
-	t.Run("says what is live", func(t *testing.T) {
+	t.Run("shows the live version", func(t *testing.T) {
 		if _, _, err := h.Library.Publish(context.Background(), flow.DefaultWorkspace, second, "me"); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestListFlows(t *testing.T) {
 		}
 		b.Get("/flows?q=apple").Is(http.StatusOK).Has("Draft differs")
 	})
-	t.Run("leaves viewers no buttons", func(t *testing.T) {
+	t.Run("has no buttons for viewers", func(t *testing.T) {
 		h.As(flow.MemberViewer).Get("/flows").Is(http.StatusOK).Has("Zebra crossing", "/export").Lacks("/archive\"", "/duplicate\"", "/tags\"", `action="/flows">`)
 	})
 }
@@ -189,26 +189,26 @@ func TestImportFlow(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	b.Get("/flows/import").Is(http.StatusOK).Has(`enctype="multipart/form-data"`)
 
-	t.Run("takes a file", func(t *testing.T) {
+	t.Run("accepts a file", func(t *testing.T) {
 		b.Get("/flows/" + upload(b, "a.json", lineFlow, "").CreatedFlow()).Is(http.StatusOK)
 	})
-	t.Run("takes a text", func(t *testing.T) { upload(b, "", "", "\ufeff"+lineFlow).CreatedFlow() })
-	t.Run("shows all problems with their places", func(t *testing.T) {
+	t.Run("accepts pasted text", func(t *testing.T) { upload(b, "", "", "\ufeff"+lineFlow).CreatedFlow() })
+	t.Run("shows all problems with their paths", func(t *testing.T) {
 		broken := strings.NewReplacer(`"kind": "input"`, `"kind": "imput"`, "b.value", "b.valeu").Replace(lineFlow)
 		upload(b, "a.json", broken, "").Is(http.StatusUnprocessableEntity).
 			Has("3 problems in the document", "nodes[0].kind (a)", "edges[0].to (b)", "imput", "<textarea")
 	})
-	t.Run("says what is no JSON", func(t *testing.T) {
+	t.Run("reports invalid JSON", func(t *testing.T) {
 		upload(b, "", "", `{"schema": `).Is(http.StatusUnprocessableEntity).Has("Nothing was imported", "{&#34;schema&#34;: ")
 	})
-	t.Run("asks for something", func(t *testing.T) {
+	t.Run("requires a file or a text", func(t *testing.T) {
 		upload(b, "", "", " ").Is(http.StatusUnprocessableEntity).Has("Choose a file, or paste a flow.")
 		upload(b, "a.json", "", "").Is(http.StatusUnprocessableEntity).Has("This file is empty.")
 	})
 	t.Run("bounds the size", func(t *testing.T) {
 		upload(b, "a.json", strings.Repeat(" ", flow.MaxDocumentBytes)+lineFlow, "").Is(http.StatusUnprocessableEntity).Has("larger than 4 MiB")
 	})
-	t.Run("moves secrets away", func(t *testing.T) {
+	t.Run("moves secrets to credentials", func(t *testing.T) {
 		secret := `{"schema": "sluice.flow/v1", "name": "S", "nodes": [{"id": "a", "kind": "http_request", "config": {"url": "https://example.com", "headers": {"Authorization": "Bearer hunter2"}}}]}`
 		f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, upload(b, "", "", secret).CreatedFlow())
 		if err != nil || strings.Contains(string(f.Draft), "hunter2") {
@@ -237,8 +237,8 @@ func TestImportAIFlow(t *testing.T) {
 	}
 }
 
-// TestFlowActions_access holds who may do what, and that what is not there is
-// not there for everybody alike.
+// TestFlowActions_access checks which roles may perform each action, and that a missing flow
+// is not found for all of them.
 func TestFlowActions_access(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

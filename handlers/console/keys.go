@@ -14,8 +14,8 @@ import (
 	"sluice/views/layout"
 )
 
-// keyRoutes are the routes of keys. The path of rotation is still /roll,
-// because URLs do not change.
+// keyRoutes returns the routes of keys. The path of rotation is /roll for historical
+// reasons; URLs are stable.
 func (s *Server) keyRoutes() []route {
 	return slices.Concat([]route{
 		{http.MethodGet, "/keys", web.Viewer, onKey((*keyCall).listKeys)},
@@ -29,21 +29,21 @@ func (s *Server) keyRoutes() []route {
 	}, s.flowKeyRoutes())
 }
 
-// keyring returns what creates and changes keys, with the rules of the domain.
+// keyring returns the domain service that creates and changes keys.
 func (c *keyCall) keyring() *library.Keyring {
 	return &library.Keyring{Store: c.s.Store, IDs: c.s.IDs, Now: c.s.Now}
 }
 
-// keyNames has the names that rows of keys show for IDs.
+// keyNames resolves the IDs in rows of keys to names.
 type keyNames struct {
 	heads  []flow.Flow
-	keys   []flow.Key // of the workspace
+	keys   []flow.Key // all keys of the workspace
 	makers map[string]flow.KeyMaker
 	flows  map[string]string
 	now    time.Time
 }
 
-// readKeyNames reads the keys of the workspace and what keyNames has of them.
+// readKeyNames is keyNames for callers that have not read the keys.
 func (c *keyCall) readKeyNames() (n keyNames, err error) {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -93,14 +93,14 @@ func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
 		}
 	}
 	if k.MayMakeKeys() {
-		row.Made = madeKeys(k.ID, n.keys)
+		row.Made = activeKeysMadeBy(k.ID, n.keys)
 	}
 	return row
 }
 
-// madeKeys returns the keys that a key has made, directly or through others, and that are
-// not revoked.
-func madeKeys(id string, keys []flow.Key) (list []consoleview.KeyFlow) {
+// activeKeysMadeBy returns the keys that a key has created, directly or through other keys, and
+// that are not revoked.
+func activeKeysMadeBy(id string, keys []flow.Key) (list []consoleview.KeyFlow) {
 	for _, k := range flow.KeysMadeBy(id, keys) {
 		if k.RevokedAt.IsZero() {
 			list = append(list, consoleview.KeyFlow{ID: k.ID, Name: k.Name})
@@ -153,8 +153,8 @@ func (c *keyCall) newKeyPage(status int, form consoleview.KeyForm) error {
 	return c.Render(status, consoleview.NewKey(c.Page("New key", layout.SectionKeys), form))
 }
 
-// createKey is POST /keys. The secret is in this response only; the store has
-// just its hash. That is why it does not redirect.
+// createKey is POST /keys. It does not redirect, because the secret is shown in this
+// response only; the store has just its hash.
 func (c *keyCall) createKey() error {
 	form, err := c.keyForm(nil)
 	if err != nil {
@@ -178,8 +178,8 @@ func (c *keyCall) createKey() error {
 	return c.keysPage(http.StatusOK, consoleview.KeysPage{Made: made})
 }
 
-// createdKey returns what the one page with the secret of a key shows. done is
-// where its button leads.
+// createdKey returns the view that shows the secret of a key once. done is the URL of
+// its button.
 func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
 	names, err := c.readKeyNames()
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *keyCall) createdKey(k *flow.Key, text, done string) (*consoleview.MadeK
 	if err != nil {
 		return nil, err
 	}
-	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RotatedAt.IsZero(), Done: done}, nil
+	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rotated: !k.RotatedAt.IsZero(), Done: done}, nil
 }
 
 // findKey finds the key of the path.
@@ -215,8 +215,8 @@ func (c *keyCall) keyPage(status int, k *flow.Key, page consoleview.KeyPage) err
 	return c.Render(status, consoleview.Key(c.Page(k.Name, layout.SectionKeys), page))
 }
 
-// changeKey is POST /keys/{key}: its name, flows, expiry and limits. The secret
-// and the scopes cannot be changed.
+// changeKey is POST /keys/{key}. It changes name, flows, expiry and limits; secret
+// and scopes cannot be changed.
 func (c *keyCall) changeKey(k *flow.Key) error {
 	form, err := c.keyForm(k)
 	if err != nil {
@@ -265,7 +265,7 @@ func (c *keyCall) rotate() (*flow.Key, string, error) {
 		return nil, "", err
 	}
 	overlap, ok := readOverlap(c.FormValue("overlap"))
-	if !ok && c.FormValue("overlap") != "" { // the form for an expired key has no such field
+	if !ok && c.FormValue("overlap") != "" { // the form of an expired key has no such field
 		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key keeps working.")
 	}
 	rolled, text, err := c.keyring().Roll(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, c.FormValue("prefix"), overlap)
@@ -288,16 +288,16 @@ func (c *keyCall) endPreviousKey() error {
 
 // revokeKey is POST /keys/{key}/revoke.
 func (c *keyCall) revokeKey() error {
-	said, err := c.revoke()
+	message, err := c.revoke()
 	if err != nil {
 		return err
 	}
-	c.Toast(components.ToneOK, said)
+	c.Toast(components.ToneOK, message)
 	return c.Redirect("/keys")
 }
 
-// revoke revokes the key of the path and, if the form says so, the keys that it made. It
-// returns what happened.
+// revoke revokes the key of the path and, with the field cascade, the keys that it created.
+// It returns a message for the user.
 func (c *keyCall) revoke() (string, error) {
 	if err := c.ParseForm(); err != nil {
 		return "", err
@@ -309,11 +309,11 @@ func (c *keyCall) revoke() (string, error) {
 	if len(made) == 0 {
 		return "“" + k.Name + "” was revoked.", nil
 	}
-	return "“" + k.Name + "” and " + components.Quantity(len(made), "key") + " that it made were revoked.", nil
+	return "“" + k.Name + "” and " + components.Quantity(len(made), "key") + " that it created were revoked.", nil
 }
 
-// keyWarnings returns the keys in use that expire soon, soonest first. Only
-// owners see them, who can rotate them in time.
+// keyWarnings returns the keys in use that expire soon, earliest first. Only owners
+// see them.
 func (c *keyCall) keyWarnings() ([]consoleview.KeyWarning, error) {
 	if !c.Member.Role.AtLeast(flow.MemberOwner) {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestKeysInABrowser makes a key in one click, copies it, comes back to find it
-// gone, and revokes it.
+// TestKeysInABrowser creates a key with one click, copies its secret, finds it no longer
+// shown after returning, and revokes the key.
 func TestKeysInABrowser(t *testing.T) {
 	h := webtest.Setup(t)
 	path := "/flows/" + h.Flow(webtest.PublishGreeting) + "/keys"

@@ -16,7 +16,7 @@ import (
 )
 
 // flowKeyRoutes returns the routes of the keys in the API pane of a flow. Keys that are created
-// there may call only this flow.
+// there can call this flow only.
 func (s *Server) flowKeyRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/keys", web.Viewer, onKey(web.OnFlow((*keyCall).showFlowKeys))},
@@ -53,8 +53,8 @@ func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview
 	return nil
 }
 
-// flowKeyForm returns a filled form for a key of this flow, so that one click
-// creates it.
+// flowKeyForm returns a complete form for a key of this flow, so that creating one
+// takes a single click.
 func (c *keyCall) flowKeyForm(keys []flow.Key) consoleview.KeyForm {
 	return consoleview.KeyForm{
 		ID: c.s.IDs.New(flow.PrefixKey), Name: unusedKeyName(keys), Scopes: []string{string(flow.ScopeRun), string(flow.ScopeRead)},
@@ -74,12 +74,12 @@ func unusedKeyName(keys []flow.Key) string {
 
 // showFlowKeys is GET /flows/{flow}/keys.
 func (c *keyCall) showFlowKeys(f *flow.Flow) error {
-	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
+	return c.renderFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 }
 
-// answerFlowKeys renders the keys of a flow: as a fragment for the editor,
+// renderFlowKeys renders the keys of a flow: as a fragment for the editor,
 // otherwise as a page.
-func (c *keyCall) answerFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
+func (c *keyCall) renderFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
@@ -101,9 +101,9 @@ func (c *keyCall) createFlowKey(f *flow.Flow) error {
 	k, text, err := c.createKeyFrom(&form)
 	switch {
 	case errors.Is(err, errKeyInvalid):
-		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Form: form})
+		return c.renderFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Form: form})
 	case errors.Is(err, errKeyExists):
-		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: errKeyExists.Error()})
+		return c.renderFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: errKeyExists.Error()})
 	case err != nil:
 		return err
 	}
@@ -122,10 +122,10 @@ func (c *keyCall) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
 		return err
 	}
 	c.Trigger("key:made", map[string]string{"text": text})
-	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{Made: made})
+	return c.renderFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{Made: made})
 }
 
-// findFlowKey finds the flow of the path, and checks that the key of the path
+// findFlowKey returns the flow of the path after checking that the key of the path
 // may call it.
 func (c *keyCall) findFlowKey() (*flow.Flow, error) {
 	f, err := c.FindFlow()
@@ -150,7 +150,7 @@ func (c *keyCall) rotateFlowKey() error {
 	}
 	k, text, err := c.rotate()
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
-		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: e.Message})
+		return c.renderFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: e.Message})
 	}
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (c *keyCall) endPreviousFlowKey() error {
 	if _, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key")); err != nil {
 		return err
 	}
-	return c.afterFlowKey(f, "The old key no longer works.")
+	return c.finishFlowKey(f, "The old key no longer works.")
 }
 
 // revokeFlowKey is POST /flows/{flow}/keys/{key}/revoke.
@@ -176,23 +176,23 @@ func (c *keyCall) revokeFlowKey() error {
 	if err != nil {
 		return err
 	}
-	said, err := c.revoke()
+	message, err := c.revoke()
 	if err != nil {
 		return err
 	}
-	return c.afterFlowKey(f, said)
+	return c.finishFlowKey(f, message)
 }
 
-// afterFlowKey renders the keys after a change, with a message about it.
-func (c *keyCall) afterFlowKey(f *flow.Flow, said string) error {
-	c.Toast(components.ToneOK, said)
+// finishFlowKey renders the keys after a change, with a message about it.
+func (c *keyCall) finishFlowKey(f *flow.Flow, message string) error {
+	c.Toast(components.ToneOK, message)
 	if c.IsFragment() {
-		return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
+		return c.renderFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 	}
 	return c.Redirect("/flows/" + f.ID + "/keys")
 }
 
-// KeysPanel renders the keys that may call a flow, out of all keys of the
+// KeysPanel renders the keys that may call a flow. keys are all keys of the
 // workspace.
 func (s *Server) KeysPanel(c *web.Call, f *flow.Flow, keys []flow.Key) (templ.Component, error) {
 	return (&keyCall{s.newCall(c)}).flowKeys(f, keys)

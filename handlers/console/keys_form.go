@@ -15,8 +15,8 @@ import (
 var (
 	// errKeyInvalid is returned when the form has errors.
 	errKeyInvalid = errors.New("console: the settings of the key are invalid")
-	// errKeyExists is the response to a form that is sent twice, for example when
-	// its response is reloaded.
+	// errKeyExists is returned for a form that is submitted twice, for example by
+	// reloading the response.
 	errKeyExists = flow.Errorf(flow.CodeInputInvalid, "This key was already created and its secret was shown once. If you did not copy it, rotate the key.")
 )
 
@@ -68,8 +68,8 @@ func fillKeyForm(form *consoleview.KeyForm, k *flow.Key) {
 	form.USDPerDay, form.AllowUnpriced = dollarsText(k.USDPerDay), k.AllowUnpriced
 }
 
-// parseKey returns the key that a form describes. Values that cannot be read
-// become errors of the form.
+// parseKey returns the key that a form describes. Invalid values become errors of
+// the form.
 func (c *keyCall) parseKey(form *consoleview.KeyForm) *flow.Key {
 	k := &flow.Key{ID: form.ID, WorkspaceID: c.WorkspaceID(), Name: form.Name, Scopes: scopesOf(form.Scopes)}
 	if form.Only {
@@ -84,8 +84,8 @@ func (c *keyCall) parseKey(form *consoleview.KeyForm) *flow.Key {
 	return k
 }
 
-// readExpiry returns the chosen expiry. A day counts to its last second, UTC.
-// The form for a key with one click has no expiry.
+// readExpiry returns the chosen expiry; a day means its last second in UTC. The form
+// in the API pane has no expiry field, so its keys never expire.
 func readExpiry(form *consoleview.KeyForm) time.Time {
 	switch form.Expiry {
 	case "", consoleview.ExpiryNever:
@@ -114,8 +114,8 @@ func readExpiry(form *consoleview.KeyForm) time.Time {
 	return form.Now.AddDate(0, 0, days)
 }
 
-// readLimit reads a limit. An empty field means no limit; 0 is not accepted,
-// because it could be read as either.
+// readLimit parses a limit. An empty field means no limit. 0 is refused, because it
+// could mean "no limit" or "none allowed".
 func readLimit(form *consoleview.KeyForm, name, typed string) int64 {
 	if typed == "" {
 		return 0
@@ -128,7 +128,7 @@ func readLimit(form *consoleview.KeyForm, name, typed string) int64 {
 	return n
 }
 
-// readDollars reads an amount of dollars in billionths of a dollar.
+// readDollars parses the daily budget. An empty field is 0, which means no limit.
 func readDollars(form *consoleview.KeyForm) flow.NanoUSD {
 	if form.USDPerDay == "" {
 		return 0
@@ -147,7 +147,7 @@ func readDollars(form *consoleview.KeyForm) flow.NanoUSD {
 // submission is recognized.
 func (c *keyCall) createKeyFrom(form *consoleview.KeyForm) (*flow.Key, string, error) {
 	if form.ID == "" || !flow.ValidID(flow.PrefixKey, form.ID) {
-		form.ID = c.s.IDs.New(flow.PrefixKey) // not sent by our form
+		form.ID = c.s.IDs.New(flow.PrefixKey) // a request without the ID of our form
 	}
 	k := c.parseKey(form)
 	if err := c.checkNewKey(k.ID); err != nil {
@@ -166,9 +166,9 @@ func (c *keyCall) createKeyFrom(form *consoleview.KeyForm) (*flow.Key, string, e
 	return k, text, assignKeyErrors(form, err)
 }
 
-// createKeyWithNewID is called when the ID of a key is in use. Either the same
-// form was sent twice at once, or the ID belongs to another workspace. The
-// second case must not be disclosed, so the key gets a new ID.
+// createKeyWithNewID handles an ID that is in use. Either the same form was submitted
+// twice concurrently, or the ID belongs to another workspace. The latter must not be
+// disclosed, so the key gets a new ID.
 func (c *keyCall) createKeyWithNewID(k *flow.Key) (*flow.Key, string, error) {
 	if err := c.checkNewKey(k.ID); err != nil {
 		return k, "", err
@@ -190,8 +190,8 @@ func (c *keyCall) checkNewKey(id string) error {
 	return err
 }
 
-// assignKeyErrors sets the errors of the fields and returns errKeyInvalid.
-// Other errors are returned unchanged.
+// assignKeyErrors copies validation errors to the fields of the form and returns
+// errKeyInvalid. Other errors, and nil, are returned unchanged.
 func assignKeyErrors(form *consoleview.KeyForm, err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || e.Code != flow.CodeInputInvalid {

@@ -109,9 +109,9 @@ func TestKeys_refuses(t *testing.T) {
 	onlyKey(h)
 }
 
-// TestKeys_of_others holds that another workspace's key is what is not there,
-// and that viewers only look.
-func TestKeys_of_others(t *testing.T) {
+// TestKeys_hides_other_workspaces checks that a key of another workspace is not found, and that
+// keys are read-only for viewers.
+func TestKeys_hides_other_workspaces(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.PublishGreeting)
@@ -138,7 +138,7 @@ func TestKeys_of_others(t *testing.T) {
 	}
 }
 
-// TestFlowKeys_without_script walks the pane's forms as plain pages.
+// TestFlowKeys_without_script uses the forms of the pane as plain pages.
 func TestFlowKeys_without_script(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -158,9 +158,9 @@ func TestFlowKeys_without_script(t *testing.T) {
 	b.Post("/flows/"+h.Flow(webtest.PublishGreeting)+"/keys/"+k.ID+"/revoke", nil).Is(http.StatusNotFound) // not a key of that flow
 }
 
-// TestKeys_text_is_nowhere looks for the texts of keys in every page that could
-// show them, in the log and in the files of the database.
-func TestKeys_text_is_nowhere(t *testing.T) {
+// TestKeys_stores_no_secret searches for the secrets of keys in every page that could show
+// them, in the log and in the files of the database.
+func TestKeys_stores_no_secret(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.PublishGreeting)

@@ -17,11 +17,11 @@ import (
 	"sluice/views/layout"
 )
 
-// limitRoutes are the routes of the settings of a flow: its name, description, tags and limits.
+// limitRoutes returns the routes of the settings of a flow: name, description, tags and limits.
 func (s *Server) limitRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/settings", web.Viewer, web.OnFlow((*call).showLimits)},
-		{http.MethodPost, "/flows/:flow/settings", web.Editor, web.Posted(web.OnFlow((*call).saveAbout))},
+		{http.MethodPost, "/flows/:flow/settings", web.Editor, web.Posted(web.OnFlow((*call).saveSettings))},
 		{http.MethodGet, "/flows/:flow/limits", web.Viewer, web.OnFlow((*call).showLimits)},
 		{http.MethodPost, "/flows/:flow/limits", web.Editor, web.Posted(web.OnFlow((*call).saveLimits))},
 	}
@@ -29,13 +29,18 @@ func (s *Server) limitRoutes() []route {
 
 // showLimits is GET /flows/{id}/settings, and /limits for older links.
 func (c *call) showLimits(f *flow.Flow) error {
-	return c.limitsForm(http.StatusOK, f, consoleview.LimitsForm{
-		MaxRunning: countText(f.MaxRunning), MaxQueued: countText(f.MaxQueued),
-		RunsPerDay: countText(f.RunsPerDay), USDPerDay: dollarsText(f.USDPerDay), AllowUnpriced: f.AllowUnpriced,
-	})
+	return c.limitsForm(http.StatusOK, f, limitsFormOf(f))
 }
 
-// countText returns a limit as it is typed; no limit is an empty field.
+// limitsFormOf returns the form with the current limits of a flow.
+func limitsFormOf(f *flow.Flow) consoleview.LimitsForm {
+	return consoleview.LimitsForm{
+		MaxRunning: countText(f.MaxRunning), MaxQueued: countText(f.MaxQueued),
+		RunsPerDay: countText(f.RunsPerDay), USDPerDay: dollarsText(f.USDPerDay), AllowUnpriced: f.AllowUnpriced,
+	}
+}
+
+// countText formats a limit for its field, which is empty for 0, no limit.
 func countText(n int64) string {
 	if n == 0 {
 		return ""
@@ -43,7 +48,7 @@ func countText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// dollarsText returns an amount as it is typed; no limit is an empty field.
+// dollarsText formats a budget for its field, which is empty for 0, no limit.
 func dollarsText(nano flow.NanoUSD) string {
 	if nano == 0 {
 		return ""
@@ -51,9 +56,8 @@ func dollarsText(nano flow.NanoUSD) string {
 	return nano.String()
 }
 
-// limitsForm renders the settings with today's usage. If there is a budget in
-// dollars, it also lists the models without a price, which the budget cannot
-// stop.
+// limitsForm renders the settings with today's usage. With a budget in dollars, it
+// also lists the models without a price, because the budget cannot limit them.
 func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm) error {
 	form.FlowID, form.Name, form.MayEdit = f.ID, f.Name, c.MayEdit()
 	budgets, err := c.s.Store.FlowBudgets(c.Ctx(), f)
@@ -61,14 +65,12 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 		return err
 	}
 	form.Budgets = budgetRows(budgets)
-	if f.USDPerDay > 0 {
-		if d, _ := document.ParseDocument(f.Draft); d != nil {
-			if form.Unpriced, err = document.Unpriced(c.Ctx(), document.Charges(d, c.s.Kinds), c.s.Prices, c.WorkspaceID()); err != nil {
-				return err
-			}
+	d, _ := document.ParseDocument(f.Draft)
+	if f.USDPerDay > 0 && d != nil {
+		if form.Unpriced, err = document.Unpriced(c.Ctx(), document.Charges(d, c.s.Kinds), c.s.Prices, c.WorkspaceID()); err != nil {
+			return err
 		}
 	}
-	d, _ := document.ParseDocument(f.Draft)
 	settings := consoleview.FlowSettings{FlowID: f.ID, Name: f.Name, TypedName: f.Name, Tags: strings.Join(f.Tags, ", "), Limits: form, MayEdit: form.MayEdit}
 	if d != nil {
 		settings.Description = d.Description
@@ -76,16 +78,15 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 	return c.renderSettings(status, settings)
 }
 
-// renderSettings renders the settings of a flow with a status, which is 422 after a
-// mistake.
+// renderSettings renders the settings of a flow.
 func (c *call) renderSettings(status int, settings consoleview.FlowSettings) error {
 	return c.Render(status, consoleview.FlowSettingsPage(c.Page("Settings of "+settings.Name, layout.SectionFlows), settings))
 }
 
-// saveAbout is POST /flows/{id}/settings: the name, the description and the tags. The name and the
-// description are edits of the draft, so that people who have the flow open see them and can undo
-// them.
-func (c *call) saveAbout(f *flow.Flow) error {
+// saveSettings is POST /flows/{id}/settings: it saves the name, the description and the tags. Name
+// and description are changed by an edit of the draft, so users who have the flow open see the
+// change and can undo it.
+func (c *call) saveSettings(f *flow.Flow) error {
 	name, description, tagsText := c.Trimmed("name"), c.Trimmed("description"), c.Trimmed("tags")
 	problems := components.Errors{}
 	tags, err := library.ParseTags(tagsText)
@@ -108,12 +109,11 @@ func (c *call) saveAbout(f *flow.Flow) error {
 		}
 	}
 	if len(problems) > 0 {
+		limits := limitsFormOf(f)
+		limits.FlowID, limits.Name, limits.MayEdit = f.ID, f.Name, true
 		return c.renderSettings(http.StatusUnprocessableEntity, consoleview.FlowSettings{
 			FlowID: f.ID, Name: f.Name, TypedName: name, Description: description, Tags: tagsText, MayEdit: true, Errors: problems,
-			Limits: consoleview.LimitsForm{
-				FlowID: f.ID, Name: f.Name, MayEdit: true, MaxRunning: countText(f.MaxRunning), MaxQueued: countText(f.MaxQueued),
-				RunsPerDay: countText(f.RunsPerDay), USDPerDay: dollarsText(f.USDPerDay),
-			},
+			Limits: limits,
 		})
 	}
 	if err := c.s.Store.TagFlow(c.Ctx(), c.WorkspaceID(), f.ID, tags); err != nil {
@@ -140,8 +140,8 @@ func (c *call) saveLimits(f *flow.Flow) error {
 	return c.AuditAndRedirect("/flows/"+f.ID+"/limits", "flow.limits", f.ID, audittext.LimitChanges(f.Limits, limits))
 }
 
-// readLimits reads the fields of the form. What is not a number becomes -1,
-// which Check refuses.
+// readLimits parses the fields of the form. An invalid number becomes -1, which
+// flow.Limits.Check refuses.
 func readLimits(form *consoleview.LimitsForm) flow.Limits {
 	count := func(text string) int64 {
 		if text == "" {

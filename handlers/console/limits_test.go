@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestLimits_who_may(t *testing.T) {
+func TestLimits_access(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(chatFlow)
@@ -58,7 +58,7 @@ func TestLimits_who_may(t *testing.T) {
 	h.Anonymous().Get(path).RedirectsTo("/sign-in?next=" + url.QueryEscape(path))
 }
 
-// TestFlowSettings changes what a flow is called, through an edit of its draft.
+// TestFlowSettings renames a flow through an edit of its draft.
 func TestFlowSettings(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

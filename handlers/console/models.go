@@ -25,7 +25,7 @@ func (s *Server) modelRoutes() []route {
 	}
 }
 
-// maxModelCards is how many models the page shows at once. Some providers list hundreds.
+// maxModelCards is the largest number of models on the page. Some providers list hundreds.
 const maxModelCards = 160
 
 // categoryIcons are the icons and short titles of the catalog's categories.
@@ -38,8 +38,8 @@ var categoryIcons = map[string][2]string{
 // analyzeCategory is the category of the built-in models, which the hosted catalog does not have.
 const analyzeCategory = "analyze"
 
-// showModels is GET /models: all models by category and by where they run, those that
-// are ready to use first.
+// showModels is GET /models: all models, filtered by category and by where they run. Models
+// that need no credential come first.
 func (c *call) showModels() error {
 	page := consoleview.ModelsPage{
 		Shelf: consoleview.ModelShelf(c.QueryParam("shelf")), Query: strings.TrimSpace(c.QueryParam("q")), Category: c.QueryParam("category"), MayEdit: c.MayEdit(),
@@ -72,20 +72,20 @@ func (c *call) showModels() error {
 	return c.Render(http.StatusOK, consoleview.ModelShelves(c.Page("Models", layout.SectionModels), page))
 }
 
-// modelTasks are the tasks that models of providers can do.
+// modelTasks are the tasks for which providers list models.
 var modelTasks = []string{"chat", "embed", "image", "speech", "transcribe"}
 
-// connectedCards returns the models of each provider once, although most providers
-// return the same list for each task. Providers without a credential, and those that do not
-// answer, go to the page.
+// connectedCards returns the models of providers. Most providers return the same list for
+// each task, so each is used once. Providers without a credential, and those that do not
+// respond, are added to the page.
 func (c *call) connectedCards(page *consoleview.ModelsPage) (cards []consoleview.ModelCard) {
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for _, task := range modelTasks {
 		for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), task, page.Query) {
-			if known[g.Title] {
+			if seen[g.Title] {
 				continue
 			}
-			known[g.Title] = true
+			seen[g.Title] = true
 			switch {
 			case g.Place == components.PlaceOffered:
 				page.Offered = append(page.Offered, g)
@@ -120,9 +120,8 @@ func providerCard(g *components.ModelGroup, m *components.ModelChoice) consolevi
 	return card
 }
 
-// modelUse returns the category of a provider's model, and the node kind that calls it. Lists of
-// models do not say what each is for, so the name has to: most models chat, and others
-// have their task in the name.
+// modelUse returns the category of a provider's model and the node kind that calls it. Model
+// lists do not include the task, so it is guessed from the name; the default is chat.
 func modelUse(id string) (category, kind string) {
 	id = strings.ToLower(id)
 	for _, use := range []struct{ words, category, kind string }{
@@ -165,7 +164,8 @@ func (c *call) hostedCards(page *consoleview.ModelsPage) (cards []consoleview.Mo
 	return cards
 }
 
-// category returns a category with its icon. One without a short title keeps the catalog's.
+// category returns a category with its icon and short title. A category that is not in
+// categoryIcons keeps the title of the catalog.
 func category(slug, title string) consoleview.ModelCategory {
 	short, known := categoryIcons[slug]
 	if !known {
@@ -174,7 +174,7 @@ func category(slug, title string) consoleview.ModelCategory {
 	return consoleview.ModelCategory{Slug: slug, Title: short[0], Icon: short[1]}
 }
 
-// Palette groups of kinds that call models: those inside Sluice, and those of providers.
+// Palette groups of kinds that call models: models in Sluice, and models of providers.
 const (
 	builtInGroup = "Built in"
 	modelGroup   = "AI models"
@@ -182,10 +182,8 @@ const (
 
 // builtIn returns the kinds that work without a provider and contain all words of the search.
 func (s *Server) builtIn(query string) (cards []consoleview.ModelCard) {
-	words := strings.Fields(strings.ToLower(query))
 	for _, k := range s.Kinds.List() {
-		text := strings.ToLower(k.Title + " " + k.Summary + " " + k.Name)
-		if k.Group != builtInGroup || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+		if k.Group != builtInGroup || !containsAll(k.Title+" "+k.Summary+" "+k.Name, query) {
 			continue
 		}
 		cards = append(cards, consoleview.ModelCard{
@@ -196,8 +194,8 @@ func (s *Server) builtIn(query string) (cards []consoleview.ModelCard) {
 	return cards
 }
 
-// showModel is GET /models/{owner}/{model}: its inputs and outputs, or why it
-// cannot be described, such as a missing credential.
+// showModel is GET /models/{owner}/{model}: the inputs and outputs of the model, or
+// the reason why they are unknown, such as a missing credential.
 func (c *call) showModel() error {
 	id := c.Param("owner") + "/" + c.Param("model")
 	page := consoleview.ModelPage{ID: id, MayEdit: c.MayEdit()}
@@ -224,7 +222,7 @@ func (c *call) showModel() error {
 	return c.Render(http.StatusOK, consoleview.HostedModel(c.Page(id, layout.SectionModels), page))
 }
 
-// fillModel fills in the inputs and outputs that a node with the model has.
+// fillModel fills in the inputs and outputs of a node with the model.
 func (c *call) fillModel(page *consoleview.ModelPage, n *flow.Node) {
 	k := c.s.Kinds.For(n)
 	for i := range k.Fields {
@@ -242,7 +240,7 @@ func (c *call) fillModel(page *consoleview.ModelPage, n *flow.Node) {
 	}
 }
 
-// typeWord names a type as people do.
+// typeWord returns the name of a type for users.
 func typeWord(t string) string {
 	switch t {
 	case "json":
@@ -271,13 +269,13 @@ func fieldType(f *flow.Field) string {
 	return word
 }
 
-// plainNumber writes a bound without an exponent.
+// plainNumber formats a number without an exponent.
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// truncate shortens a text to max characters.
-func truncate(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
+// truncate shortens a text to limit characters plus an ellipsis.
+func truncate(s string, limit int) string {
+	if runes := []rune(s); len(runes) > limit {
+		return string(runes[:limit]) + "…"
 	}
 	return s
 }

@@ -10,11 +10,11 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// credentialForm returns the form in the dialog of the editor, with what was
-// typed.
+// credentialForm returns the form in the dialog of the editor, with the submitted
+// values.
 func (c *credentialCall) credentialForm() editorview.CredentialForm {
-	none := []components.Option{{Value: "", Label: "Anything: a plain secret"}}
-	return editorview.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(none, c.s.Models.Providers()...), Errors: components.Errors{}}
+	plain := []components.Option{{Value: "", Label: "Anything: a plain secret"}}
+	return editorview.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(plain, c.s.Models.Providers()...), Errors: components.Errors{}}
 }
 
 // newCredential is GET /flows/{flow}/credentials: the form in the dialog of the
@@ -26,9 +26,8 @@ func (c *credentialCall) newCredential() error {
 	return c.Render(http.StatusOK, editorview.NewCredential(c.credentialForm()))
 }
 
-// addCredential is POST /flows/{flow}/credentials. Unlike the form on its own
-// page, it does not test the secret, and a script gets the name to put into the
-// node.
+// addCredential is POST /flows/{flow}/credentials. Unlike createCredential, it does
+// not test the secret, and it returns the name for the script to put into the node.
 func (c *credentialCall) addCredential(f *flow.Flow) error {
 	form := c.credentialForm()
 	made, err := c.s.Models.NewCredential(c.WorkspaceID(), form.Name, form.Provider, c.FormValue("secret"), splitHosts(form.Hosts), form.AnyHost)
@@ -71,9 +70,9 @@ func (c *credentialCall) addCredential(f *flow.Flow) error {
 	return c.Redirect("/flows/" + f.ID)
 }
 
-// connectProvider is POST /flows/{flow}/credentials/connect: the form in the list of models. The
-// key is tested first and saved only if the provider accepts it, or cannot be reached. The script
-// gets what to show: {"message"} with the state 201, or 422 if the key is refused.
+// connectProvider is POST /flows/{flow}/credentials/connect: the form in the list of models. It
+// tests the key first, and saves it if the provider accepts it or cannot be reached. The response
+// for the script has a message, with status 201, or 422 if the key is refused.
 func (c *credentialCall) connectProvider(*flow.Flow) error {
 	refuse := func(message string) error {
 		return c.JSON(http.StatusUnprocessableEntity, map[string]string{"message": message})
@@ -96,11 +95,11 @@ func (c *credentialCall) connectProvider(*flow.Flow) error {
 	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
 		return err
 	}
-	told, err := c.s.Providers.TestSecret(c.Ctx(), made, secret)
+	result, err := c.s.Providers.TestSecret(c.Ctx(), made, secret)
 	if e := flow.AsError(err); err != nil && e.Code == flow.CodeProviderAuth {
 		return refuse(e.Message)
 	} else if err != nil {
-		told = "It could not be tested now: " + e.Message
+		result = "It could not be tested now: " + e.Message
 	}
 	if err := c.s.Store.SaveCredential(c.Ctx(), made, secret); err != nil {
 		return err
@@ -108,5 +107,5 @@ func (c *credentialCall) connectProvider(*flow.Flow) error {
 	if err := c.Audit("credential.save", made.Name, made.Provider); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "message": told + " Saved as “" + made.Name + "”."})
+	return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "message": result + " Saved as “" + made.Name + "”."})
 }

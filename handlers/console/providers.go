@@ -17,8 +17,8 @@ type Provider struct {
 	OwnAddress  bool     // the user enters its base URL
 }
 
-// Providers knows the providers that credentials are for. The program
-// implements it with its HTTP clients, tests with a fake.
+// Providers manages the providers that credentials are for. The server implements it
+// with HTTP clients, and tests with a fake.
 type Providers interface {
 	// List returns the known providers in display order.
 	List() []Provider

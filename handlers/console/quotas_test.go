@@ -10,8 +10,8 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestFullWorkspace_refuses_growth tries every way in which the dashboard and a
-// form page store something, in a workspace whose quota is used up.
+// TestFullWorkspace_refuses_growth tries every way to store something with the dashboard and
+// a public form in a workspace whose quota is used up.
 func TestFullWorkspace_refuses_growth(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -48,7 +48,7 @@ func TestFullWorkspace_refuses_growth(t *testing.T) {
 	t.Run("a form", func(t *testing.T) {
 		b.On(t).SendForm("/f/"+form, map[string]string{"in.ticket": "kept words"}, nil).Is(http.StatusPaymentRequired).Has("its storage is full", "kept words").Lacks(full, "operator")
 	})
-	t.Run("but not what makes the draft smaller", func(t *testing.T) {
+	t.Run("except an edit that shrinks the draft", func(t *testing.T) {
 		b.On(t).PostJSON("/flows/"+id+"/ops", webtest.Transaction(f.Rev, "b", `{"op":"set","node":"hello","field":"template","value":"{{ticket}}"}`)).Is(http.StatusOK)
 	})
 }

@@ -20,11 +20,10 @@ import (
 	"sluice/views/layout"
 )
 
-// maxPoll is how long the page of a run waits for a change before it asks
-// again.
+// maxPoll is the longest time that one long poll of a run waits for a change.
 const maxPoll = 25 * time.Second
 
-// runRoutes are the routes of single runs.
+// runRoutes returns the routes of single runs.
 func (s *Server) runRoutes() []route {
 	return []route{
 		{http.MethodGet, "/runs/:run", web.Viewer, onRun((*call).showRunPage)},
@@ -36,15 +35,15 @@ func (s *Server) runRoutes() []route {
 	}
 }
 
-// runView is a run with everything that its page shows.
+// runView is a run with the data that its page shows.
 type runView struct {
-	run   *flow.Run
-	flow  *flow.Flow
-	doc   *flow.Document            // as it was when the run started; nil if it cannot be read
-	order []string                  // its nodes in topological order
-	steps []flow.Step               // in that order, including those that have not started
-	below map[string]*flow.Children // the last child runs of a step, by its path
-	used  flow.Usage                // by all child runs
+	run        *flow.Run
+	flow       *flow.Flow
+	doc        *flow.Document            // that the run executes; nil if it cannot be parsed
+	order      []string                  // nodes of doc in topological order
+	steps      []flow.Step               // in that order, including those that have not started
+	children   map[string]*flow.Children // the last child runs of each step, by path
+	childUsage flow.Usage                // of all child runs
 }
 
 // findRun finds the run of the path, in any flow of the workspace.
@@ -55,21 +54,21 @@ func (c *call) findRun() (*flow.Run, error) {
 	return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", c.Param("run"))
 }
 
-// viewRun reads the flow, the document and the steps of a run. Of an erased run
-// only the flow is left.
+// viewRun reads the flow, the children, the document and the steps of a run. An
+// erased run has no document and no steps.
 func (c *call) viewRun(run *flow.Run) (*runView, error) {
 	v := &runView{run: run}
 	var err error
 	if v.flow, err = c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), run.FlowID); err != nil {
 		return nil, err
 	}
-	below, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
+	children, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
 	if err != nil {
 		return nil, err
 	}
-	v.below, v.used = map[string]*flow.Children{}, flow.ChildUsage(below)
-	for i := range below { // later rounds replace earlier ones
-		v.below[below[i].Caller.Path] = &below[i]
+	v.children, v.childUsage = map[string]*flow.Children{}, flow.ChildUsage(children)
+	for i := range children { // later rounds replace earlier ones
+		v.children[children[i].Caller.Path] = &children[i]
 	}
 	if run.Erased != "" {
 		return v, nil
@@ -87,8 +86,8 @@ func (c *call) viewRun(run *flow.Run) (*runView, error) {
 	return v, nil
 }
 
-// sort puts the steps in the order in which the flow runs and adds those that
-// have not started: pending, or canceled if the run has ended.
+// sort sets the steps in the order in which the flow runs them. It adds the steps
+// that have not started as pending, or as canceled if the run has ended.
 func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 	if v.doc != nil {
 		v.order = document.RunOrder(v.doc, kinds)
@@ -110,8 +109,8 @@ func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 	}
 }
 
-// topNode returns the node of the flow itself from a step path such as
-// map[3]/node.
+// topNode returns the node of the flow from the path of a step: "map" for
+// "map[3]/node".
 func topNode(path string) string {
 	if i := strings.IndexAny(path, "[/"); i >= 0 {
 		return path[:i]
@@ -128,32 +127,32 @@ func (c *call) showRunPage(run *flow.Run) error {
 	return c.Render(http.StatusOK, consoleview.Run(c.Page("Run of "+r.FlowName, layout.SectionRuns), r))
 }
 
-// followRun is GET /runs/{run}/events: a long poll. It responds when the run
-// has changed since ?seen= or after maxPoll.
+// followRun is GET /runs/{run}/events: a long poll. It responds when the run has
+// changed since ?seen= or has ended, or after pollTimeout.
 func (c *call) followRun(run *flow.Run) error {
 	seen, _ := strconv.ParseInt(c.QueryParam("seen"), 10, 64)
 	watch := c.s.Runner.WatchRun(run.ID) // before the next read, so that no change is missed
 	defer watch.Stop()
-	over := time.NewTimer(c.pollOf(run))
-	defer over.Stop()
+	timeout := time.NewTimer(c.pollTimeout(run))
+	defer timeout.Stop()
 	for waiting := true; waiting; {
-		now, err := c.findRun()
-		var missed <-chan time.Time
+		current, err := c.findRun()
+		var retry <-chan time.Time
 		switch {
 		case flow.IsUnavailable(err):
-			missed = time.After(web.RetryPause)
+			retry = time.After(web.RetryPause)
 		case err != nil:
 			return err
 		default:
-			run = now
+			run = current
 		}
-		if missed == nil && (run.Seq > seen || run.State.Ended()) {
+		if retry == nil && (run.Seq > seen || run.State.Ended()) {
 			break
 		}
 		select {
 		case <-watch.Changes:
-		case <-missed:
-		case <-over.C:
+		case <-retry:
+		case <-timeout.C:
 			waiting = false
 		case <-c.s.Drained:
 			waiting = false
@@ -168,8 +167,8 @@ func (c *call) followRun(run *flow.Run) error {
 	return c.Render(http.StatusOK, consoleview.RunBody(r))
 }
 
-// redirectToRun is GET /flows/{flow}/runs/{run}, the address that the API
-// returns for a run.
+// redirectToRun is GET /flows/{flow}/runs/{run}, the URL that the API returns for a
+// run.
 func (c *call) redirectToRun(run *flow.Run) error {
 	if run.FlowID != c.Param("flow") {
 		return web.ErrNotFound
@@ -187,10 +186,10 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 		ID: run.ID, FlowID: run.FlowID, FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
 		Parent: run.ParentRunID, MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
-	if r.Facts, err = c.runFacts(run, v.used); err != nil {
+	if r.Facts, err = c.runFacts(run, v.childUsage); err != nil {
 		return r, err
 	}
-	if r.Caller, err = c.callerOf(run); err != nil {
+	if r.Caller, err = c.findCaller(run); err != nil {
 		return r, err
 	}
 	r.Error = v.runError(run.Error)
@@ -201,8 +200,8 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	if r.Asks, err = c.questions(run); err != nil {
 		return r, err
 	}
-	r.From, r.Awaits = v.label(run.RerunFrom), v.awaits()
-	r.Link = c.linkOf(run)
+	r.From, r.Awaits = v.label(run.RerunFrom), v.awaitedText()
+	r.Link = c.parseRunLink(run)
 	if r.Link.Step, err = c.selectedStep(v, r.Link.Step); err != nil {
 		return r, err
 	}
@@ -224,7 +223,7 @@ func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	return r, err
 }
 
-// questions returns the approvals that a run waits for.
+// questions returns the open approvals of a run.
 func (c *call) questions(run *flow.Run) (list []consoleview.RunQuestion, err error) {
 	if run.State.Ended() {
 		return nil, nil
@@ -238,7 +237,7 @@ func (c *call) questions(run *flow.Run) (list []consoleview.RunQuestion, err err
 	return list, err
 }
 
-// erasedText returns why the content of a run is missing.
+// erasedText explains why the content of a run is missing.
 func erasedText(run *flow.Run) string {
 	if run.Erased == flow.CodeRunExpired {
 		return "Its retention period is over. Its state, times and cost are kept for 400 days."
@@ -254,7 +253,7 @@ func (v *runView) label(node string) string {
 	return web.NodeLabel(v.doc, node)
 }
 
-// valueViews converts named values, by name.
+// valueViews converts named values, sorted by name.
 func valueViews(m map[string]any) (list []components.ValueView) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		list = append(list, components.ValueView{Name: name, Value: m[name]})
@@ -268,8 +267,8 @@ var triggerLabels = map[flow.Trigger]string{
 	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun", flow.TriggerFlow: "Another flow",
 }
 
-// runFacts returns the table at the top of the page. below is what child runs used.
-func (c *call) runFacts(run *flow.Run, below flow.Usage) ([]consoleview.Fact, error) {
+// runFacts returns the table at the top of the page. The cost includes that of child runs.
+func (c *call) runFacts(run *flow.Run, childUsage flow.Usage) ([]consoleview.Fact, error) {
 	by, err := c.startedBy(run)
 	if err != nil {
 		return nil, err
@@ -289,7 +288,7 @@ func (c *call) runFacts(run *flow.Run, below flow.Usage) ([]consoleview.Fact, er
 	facts := []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: title, Text: took},
 		{Title: "Tokens", Text: tokensText(run.Usage)},
-		{Title: "Cost" + soFar, Text: costText(run.Usage.Add(below))},
+		{Title: "Cost" + soFar, Text: costText(run.Usage.Add(childUsage))},
 	}
 	if len(run.Models) > 0 {
 		facts = append(facts, consoleview.Fact{Title: map[bool]string{true: "Model", false: "Models"}[len(run.Models) == 1], Text: strings.Join(run.Models, ", ")})
@@ -297,7 +296,7 @@ func (c *call) runFacts(run *flow.Run, below flow.Usage) ([]consoleview.Fact, er
 	return facts, nil
 }
 
-// costText returns a cost. It says so if the price of a model is unknown.
+// costText formats a cost, with the number of steps whose price is unknown.
 func costText(u flow.Usage) string {
 	text := components.Money(u.CostNanoUSD.Micros())
 	if u.UnpricedSteps > 0 {
@@ -306,8 +305,8 @@ func costText(u flow.Usage) string {
 	return text
 }
 
-// tokensText returns how many tokens were used, and which of them were read from a
-// cache or used for reasoning.
+// tokensText formats the number of tokens, with those read from a cache and those used
+// for reasoning.
 func tokensText(u flow.Usage) string {
 	text := components.Count(int(u.InputTokens + u.OutputTokens))
 	if u.CachedTokens > 0 {
@@ -319,8 +318,8 @@ func tokensText(u flow.Usage) string {
 	return text
 }
 
-// startedBy returns who started a run: the name of the key or the user, else
-// what triggered it.
+// startedBy returns the name of the key or the user that started a run, else the
+// label of the trigger.
 func (c *call) startedBy(run *flow.Run) (string, error) {
 	if run.KeyID != "" {
 		k, err := c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), run.KeyID)

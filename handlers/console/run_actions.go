@@ -31,25 +31,24 @@ func (v *runView) runError(e *flow.Error) *consoleview.RunError {
 // reused counts the finished steps that a rerun from a node would reuse: those
 // that do not depend on the node.
 func (v *runView) reused(from string) (n int) {
-	again := map[string]bool{from: true}
+	rerun := map[string]bool{from: true}
 	for _, id := range v.order { // edges only go forward in this order
 		for _, e := range v.doc.Edges {
-			if e.ToNode() == id && again[e.FromNode()] {
-				again[id] = true
+			if e.ToNode() == id && rerun[e.FromNode()] {
+				rerun[id] = true
 			}
 		}
 	}
 	for i := range v.steps {
 		s := &v.steps[i]
-		if !again[topNode(s.Path)] && (s.State == flow.StepSucceeded || s.State == flow.StepReused) {
+		if !rerun[topNode(s.Path)] && (s.State == flow.StepSucceeded || s.State == flow.StepReused) {
 			n++
 		}
 	}
 	return n
 }
 
-// cancelRun is POST /runs/{run}/cancel. Canceling a run that has ended does
-// nothing.
+// cancelRun is POST /runs/{run}/cancel. It is idempotent.
 func (c *call) cancelRun(run *flow.Run) error {
 	if run.State.Ended() {
 		c.Toast(components.ToneNone, "The run had already ended.")

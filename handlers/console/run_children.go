@@ -18,19 +18,20 @@ import (
 )
 
 const (
-	maxFailures  = 1000 // failed items that are counted by code
-	maxShown     = 1000 // items of a list
-	childPoll    = time.Second
+	maxFailures  = 1000        // failed items that are grouped by code
+	maxShown     = 1000        // items in a list
+	childPoll    = time.Second // interval of polling open child runs
 	maxChildPoll = 5 * time.Second
-	// Each item delays the next look at the items a little, because looking takes
-	// longer with many.
+	// pollPerItem is added to childPoll for each item, because a poll of more items
+	// takes longer.
 	pollPerItem = 50 * time.Microsecond
-	// leftAfter is how many items must have ended before the rest is estimated.
+	// leftAfter is the number of items that must have ended before the remaining
+	// time is estimated.
 	leftAfter = 10
 )
 
-// linkOf reads from the address what of a run is shown.
-func (c *call) linkOf(run *flow.Run) consoleview.RunLink {
+// parseRunLink reads the selection and the filter of a run page from the query.
+func (c *call) parseRunLink(run *flow.Run) consoleview.RunLink {
 	show, _ := strconv.Atoi(c.QueryParam("show"))
 	l := consoleview.RunLink{RunID: run.ID, Step: c.QueryParam("step"), Of: c.QueryParam("of"), Code: c.QueryParam("code"), Text: strings.TrimSpace(c.QueryParam("q")), Show: min(max(show, 0), maxShown)}
 	if state := items.State(c.QueryParam("items")); slices.Contains([]items.State{items.Done, items.Running, items.Failed, items.Waiting}, state) {
@@ -39,8 +40,8 @@ func (c *call) linkOf(run *flow.Run) consoleview.RunLink {
 	return l
 }
 
-// maps reports whether a step runs a flow for each item of a list, and not just once.
-func (v *runView) maps(path string, s *flow.Children) bool {
+// isMap reports whether a step runs a flow for each item of a list, not just once.
+func (v *runView) isMap(path string, s *flow.Children) bool {
 	if v.doc != nil {
 		if n := v.doc.Node(path); n != nil {
 			return n.Config["over"] != nil
@@ -49,12 +50,12 @@ func (v *runView) maps(path string, s *flow.Children) bool {
 	return s.Total != 1
 }
 
-// awaits returns what a waiting run waits for if that is its own child runs, which work.
-func (v *runView) awaits() string {
+// awaitedText returns the child runs that a waiting run waits for, or "".
+func (v *runView) awaitedText() string {
 	if v.run.State != flow.RunWaiting {
 		return ""
 	}
-	for _, s := range v.below {
+	for _, s := range v.children {
 		if !s.Ended() {
 			return "for " + components.Quantity(s.Pending+s.Running, "child run")
 		}
@@ -62,12 +63,12 @@ func (v *runView) awaits() string {
 	return ""
 }
 
-// runChildren returns the steps of a run that run a flow for each item of a list, in the
-// order of the flow.
+// runChildren returns the steps that run a flow for each item of a list, in the order of
+// the flow.
 func (c *call) runChildren(v *runView, link consoleview.RunLink) (list []consoleview.ChildStep, err error) {
 	for _, path := range v.order {
-		s := v.below[path]
-		if s == nil || !v.maps(path, s) {
+		s := v.children[path]
+		if s == nil || !v.isMap(path, s) {
 			continue
 		}
 		step, err := c.childStep(v, s, link)
@@ -79,18 +80,18 @@ func (c *call) runChildren(v *runView, link consoleview.RunLink) (list []console
 	return list, nil
 }
 
-// firstResults is how many items, from the first on, show their outputs while others run.
+// firstResults is the number of items whose outputs are shown while other items run.
 const firstResults = 5
 
-// outputsSoFar returns the lists among the outputs of an open run that its child runs are
-// filling, with the values of the first items. A run that has ended has its real outputs.
+// outputsSoFar returns the output lists that child runs of an open run are filling, with the
+// values of the first items. It returns nil for a run that has ended.
 func (c *call) outputsSoFar(v *runView) (list []components.ValueView, err error) {
 	if v.run.State.Ended() || v.doc == nil {
 		return nil, nil
 	}
 	for _, path := range v.order {
-		s := v.below[path]
-		if s == nil || !v.maps(path, s) {
+		s := v.children[path]
+		if s == nil || !v.isMap(path, s) {
 			continue
 		}
 		first, err := c.s.Store.ReadChildren(c.Ctx(), c.WorkspaceID(), s.Caller, 0, min(max(s.Total, 0), firstResults))
@@ -117,14 +118,14 @@ func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink)
 		MayRetry: c.MayEdit() && v.run.State.Ended() && s.Failed > 0,
 	}
 	n := v.doc.Node(path)
-	about := []string{"", components.Count(s.Concurrency) + " at a time", "stops when an item fails"}
+	facts := []string{"", components.Count(s.Concurrency) + " at a time", "stops when an item fails"}
 	if k := c.s.Kinds.For(n); k != nil {
-		out.Icon, out.Group, about[0] = k.Icon, components.GroupWord(k.Group), k.Title
+		out.Icon, out.Group, facts[0] = k.Icon, components.GroupWord(k.Group), k.Title
 	}
 	if s.KeepErrors {
-		about[2] = "keeps going when an item fails"
+		facts[2] = "keeps going when an item fails"
 	}
-	out.About = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), " · ")
+	out.About = strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
 	if f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), s.FlowID); err == nil {
 		out.Flow, out.FlowPath = f.Name, "/flows/"+f.ID
 	}
@@ -144,14 +145,14 @@ func (c *call) childStep(v *runView, s *flow.Children, link consoleview.RunLink)
 	return out, c.fillItems(&out, s, link)
 }
 
-// fillStrip adds the cells that stand for all items.
+// fillStrip adds the cells of the strip, which together represent all items.
 func (c *call) fillStrip(out *consoleview.ChildStep, s *flow.Children, link consoleview.RunLink) error {
 	out.Size = items.CellSize(out.Total)
 	cells, err := c.s.Store.Strip(c.Ctx(), s.Caller, out.Size)
 	if err != nil {
 		return err
 	}
-	selected, chosen := itemOf(link.Step, out.Path)
+	selected, chosen := parseItem(link.Step, out.Path)
 	for at := 0; at*out.Size < out.Total; at++ {
 		cell := consoleview.StripCell{State: string(items.Waiting), Item: at * out.Size, Current: chosen && selected/out.Size == at}
 		if at < len(cells) {
@@ -169,14 +170,14 @@ func (c *call) fillStrip(out *consoleview.ChildStep, s *flow.Children, link cons
 	return nil
 }
 
-// fillItems adds the items that the filter chooses.
+// fillItems adds the items that match the filter.
 func (c *call) fillItems(out *consoleview.ChildStep, s *flow.Children, link consoleview.RunLink) error {
 	f := items.Filter{State: items.State(link.State), Code: flow.Code(link.Code), Text: link.Text, Limit: max(link.Show, consoleview.ItemsShown)}
 	list, err := c.s.Store.ListItems(c.Ctx(), s.Caller, f)
 	if err != nil {
 		return err
 	}
-	selected, chosen := itemOf(link.Step, out.Path)
+	selected, chosen := parseItem(link.Step, out.Path)
 	for i := range list {
 		item := childItem(&list[i], c.s.Now())
 		item.MayRepeat = c.MayEdit() && list[i].Run != nil && list[i].Run.Erased == "" && (list[i].Run.State == flow.RunFailed || list[i].Run.State == flow.RunCanceled)
@@ -214,7 +215,7 @@ func childItem(i *items.Item, now time.Time) consoleview.ChildItem {
 	return item
 }
 
-// timeLeft estimates how long the rest of the items takes, from those that have ended.
+// timeLeft estimates the remaining time from the items that have ended, or returns "".
 func (v *runView) timeLeft(s *flow.Children, now time.Time) string {
 	step := v.step(s.Caller.Path)
 	ended := s.Succeeded + s.Failed - s.Reused
@@ -226,8 +227,9 @@ func (v *runView) timeLeft(s *flow.Children, now time.Time) string {
 	return "about " + components.Took(max(left.Round(time.Second), time.Second)) + " left"
 }
 
-// itemOf returns the item of a step that a path selects, such as 3 of each[3]/call.
-func itemOf(path, step string) (item int, ok bool) {
+// parseItem returns the item of a step that a path selects: 3 for the path "each[3]/call" and
+// the step "each".
+func parseItem(path, step string) (item int, ok bool) {
 	rest, ok := strings.CutPrefix(path, step+"[")
 	if !ok {
 		return 0, false
@@ -237,20 +239,20 @@ func itemOf(path, step string) (item int, ok bool) {
 	return item, ok && err == nil && item >= 0 && item < flow.MaxChildItems
 }
 
-// selectedStep returns the path of what is shown in full: what the address names, or else
-// the step that made the run fail, and the item that made that step fail.
-func (c *call) selectedStep(v *runView, asked string) (string, error) {
-	if asked != "" {
-		if v.step(topNode(asked)) == nil {
+// selectedStep returns the path of the step whose details are shown: the requested one, or
+// else the step that made the run fail, with the item that made that step fail.
+func (c *call) selectedStep(v *runView, requested string) (string, error) {
+	if requested != "" {
+		if v.step(topNode(requested)) == nil {
 			return "", nil
 		}
-		return asked, nil
+		return requested, nil
 	}
 	if v.run.State != flow.RunFailed || v.run.Error == nil {
 		return "", nil
 	}
 	path := v.run.Error.Node
-	if s := v.below[path]; s != nil {
+	if s := v.children[path]; s != nil {
 		failures, err := c.s.Store.ListFailures(c.Ctx(), s.Caller, maxFailures)
 		if err != nil || len(failures) == 0 {
 			return path, err
@@ -260,22 +262,22 @@ func (c *call) selectedStep(v *runView, asked string) (string, error) {
 	return path, nil
 }
 
-// callerOf returns the run that started a child run, and which item it is for.
-func (c *call) callerOf(run *flow.Run) (caller *consoleview.CallerView, err error) {
+// findCaller returns the run that started a child run, and the number of its item.
+func (c *call) findCaller(run *flow.Run) (caller *consoleview.CallerView, err error) {
 	if run.Caller == nil {
 		return nil, nil
 	}
-	above, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", run.Caller.RunID)
+	parent, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), "", run.Caller.RunID)
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), above.FlowID)
+	f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), parent.FlowID)
 	if err != nil {
 		return nil, err
 	}
 	item := strconv.Itoa(run.Caller.Item)
-	caller = &consoleview.CallerView{Flow: f.Name, Path: consoleview.StepPath(above.ID, consoleview.ItemPath(run.Caller.Path, run.Caller.Item)), Step: run.Caller.Path, Item: item}
-	if data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), above.DocumentHash); err == nil {
+	caller = &consoleview.CallerView{Flow: f.Name, Path: consoleview.StepPath(parent.ID, consoleview.ItemPath(run.Caller.Path, run.Caller.Item)), Step: run.Caller.Path, Item: item}
+	if data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), parent.DocumentHash); err == nil {
 		if d, _ := document.ParseDocument(data); d != nil {
 			caller.Step = web.NodeLabel(d, run.Caller.Path)
 		}
@@ -283,9 +285,9 @@ func (c *call) callerOf(run *flow.Run) (caller *consoleview.CallerView, err erro
 	return caller, nil
 }
 
-// pollOf returns how long the page waits for a change of a run. The ends of child runs
-// do not change their caller, so while some are open, the page looks again soon.
-func (c *call) pollOf(run *flow.Run) time.Duration {
+// pollTimeout returns the time that a long poll waits for a change of a run. The end of a child
+// run does not change its caller, so the timeout is short while child runs are open.
+func (c *call) pollTimeout(run *flow.Run) time.Duration {
 	list, err := c.s.Store.ListChildren(c.Ctx(), c.WorkspaceID(), run.ID)
 	if err != nil {
 		return maxPoll

@@ -8,8 +8,8 @@ import (
 	"sluice/handlers/web"
 )
 
-// showCURL is GET curl: the command, as plain text, that starts a run with the
-// same inputs. The page of the run copies it.
+// showCURL is GET curl: the curl command, as plain text, that starts a run with the
+// same inputs.
 func (c *call) showCURL(run *flow.Run) error {
 	if run.FlowID != c.Param("flow") {
 		return web.ErrNotFound

@@ -15,7 +15,8 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// span returns when the run began, and its end or now.
+// span returns the start of the run, or its creation if it has not started, and its
+// end or now.
 func (v *runView) span(now time.Time) (begin, end time.Time) {
 	if begin = v.run.StartedAt; begin.IsZero() {
 		begin = v.run.CreatedAt
@@ -27,31 +28,31 @@ func (v *runView) span(now time.Time) (begin, end time.Time) {
 }
 
 // fallRow returns a step on the time axis from begin to end.
-func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.FallRow {
-	row := consoleview.FallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: timeline.Tries(s)}
+func (v *runView) fallRow(s *flow.Step, begin, end time.Time) consoleview.WaterfallRow {
+	row := consoleview.WaterfallRow{Path: s.Path, Label: v.stepLabel(s), State: string(v.shownState(s)), Depth: strings.Count(s.Path, "/"), Note: v.emptyReason(s), Tries: timeline.Tries(s)}
 	if s.Attempt == 0 {
 		return row
 	}
 	row.Began, row.Took = true, timeline.Duration(s, end)
-	if v.below[s.Path] == nil {
+	if v.children[s.Path] == nil {
 		row.Bars = timeline.Bars(s, begin, end)
 		return row
 	}
-	// Waiting for children is work.
+	// While children run, a waiting step is not paused: one bar spans all attempts.
 	last := s.EndedAt
 	if last.IsZero() {
 		last = end
 	}
 	b := timeline.Span(begin, s.Tries()[0].StartedAt, last, row.State)
 	b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
-	row.Bars = []consoleview.FallBar{b}
+	row.Bars = []consoleview.WaterfallBar{b}
 	return row
 }
 
-// shownState returns the state of a step. A step that waits for children which run is
-// shown as running.
+// shownState returns the state of a step. A step that waits for open child runs is shown
+// as running.
 func (v *runView) shownState(s *flow.Step) flow.StepState {
-	if c := v.below[s.Path]; c != nil && s.State == flow.StepWaiting && !c.Ended() {
+	if c := v.children[s.Path]; c != nil && s.State == flow.StepWaiting && !c.Ended() {
 		return flow.StepRunning
 	}
 	return s.State
@@ -66,7 +67,7 @@ func (v *runView) stepLabel(s *flow.Step) string {
 	return s.Path
 }
 
-// emptyReason returns why a step has no inputs and outputs.
+// emptyReason explains why a step has no inputs and outputs.
 func (v *runView) emptyReason(s *flow.Step) string {
 	switch s.State {
 	case flow.StepReused:
@@ -81,8 +82,8 @@ func (v *runView) emptyReason(s *flow.Step) string {
 	return ""
 }
 
-// skipReason returns why a step was skipped: it is disabled, or which edge had
-// no value.
+// skipReason explains why a step was skipped: it is disabled, or an edge had no
+// value.
 func (v *runView) skipReason(node string) string {
 	if n := v.doc.Node(node); n != nil && n.Disabled {
 		return "it is disabled"
@@ -118,8 +119,8 @@ func (v *runView) step(path string) *flow.Step {
 	return nil
 }
 
-// stepView returns the details of the selected step. Its attempts are listed if
-// there was more than one or the step failed.
+// stepView returns the details of a step. Attempts are listed if there was more than
+// one or the step failed.
 func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepView {
 	s := v.step(path)
 	if s == nil {
@@ -169,7 +170,7 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.T
 	return t
 }
 
-// asksModels reports whether the attempts of a step are told apart by model.
+// asksModels reports whether the attempts of a step use different models.
 func (v *runView) asksModels(s *flow.Step) bool {
 	return slices.ContainsFunc(s.Attempts, func(a flow.Attempt) bool { return a.Next > 0 })
 }

@@ -22,7 +22,7 @@ func TestRunPage(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	viewer := h.As(flow.MemberViewer)
-	t.Run("that succeeded at the second attempt", func(t *testing.T) {
+	t.Run("shows the attempts of a successful run", func(t *testing.T) {
 		id := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 1)))
 		h.Publish(id)
 		run, err := h.Call(id, h.Key("production"), map[string]any{"q": "it's <b>"})
@@ -41,7 +41,7 @@ func TestRunPage(t *testing.T) {
 		viewer.Get("/flows/" + id + "/runs/" + run.ID).RedirectsTo("/runs/" + run.ID)
 		viewer.Get("/flows/flow_00000000000000000000000000/runs/" + run.ID).Is(404)
 	})
-	t.Run("that failed says what to do", func(t *testing.T) {
+	t.Run("advises on a failed run", func(t *testing.T) {
 		id := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 99)))
 		h.Publish(id)
 		run, err := h.Call(id, nil, map[string]any{"q": "hello"})
@@ -56,7 +56,7 @@ func TestRunPage(t *testing.T) {
 		editor.Get(to).Is(200).Has("Rerun of", run.ID, "from “Ask the server”", "reused from the previous run", ">you<")
 		editor.Post("/runs/"+run.ID+"/rerun", url.Values{"from": {"nobody"}}).Is(422)
 	})
-	t.Run("that is erased says so", func(t *testing.T) {
+	t.Run("explains an erased run", func(t *testing.T) {
 		id := h.Flow(webtest.PublishGreeting)
 		h.Publish(id)
 		run, _ := h.Call(id, h.Key("k2"), map[string]any{"who": "Ada"})
@@ -67,7 +67,7 @@ func TestRunPage(t *testing.T) {
 	})
 }
 
-func TestRunPageFollows(t *testing.T) {
+func TestRunPage_follows_run(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	asked, answer := make(chan struct{}), make(chan struct{})
@@ -100,10 +100,10 @@ func TestRunPageFollows(t *testing.T) {
 	close(answer)
 }
 
-// answerOf carries an answer over a channel.
+// answerOf sends a response over a channel.
 type answerOf struct{ *webtest.Answer }
 
-func TestRunPageIsForMembers(t *testing.T) {
+func TestRunPage_access(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	foreign := foreignFlow(h)

@@ -13,12 +13,12 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// maxFallDepth bounds how many levels of child runs one timeline shows.
+// maxFallDepth is the largest number of levels of child runs in a waterfall.
 const maxFallDepth = 4
 
-// fall builds the rows of a timeline: the steps of a run, and below a step that runs
-// another flow the steps of one of its child runs.
-type fall struct {
+// waterfallBuilder builds the rows of a waterfall: the steps of a run, and below a step that
+// runs another flow, the steps of one of its child runs.
+type waterfallBuilder struct {
 	c          *call
 	link       consoleview.RunLink
 	begin, end time.Time
@@ -28,15 +28,15 @@ type fall struct {
 
 // waterfall returns the steps of a run over time, and the details of the selected one.
 func (c *call) waterfall(v *runView, link consoleview.RunLink) (consoleview.Waterfall, *consoleview.StepView, error) {
-	f := &fall{c: c, link: link}
+	f := &waterfallBuilder{c: c, link: link}
 	f.begin, f.end = v.span(c.s.Now())
 	f.w = consoleview.Waterfall{Done: v.run.Progress.Done, Total: v.run.Progress.Total, Span: max(f.end.Sub(f.begin), time.Millisecond)}
 	err := f.add(v, "", 0)
 	return f.w, f.detail, err
 }
 
-// add adds the steps of a run. prefix is the path of the item that the run is for.
-func (f *fall) add(v *runView, prefix string, level int) error {
+// add adds the steps of a run. prefix is the path of its item, and level its depth.
+func (f *waterfallBuilder) add(v *runView, prefix string, level int) error {
 	for i := range v.steps {
 		s := &v.steps[i]
 		path := prefix + s.Path
@@ -49,7 +49,7 @@ func (f *fall) add(v *runView, prefix string, level int) error {
 				f.detail.MayRerun, f.detail.RunPath = false, components.RunPath(v.run.ID)
 			}
 		}
-		children := v.below[s.Path]
+		children := v.children[s.Path]
 		if children == nil || level == maxFallDepth || v.run.Erased != "" {
 			f.w.Rows = append(f.w.Rows, row)
 			continue
@@ -61,12 +61,12 @@ func (f *fall) add(v *runView, prefix string, level int) error {
 	return nil
 }
 
-// addChild adds a step that runs another flow, and the item that is open. If there is only
-// one, it is open until somebody closes it.
-func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.FallRow, level int) error {
-	item, open := itemOf(f.link.Step, row.Path)
+// addChild adds a step that runs another flow, and its open item. A single child run is
+// open until the user closes it.
+func (f *waterfallBuilder) addChild(v *runView, s *flow.Children, row consoleview.WaterfallRow, level int) error {
+	item, open := parseItem(f.link.Step, row.Path)
 	first := 0
-	if s.Failed > 0 && v.maps(s.Caller.Path, s) {
+	if s.Failed > 0 && v.isMap(s.Caller.Path, s) {
 		failures, err := f.c.s.Store.ListFailures(f.c.Ctx(), s.Caller, maxFailures)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.FallRow, l
 			}
 		}
 	}
-	if !open && f.link.Step != row.Path && !v.maps(s.Caller.Path, s) {
+	if !open && f.link.Step != row.Path && !v.isMap(s.Caller.Path, s) {
 		open = true
 	}
 	if s.Total > 0 {
@@ -88,7 +88,7 @@ func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.FallRow, l
 		if open {
 			to = f.link.WithStep(row.Path)
 		}
-		row.Fold = &consoleview.FallFold{Open: open, Link: to}
+		row.Fold = &consoleview.WaterfallFold{Open: open, Link: to}
 	}
 	f.w.Rows = append(f.w.Rows, row)
 	if !open {
@@ -99,10 +99,10 @@ func (f *fall) addChild(v *runView, s *flow.Children, row consoleview.FallRow, l
 }
 
 // addItem adds an item of a step with the steps of its run.
-func (f *fall) addItem(v *runView, s *flow.Children, above consoleview.FallRow, item, level int) error {
+func (f *waterfallBuilder) addItem(v *runView, s *flow.Children, above consoleview.WaterfallRow, item, level int) error {
 	path := consoleview.ItemPath(above.Path, item)
 	to := f.link.WithStep(path)
-	row := consoleview.FallRow{
+	row := consoleview.WaterfallRow{
 		Path: path, Label: "Item " + strconv.Itoa(item), State: string(flow.StepPending), Depth: above.Depth + 1, Note: "not started yet", Href: to.Path(), Attrs: to.Attrs(),
 		Current: path == f.link.Step, Item: true,
 	}
@@ -130,7 +130,7 @@ func (f *fall) addItem(v *runView, s *flow.Children, above consoleview.FallRow, 
 		return err
 	}
 	row.Open = components.RunPath(run.ID)
-	if !v.maps(s.Caller.Path, s) {
+	if !v.isMap(s.Caller.Path, s) {
 		row.Label = child.flow.Name
 	}
 	if run.Caller == nil || run.Caller.RunID != s.Caller.RunID {
@@ -141,13 +141,13 @@ func (f *fall) addItem(v *runView, s *flow.Children, above consoleview.FallRow, 
 	begin, end := child.span(f.c.s.Now())
 	b := timeline.Span(f.begin, begin, end, row.State)
 	b.Title = b.State + " after " + consoleview.Precisely(b.From) + ", took " + consoleview.Precisely(b.To-b.From)
-	row.Bars, row.Began, row.Took = []consoleview.FallBar{b}, true, end.Sub(begin)
+	row.Bars, row.Began, row.Took = []consoleview.WaterfallBar{b}, true, end.Sub(begin)
 	f.show(row, r, child)
 	return f.add(child, path+"/", level+1)
 }
 
 // show adds the row of an item, and its details if it is selected.
-func (f *fall) show(row consoleview.FallRow, r *flow.ChildResult, child *runView) {
+func (f *waterfallBuilder) show(row consoleview.WaterfallRow, r *flow.ChildResult, child *runView) {
 	f.w.Rows = append(f.w.Rows, row)
 	if !row.Current {
 		return

@@ -16,12 +16,12 @@ import (
 
 const (
 	runsPerPage = 50
-	// maxSearch bounds a text that is searched for, in bytes.
+	// maxSearch bounds a search query, in bytes.
 	maxSearch = 1000
-	// firstSearchTime bounds the search for the first page, so that the page
-	// appears quickly. Later pages have the longer limit of the store.
+	// firstSearchTime bounds the search for the first page, so that it is fast.
+	// Other pages have the longer limit of the store.
 	firstSearchTime = 70 * time.Millisecond
-	// timeInputFormat is how browsers send a date and time, without a zone.
+	// timeInputFormat is the format of datetime-local inputs, which have no zone.
 	timeInputFormat = "2006-01-02T15:04"
 	customSpan      = "custom"
 )
@@ -29,7 +29,7 @@ const (
 // timeSpans are the presets of the time filter.
 var timeSpans = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour}
 
-// runListRoutes are the routes of the list of runs.
+// runListRoutes returns the routes of the list of runs.
 func (s *Server) runListRoutes() []route {
 	return []route{
 		{http.MethodGet, "/runs", web.Viewer, (*call).listRuns},
@@ -40,8 +40,8 @@ func (s *Server) runListRoutes() []route {
 // runLabels maps IDs to names.
 type runLabels struct{ flows, keys map[string]string }
 
-// listRuns is GET /runs. An open list polls with the mark of its rows and gets
-// 204 if nothing has changed, or the rows only.
+// listRuns is GET /runs. An open list polls with ?mark=, a digest of its rows. It
+// gets the rows, or 204 if nothing has changed.
 func (c *call) listRuns() error {
 	filter, choice := c.readRunsFilter()
 	page := consoleview.RunsPage{Filter: filter, Now: c.s.Now()}
@@ -110,11 +110,11 @@ func (c *call) nameRuns(page *consoleview.RunsPage) error {
 	return nil
 }
 
-// draftWord stands for a draft in place of a version number.
+// draftWord denotes a draft where a version number is expected.
 const draftWord = "draft"
 
-// listRunLabels reads the names of flows and keys, which are also the options
-// of the page.
+// listRunLabels reads the names of flows and keys, and adds them to the page as
+// options of its filter.
 func (c *call) listRunLabels(page *consoleview.RunsPage) (n runLabels, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -163,7 +163,7 @@ func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
 		line.By = consoleview.TriggerName(string(r.Trigger))
 	}
 	if r.EndedAt.IsZero() {
-		line.Took = line.Took.Truncate(time.Second) // a run at work need not change the list more often
+		line.Took = line.Took.Truncate(time.Second)
 	}
 	return line
 }
@@ -186,7 +186,7 @@ func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunQuery) {
 	}
 	choice.Version, _ = strconv.ParseInt(f.Version, 10, 32)
 	choice.Draft = f.Version == draftWord
-	if choice.Version <= 0 && !choice.Draft || f.Flow == "" && !choice.Draft { // a number is of a flow
+	if choice.Version <= 0 && !choice.Draft || f.Flow == "" && !choice.Draft { // version numbers need a flow
 		f.Version, choice.Version = "", 0
 	}
 	for _, s := range q["state"] {
@@ -206,7 +206,7 @@ func validID(prefix, id string) string {
 	return ""
 }
 
-// readSpan reads the time filter: a preset, or two times.
+// readSpan reads the time filter: a preset, or a start and an end.
 func (c *call) readSpan(f *consoleview.RunsFilter, choice *flow.RunQuery) {
 	if span, ok := timeSpans[f.Time]; ok {
 		choice.From = c.s.Now().Add(-span)
@@ -224,7 +224,7 @@ func (c *call) readSpan(f *consoleview.RunsFilter, choice *flow.RunQuery) {
 	}
 }
 
-// readTime reads a date and time as browsers send it. Times are UTC.
+// readTime parses the value of a datetime-local input as UTC.
 func readTime(errors components.Errors, name, text string) time.Time {
 	if text == "" {
 		return time.Time{}

@@ -18,7 +18,7 @@ import (
 const (
 	// maxExport bounds the runs in one file.
 	maxExport   = 100_000
-	exportBatch = 250
+	exportBatch = 250 // runs that are read at once
 )
 
 // exportedRun is a run in an exported file. Its fields are documented and must
@@ -39,17 +39,17 @@ type exportedRun struct {
 	InputTokens  int64     `json:"input_tokens"`
 	OutputTokens int64     `json:"output_tokens"`
 	CostUSD      string    `json:"cost_usd"`
-	Unpriced     int64     `json:"unpriced_steps"` // whose cost cost_usd lacks
+	Unpriced     int64     `json:"unpriced_steps"` // steps whose cost is not in cost_usd
 	Cached       int64     `json:"cached_tokens"`
 	Reasoning    int64     `json:"reasoning_tokens"`
 	Error        string    `json:"error,omitempty"`
-	Input        string    `json:"input,omitempty"` // what the inputs begin with
+	Input        string    `json:"input,omitempty"` // a summary of the inputs
 }
 
 // exporter writes runs in one format.
 type exporter interface {
 	run(r *exportedRun) error
-	// note writes a last line that is not a run.
+	// note writes a remark as the last line.
 	note(text string) error
 	flush() error
 }
@@ -95,8 +95,8 @@ func newExporter(format string, w io.Writer) exporter {
 	return table
 }
 
-// export writes batch after batch. If the file does not hold all runs, its last
-// line says so.
+// export writes all batches, starting with page. If the file is incomplete, its last
+// line explains why.
 func (c *call) export(to exporter, n *runLabels, choice flow.RunQuery, page flow.RunPage) (err error) {
 	written := 0
 	for {
@@ -128,7 +128,7 @@ func (c *call) export(to exporter, n *runLabels, choice flow.RunQuery, page flow
 	return to.flush()
 }
 
-// truncationNote returns why a file does not hold all runs.
+// truncationNote explains why a file does not have all runs.
 func truncationNote(written int, searched bool) string {
 	if searched {
 		return fmt.Sprintf("The search stopped early; this file has the newest %s matching runs. Filter by time to export older ones.", components.Count(written))
@@ -155,13 +155,12 @@ type jsonLines struct{ io.Writer }
 // run writes a run as one line, since Encode ends each object with a line break.
 func (j jsonLines) run(r *exportedRun) error { return json.NewEncoder(j).Encode(r) }
 
-// note writes a remark as an object of its own, such as that the export was cut off.
-// Readers skip it by its missing ID.
+// note writes a remark as an object. Readers recognize it by its missing run_id.
 func (j jsonLines) note(text string) error {
 	return json.NewEncoder(j).Encode(map[string]string{"note": text})
 }
 
-// flush has nothing to do: each line is written at once.
+// flush does nothing, because lines are not buffered.
 func (jsonLines) flush() error { return nil }
 
 // csvTable writes CSV for spreadsheets.

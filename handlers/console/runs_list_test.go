@@ -53,7 +53,7 @@ func TestListRuns(t *testing.T) {
 
 var markOf = regexp.MustCompile(`id="run-rows" data-mark="([0-9a-f]+)"`)
 
-func TestListRuns_stays_fresh(t *testing.T) {
+func TestListRuns_polls_for_changes(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberViewer), h.Flow(webtest.EchoFlow)
@@ -65,7 +65,7 @@ func TestListRuns_stays_fresh(t *testing.T) {
 	b.Fragment().Get("/runs?mark="+mark).Is(http.StatusOK).Has(fresh, "<tbody").Lacks("<html")
 }
 
-func TestListRuns_of_others_are_not_there(t *testing.T) {
+func TestListRuns_hides_other_workspaces(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b, id := h.As(flow.MemberOwner), h.Flow(webtest.EchoFlow)
@@ -115,7 +115,7 @@ func TestExportRuns(t *testing.T) {
 	b.Get("/runs/export?format=csv&time=custom&from=x").Is(http.StatusUnprocessableEntity)
 }
 
-func TestExportRuns_ends(t *testing.T) {
+func TestExportRuns_notes_truncation(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
 		"This file has the newest 100,000 runs; there are more. Filter by time to export the others.":              console.ExportCut(100_000, false),

@@ -10,7 +10,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestSecretsInBrowser types secrets into a request and looks for what is kept.
+// TestSecretsInBrowser types secrets into an HTTP request node and checks what is stored.
 func TestSecretsInBrowser(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -27,7 +27,7 @@ func TestSecretsInBrowser(t *testing.T) {
 		return c, secret
 	}
 	const typed = `document.querySelector("flow-canvas").draft.nodes.get("call").config`
-	t.Run("a secret moves once its field is left, whole", func(t *testing.T) {
+	t.Run("moves a complete secret when its field loses focus", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("call")
 		w.Click(`[data-fold="more"] > summary`)
@@ -54,7 +54,7 @@ func TestSecretsInBrowser(t *testing.T) {
 			t.Errorf("the secret stays in the tab: %s", responseBuffer)
 		}
 	})
-	t.Run("what looks like a secret is offered to be moved", func(t *testing.T) {
+	t.Run("offers to move a probable secret", func(t *testing.T) {
 		const token = "9f86d081884c7d659a2feaa0c55ad015"
 		w := webtest.OpenInspector(t, b)
 		w.Choose("call")
@@ -73,7 +73,7 @@ func TestSecretsInBrowser(t *testing.T) {
 			t.Errorf("kept %v, %v", list, err)
 		}
 	})
-	t.Run("a new credential is bound to the host of its node", func(t *testing.T) {
+	t.Run("binds a new credential to the host of its node", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Allow("favicon.ico") // a browser looks for one, because a part of a page names none
 		w.Go(w.Http.URL + "/flows/" + w.ID + "/credentials?hosts=hooks.example.com")

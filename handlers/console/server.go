@@ -8,11 +8,11 @@
 // the request, calls the store or the library of the domain, converts the result
 // to the struct of its page in views/console, and renders it.
 //
-//   - A form that is refused is rendered again with status 422, what was typed,
-//     and a message per field.
+//   - An invalid form is rendered again with status 422, the submitted values, and a
+//     message per field.
 //   - A form that succeeds redirects. Secrets that are shown once are the
 //     exception: they are in the response itself.
-//   - Lists read their filter from the query and ignore values they do not know.
+//   - Lists read their filter from the query and ignore unknown values.
 //
 // Rules about flows, runs and keys belong to package flow and its packages; SQL
 // belongs to db.
@@ -28,7 +28,7 @@ import (
 	"sluice/handlers/web"
 )
 
-// Config is what this package needs in addition to the site.
+// Config has the dependencies of this package in addition to the site.
 type Config struct {
 	Library   *library.Library
 	Runner    web.Runner
@@ -36,9 +36,9 @@ type Config struct {
 	Providers Providers
 	Links     *filelinks.Signer
 	Starters  []Starter
-	Prices    flow.PriceStore // of workspaces and of the price list
-	// FindDocs returns at most n sections of the documentation that match a query, the best
-	// first, for the command palette.
+	Prices    flow.PriceStore // prices of the workspace and of the price list
+	// FindDocs returns at most n sections of the documentation that match a query, best
+	// match first.
 	FindDocs func(query string, n int) []docs.Hit
 }
 
@@ -59,10 +59,10 @@ type call struct {
 	s *Server
 }
 
-// newCall gives the handlers, which are methods of call, access to this server.
+// newCall wraps a request of the site.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the table of routes.
+// route is an entry of the route table.
 type route struct {
 	method, path string
 	access       web.Access
@@ -92,8 +92,8 @@ func (s *Server) Routes() []web.Route {
 	return list
 }
 
-// streaming wraps a handler that holds its response open. It limits how many of
-// them a user may have.
+// streaming wraps a handler that keeps its response open. It limits the number of
+// such responses per user.
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
 }

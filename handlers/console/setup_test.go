@@ -21,7 +21,7 @@ func onlyKey(h *webtest.Env) *flow.Key {
 	return &list[0]
 }
 
-// databaseFiles are all files of the database, what is not yet checkpointed too.
+// databaseFiles returns all files of the database, including the write-ahead log.
 func databaseFiles(h *webtest.Env) (files []string) {
 	h.T.Helper()
 	var seq int
@@ -36,7 +36,7 @@ func databaseFiles(h *webtest.Env) (files []string) {
 	return files
 }
 
-// foreignFlow is a flow of a workspace that nobody of the test is in.
+// foreignFlow returns a flow of a workspace in which no user of the test is a member.
 func foreignFlow(h *webtest.Env) string {
 	h.T.Helper()
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func upload(b *webtest.Browser, name, content, text string) *webtest.Answer {
 	return b.Send(http.MethodPost, "/flows/import", w.FormDataContentType(), &body)
 }
 
-// madeBy makes a key over the form and gives its text.
+// makeKey creates a key with the form and returns its secret.
 func makeKey(b *webtest.Browser, change ...string) string {
 	b.T.Helper()
 	form := url.Values{"name": {"Website"}, "scope": {"run", "read"}, "reach": {"all"}, "expires": {"90"}, "rpm": {"600"}, "runs_per_day": {"1000"}, "usd_per_day": {"0.5"}}

@@ -9,10 +9,9 @@ import (
 // Starter is a flow that users can start with.
 type Starter struct {
 	ID, Icon string
-	// Needs is the provider that the flow needs, such as "Replicate"; empty if
-	// it runs without one.
+	// Needs is the provider that the flow needs, such as "Replicate", or "".
 	Needs string
-	// First marks starters that are offered while there is no flow yet.
+	// First marks starters that are offered on an empty list of flows.
 	First    bool
 	Document *flow.Document
 	// Brought are the flows that nodes of Document run, by slug; Brings are their IDs.
@@ -20,7 +19,7 @@ type Starter struct {
 	Brought []*flow.Document
 }
 
-// starters returns the flows to start with; first selects those for new users.
+// starters converts the starters. With first, it returns only those with First.
 func (s *Server) starters(first bool) []consoleview.Starter {
 	var list []consoleview.Starter
 	for i := range s.Starters {

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	dayForm = time.DateOnly
-	oneDay  = 24 * time.Hour
-	// maxUsageDays bounds the range; as many days before it are read to compare.
+	dayFormat = time.DateOnly
+	oneDay    = 24 * time.Hour
+	// maxUsageDays bounds the range. The range of the same length before it is read
+	// for comparison.
 	maxUsageDays = 366
-	// topParts is how many flows, keys and models are listed.
+	// topParts is the largest number of flows, keys and models in each list.
 	topParts = 8
 )
 
@@ -30,7 +31,7 @@ func (s *Server) usageRoutes() []route {
 	return []route{{http.MethodGet, "/usage", web.Viewer, (*call).showUsage}}
 }
 
-// usageSpan is a range of days, both included.
+// usageSpan is a range of days. Both ends are inclusive.
 type usageSpan struct{ first, last time.Time }
 
 // days returns the number of days.
@@ -68,8 +69,8 @@ func (c *call) showUsage() error {
 	return c.Render(http.StatusOK, consoleview.Usage(c.Page("Usage", layout.SectionUsage), page))
 }
 
-// readUsageFilter reads the filter of the query and returns its days. Without a
-// valid range it is the last 30 days.
+// readUsageFilter reads the filter from the query and returns its days, by default
+// the last 30.
 func (c *call) readUsageFilter(f *consoleview.UsageFilter) usageSpan {
 	q := c.Request().URL.Query()
 	*f = consoleview.UsageFilter{
@@ -86,7 +87,7 @@ func (c *call) readUsageFilter(f *consoleview.UsageFilter) usageSpan {
 	}
 	f.From, f.Until = q.Get("from"), q.Get("until")
 	if f.From == "" && f.Until == "" { // "Custom" was just selected
-		f.From, f.Until = today.AddDate(0, 0, -29).Format(dayForm), today.Format(dayForm)
+		f.From, f.Until = today.AddDate(0, 0, -29).Format(dayFormat), today.Format(dayFormat)
 	}
 	span := usageSpan{readDay(f.Errors, "from", f.From), readDay(f.Errors, "until", f.Until)}
 	switch {
@@ -99,17 +100,16 @@ func (c *call) readUsageFilter(f *consoleview.UsageFilter) usageSpan {
 	return span
 }
 
-// readDay reads a date as browsers send it.
+// readDay parses the value of a date input as UTC.
 func readDay(errors components.Errors, name, text string) time.Time {
-	day, err := time.Parse(dayForm, text)
+	day, err := time.Parse(dayFormat, text)
 	if err != nil {
 		errors[name] = "Choose a day."
 	}
 	return day
 }
 
-// budgets returns the daily budgets of active keys and flows, with what they
-// have used today.
+// budgets returns the daily budgets of active keys and flows, with their use today.
 func (c *call) budgets() (list []consoleview.UsageBudget, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *call) budgets() (list []consoleview.UsageBudget, err error) {
 	return list, nil
 }
 
-// quotas returns the storage and the quotas of the workspace.
+// quotas returns the quotas of the workspace, with the storage in use.
 func (c *call) quotas() (list []consoleview.UsageQuota, err error) {
 	w, err := c.s.Store.FindStorage(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -156,8 +156,8 @@ func (c *call) quotas() (list []consoleview.UsageQuota, err error) {
 	return list, nil
 }
 
-// budgetRows converts the budgets of one key or flow. Money is shown in
-// millionths of a dollar.
+// budgetRows converts the budgets of a key or flow. The view has money in millionths
+// of a dollar.
 func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 	for i := range budgets {
 		b := &budgets[i]
@@ -173,16 +173,16 @@ func budgetRows(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 	return list
 }
 
-// usageCount adds up usage. Money is summed in billionths of a dollar and
-// rounded once, at the end.
+// usageCount accumulates usage. Money is summed in billionths of a dollar and rounded
+// once at the end.
 type usageCount struct {
 	consoleview.UsageSum
 	cost flow.NanoUSD
 	took histogram.Histogram
 }
 
-// add adds a row of a day. Durations are kept in buckets, because quantiles of several days
-// cannot be computed from those of each. Canceled runs have no duration.
+// add adds a row. Durations are kept as a histogram, because quantiles of several days
+// cannot be computed from daily quantiles. Canceled runs have no duration.
 func (u *usageCount) add(d *flow.UsageDay) {
 	if u.took == nil {
 		u.took = histogram.Histogram{}
@@ -212,12 +212,12 @@ func (m usageCounts) add(name string, d *flow.UsageDay) {
 	m[name].add(d)
 }
 
-// fillUsage adds up the rows of the range and of the range before it: in total,
-// by day, and by flow, key and model.
+// fillUsage sums the rows of the range in total, by day, and by flow, key and model,
+// and the rows of the range before it in total.
 func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows []flow.UsageDay) {
 	var now, before usageCount
 	days, flows, keys, models, all := usageCounts{}, usageCounts{}, usageCounts{}, usageCounts{}, map[string]bool{}
-	first := span.first.Format(dayForm)
+	first := span.first.Format(dayFormat)
 	for i := range rows {
 		d := &rows[i]
 		if d.Model != "" {
@@ -244,7 +244,7 @@ func fillUsage(page *consoleview.UsagePage, span usageSpan, n *runLabels, rows [
 	}
 	for day := span.first; !day.After(span.last); day = day.AddDate(0, 0, 1) {
 		sum := consoleview.UsageSum{}
-		if u := days[day.Format(dayForm)]; u != nil {
+		if u := days[day.Format(dayFormat)]; u != nil {
 			sum = u.sum()
 		}
 		page.Days = append(page.Days, consoleview.UsageDay{Day: day, UsageSum: sum})
@@ -260,8 +260,8 @@ func matchesUsage(f *consoleview.UsageFilter, d *flow.UsageDay) bool {
 	return (f.Flow == "" || d.FlowID == f.Flow) && (f.Key == "" || d.KeyID == f.Key) && (f.Model == "" || d.Model == f.Model)
 }
 
-// topUsage returns the largest parts: by cost, or by runs if nothing cost
-// anything, or by tokens if nothing ran.
+// topUsage returns the largest parts by the measure of usageMeasure. nameless is the
+// name of the part without an ID.
 func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labels map[string]string, nameless string) (parts []consoleview.UsagePart) {
 	amount, text := usageMeasure(counts)
 	var total int64
@@ -281,7 +281,8 @@ func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labe
 	return parts
 }
 
-// usageMeasure returns what topUsage sorts by and how it is written.
+// usageMeasure returns the measure for topUsage and its format: cost, or runs if all
+// costs are 0, or tokens if there are no runs.
 func usageMeasure(counts usageCounts) (amount func(*usageCount) int64, text func(int64) string) {
 	var cost flow.NanoUSD
 	var runs int64

@@ -44,7 +44,7 @@ func TestUsage(t *testing.T) {
 	h.Anonymous().Get("/usage").RedirectsTo("/sign-in?next=%2Fusage")
 }
 
-func TestUsage_of_others_does_not_count(t *testing.T) {
+func TestUsage_ignores_other_workspaces(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	if err := h.Store.CreateWorkspace(context.Background(), flow.Workspace{ID: "ws_other", Name: "Others"}); err != nil {

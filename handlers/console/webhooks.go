@@ -17,7 +17,7 @@ import (
 	"sluice/views/layout"
 )
 
-// webhookRoutes are the routes of the webhooks of a flow.
+// webhookRoutes returns the routes of the webhooks of a flow.
 func (s *Server) webhookRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/webhooks", web.Viewer, onWebhook((*webhookCall).showWebhooks)},
@@ -28,8 +28,8 @@ func (s *Server) webhookRoutes() []route {
 	}
 }
 
-// readOverlap reads how long a replaced secret keeps working; false if it is
-// not one of the options.
+// readOverlap parses the grace period of a replaced secret. It returns false if the
+// text is not one of the options.
 func readOverlap(text string) (time.Duration, bool) {
 	if !slices.ContainsFunc(consoleview.Overlaps, func(o components.Option) bool { return o.Value == text }) {
 		return 0, false
@@ -43,8 +43,8 @@ func (c *webhookCall) showWebhooks() error {
 	return c.webhooksPage(http.StatusOK, func(*consoleview.WebhooksPage) {})
 }
 
-// webhooksPage renders the page; change adds what a response shows in addition,
-// such as a secret or an error.
+// webhooksPage renders the page. add adds details of the response, such as a secret
+// or an error.
 func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPage)) error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -78,8 +78,7 @@ func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPag
 	return c.Render(status, consoleview.Webhooks(c.Page("Webhooks of "+f.Name, layout.SectionFlows), page))
 }
 
-// verifySnippets returns programs that verify a signature, in each language
-// that can receive requests.
+// verifySnippets returns code that verifies a signature, in each language.
 func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []components.Panel, err error) {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
@@ -97,7 +96,7 @@ func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []compon
 	return list, nil
 }
 
-// overlapEnds returns when replaced secrets stop signing.
+// overlapEnds returns the times at which replaced secrets stop signing.
 func overlapEnds(secrets []flow.SigningSecret) (list []time.Time) {
 	for _, s := range secrets {
 		if !s.Until.IsZero() {
@@ -107,8 +106,8 @@ func overlapEnds(secrets []flow.SigningSecret) (list []time.Time) {
 	return list
 }
 
-// signer returns the webhook node whose secret a form is about, or nil for the
-// flow.
+// findSigner returns the flow of the path and the webhook node whose secret the form
+// is about. The node is nil if it is about the secret of the flow.
 func (c *webhookCall) findSigner() (*flow.Flow, *webhookNode, error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, nil, err
@@ -129,7 +128,8 @@ func (c *webhookCall) findSigner() (*flow.Flow, *webhookNode, error) {
 	return nil, nil, err
 }
 
-// changeSigningBox returns a change to how the page shows one secret.
+// changeSigningBox returns a function that applies set to the box of one secret: that
+// of the node, or that of the flow if n is nil.
 func changeSigningBox(n *webhookNode, set func(*consoleview.SigningBox)) func(*consoleview.WebhooksPage) {
 	return func(p *consoleview.WebhooksPage) {
 		if n == nil {
@@ -144,7 +144,7 @@ func changeSigningBox(n *webhookNode, set func(*consoleview.SigningBox)) func(*c
 	}
 }
 
-// target returns the owner of a secret for the audit log.
+// target returns the name of the owner of a secret for the audit log.
 func (n *webhookNode) target(f *flow.Flow) string {
 	if n == nil {
 		return f.Name
@@ -183,12 +183,12 @@ func (c *webhookCall) rotateSecret() error {
 	if err != nil {
 		return err
 	}
-	wrong := func(text string) error {
+	refuse := func(text string) error {
 		return c.webhooksPage(http.StatusUnprocessableEntity, changeSigningBox(n, func(b *consoleview.SigningBox) { b.Error = text }))
 	}
 	overlap, ok := readOverlap(c.FormValue("overlap"))
 	if !ok {
-		return wrong("Choose one of the options.")
+		return refuse("Choose one of the options.")
 	}
 	if n == nil {
 		_, err = c.s.Store.RotateSigning(c.Ctx(), c.WorkspaceID(), f.ID, overlap)
@@ -196,7 +196,7 @@ func (c *webhookCall) rotateSecret() error {
 		_, err = c.s.Store.RotateWebhookSecret(c.Ctx(), c.webhookOwner(f, n), overlap)
 	}
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
-		return wrong(flow.AsError(err).Message)
+		return refuse(flow.AsError(err).Message)
 	}
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ type webhookNode struct {
 	from    string // draft or live
 	live    bool   // the live version has the same node
 	url     string // empty if an edge provides it
-	host    string // as of flow.WebhookOwner
+	host    string // see flow.WebhookOwner
 	outputs []string
 }
 
@@ -283,13 +283,13 @@ func (c *webhookCall) webhookNodesOf(d *flow.Document, from string) (list []webh
 	return list
 }
 
-// webhookOwner returns whose secret a node signs with.
+// webhookOwner returns the owner of the secret with which a node signs.
 func (c *webhookCall) webhookOwner(f *flow.Flow, n *webhookNode) flow.WebhookOwner {
 	return flow.WebhookOwner{WorkspaceID: c.WorkspaceID(), FlowID: f.ID, Node: n.ID, Host: n.host}
 }
 
-// webhookView converts a node without its secret. It only peeks, because
-// reading a secret would create it.
+// webhookView converts a node without its secret. It uses PeekWebhookSecret, because
+// reading the secret would create it.
 func (c *webhookCall) webhookView(f *flow.Flow, n *webhookNode) (v consoleview.WebhookNode, err error) {
 	v = n.view()
 	if flow.IsSecretRef(n.Config["secret"]) {
@@ -335,8 +335,8 @@ func (n *webhookNode) testMessage(now time.Time) []byte {
 	}{"test", now.UTC().Format(flow.TimeForm), data})
 }
 
-// testWebhook is POST test: a real, signed message that is marked as a test.
-// Values that an edge provides in a run are left out.
+// testWebhook is POST test: it sends a real, signed message that is marked as a test.
+// Values that come from edges in a run are omitted.
 func (c *webhookCall) testWebhook(f *flow.Flow) error {
 	list, err := c.webhookNodes(f)
 	if err != nil {
@@ -350,19 +350,19 @@ func (c *webhookCall) testWebhook(f *flow.Flow) error {
 	return flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Reload the page.")
 }
 
-// sendTest sends the test to the typed URL. The page shows URLs without query
-// strings, so an unchanged URL means the one of the node.
+// sendTest sends the test to the submitted URL. The page shows URLs without their
+// query string, so an unchanged URL stands for the full URL of the node.
 func (c *webhookCall) sendTest(f *flow.Flow, n *webhookNode) error {
 	typed := strings.TrimSpace(c.FormValue("url"))
 	to := typed
 	if typed == flow.ShownURL(n.url) {
 		to = n.url
 	}
-	if trouble := c.receiverProblem(n.Node, to); trouble != "" {
+	if problem := c.receiverProblem(n.Node, to); problem != "" {
 		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *consoleview.WebhooksPage) {
 			for i := range p.Nodes {
 				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
-					v.URL, v.Error = typed, trouble
+					v.URL, v.Error = typed, problem
 				}
 			}
 		})
@@ -384,14 +384,14 @@ func (c *webhookCall) sendTest(f *flow.Flow, n *webhookNode) error {
 	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.test", f.ID, flow.ShownURL(to))
 }
 
-// receiverProblem returns why a test cannot be sent to a URL, or "". It checks
-// as the node itself does.
+// receiverProblem explains why a test cannot be sent to a URL, or returns "". It uses
+// the check of the node kind.
 func (c *webhookCall) receiverProblem(n *flow.Node, to string) string {
-	if to == "" || strings.Contains(flow.WithSampleSecrets(to), "{{") { // no run that could fill it in
+	if to == "" || strings.Contains(flow.WithSampleSecrets(to), "{{") { // there is no run that could resolve a template
 		return "Enter a URL such as https://example.com/hooks."
 	}
-	asked := &flow.Node{ID: n.ID, Kind: n.Kind, Config: map[string]any{"url": to}}
-	for _, p := range c.s.Kinds.For(asked).Check(asked) {
+	node := &flow.Node{ID: n.ID, Kind: n.Kind, Config: map[string]any{"url": to}}
+	for _, p := range c.s.Kinds.For(node).Check(node) {
 		if p.Pointer == flow.Pointer("url") {
 			return p.Detail
 		}

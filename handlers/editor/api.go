@@ -19,14 +19,15 @@ import (
 // apiRoutes are the routes of the API pane.
 func (s *Server) apiRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/api", web.Viewer, onAPI(web.With((*apiCall).readLiveAPI, (*apiCall).showAPI))},
+		{http.MethodGet, "/flows/:flow/api", web.Viewer, onAPI(web.With((*apiCall).findLiveAPI, (*apiCall).showAPI))},
 		{http.MethodPost, "/flows/:flow/api/try", web.Editor, onAPI((*apiCall).tryAPI)},
 		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, onAPI(web.OnFlow((*apiCall).showCalls))},
 		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, onAPI(web.OnFlow((*apiCall).downloadOpenAPI))},
 	}
 }
 
-// liveAPI is a flow as programs call it: its live version next to its draft.
+// liveAPI is the live version of a flow, which programs call, with the draft
+// that would replace it.
 type liveAPI struct {
 	*draft
 	live *flow.Document // nil before the first publish
@@ -34,9 +35,9 @@ type liveAPI struct {
 	next int64          // the version that publishing makes live
 }
 
-// findLiveAPI reads the live document of a draft. Each document is parsed once
-// per request.
-func (c *apiCall) findLiveAPI(d *draft, next int64) (*liveAPI, error) {
+// loadLiveAPI reads the live document of the flow of a draft and compares the
+// two. The caller passes the draft, so that it is parsed only once per request.
+func (c *apiCall) loadLiveAPI(d *draft, next int64) (*liveAPI, error) {
 	a := &liveAPI{draft: d, next: next}
 	if d.flow.LiveHash != "" {
 		data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), d.flow.LiveHash)
@@ -49,18 +50,19 @@ func (c *apiCall) findLiveAPI(d *draft, next int64) (*liveAPI, error) {
 	return a, nil
 }
 
-// called returns the document that calls run, or before the first publish the
+// servedDocument returns the live document, or before the first publish the
 // draft.
-func (a *liveAPI) called() *flow.Document {
+func (a *liveAPI) servedDocument() *flow.Document {
 	if a.live != nil {
 		return a.live
 	}
 	return a.Document
 }
 
-// showAPI is GET /flows/{id}/api: how programs call the flow. As a fragment,
-// ?part=draft is the part that follows the draft, ?part=snippets the code
-// samples, and ?part=command one alone, for the dialog after the first publish.
+// showAPI is GET /flows/{id}/api: how programs call the flow. A fragment request
+// can ask for one part only: ?part=draft is updated after each edit of the draft,
+// ?part=snippets has the code samples, and ?part=command has a single one for the
+// dialog after the first publish.
 func (c *apiCall) showAPI(a *liveAPI) error {
 	if c.IsFragment() {
 		switch c.QueryParam("part") {
@@ -71,16 +73,16 @@ func (c *apiCall) showAPI(a *liveAPI) error {
 			code, err := c.apiSnippets(a)
 			return c.RenderOr(err, editorview.Snippets(code))
 		case "command":
-			lang, _ := languageOf(c.QueryParam("lang"))
-			code, err := c.codeSample(a.flow, a.called(), cmp.Or(lang.ID, snippets.Languages()[0].ID), snippets.MannerWait)
+			lang, _ := findLanguage(c.QueryParam("lang"))
+			code, err := c.codeSample(a.flow, a.servedDocument(), cmp.Or(lang.ID, snippets.Languages()[0].ID), snippets.MannerWait)
 			return c.RenderOr(err, editorview.FirstCommand(code))
 		}
 	}
 	return c.renderAPI(http.StatusOK, a, nil)
 }
 
-// readLiveAPI finds the flow of the path as programs call it.
-func (c *apiCall) readLiveAPI() (*liveAPI, error) {
+// findLiveAPI finds the flow in the path with its live version and its draft.
+func (c *apiCall) findLiveAPI() (*liveAPI, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, err
@@ -89,10 +91,11 @@ func (c *apiCall) readLiveAPI() (*liveAPI, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.findLiveAPI(d, next)
+	return c.loadLiveAPI(d, next)
 }
 
-// renderAPI renders the whole pane, after change has been applied to it.
+// renderAPI renders the whole pane. change may be nil; it modifies the pane before
+// it is rendered.
 func (c *apiCall) renderAPI(status int, a *liveAPI, change func(*editorview.APIPane)) error {
 	pane, err := c.apiPane(a)
 	if err != nil {
@@ -108,7 +111,8 @@ func (c *apiCall) renderAPI(status int, a *liveAPI, change func(*editorview.APIP
 }
 
 // fillAPI adds the pane to the editor. If another tab is open, only a
-// placeholder is rendered, because the pane is half of the work of the page.
+// placeholder is rendered, because building the pane takes half of the time of the
+// page.
 // Read-only documents have no API.
 func (c *apiCall) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
 	switch {
@@ -119,7 +123,7 @@ func (c *apiCall) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error
 		f.API = editorview.APILater(d.flow.ID)
 		return nil
 	}
-	a, err := c.findLiveAPI(d, next)
+	a, err := c.loadLiveAPI(d, next)
 	if err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func (c *apiCall) apiPane(a *liveAPI) (pane editorview.APIPane, err error) {
 	return pane, err
 }
 
-// apiDraft fills in the part that follows the draft.
+// apiDraft fills in the part that depends on the draft.
 func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 	f := a.flow
 	pane = editorview.APIPane{FlowID: f.ID, Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
@@ -163,10 +167,10 @@ func (c *apiCall) apiDraft(a *liveAPI) (pane editorview.APIPane, err error) {
 	return pane, err
 }
 
-// apiSnippets renders the code sample in the chosen language and style, for the
-// document that calls run.
+// apiSnippets renders the code sample in the chosen language and style. It calls
+// the served document.
 func (c *apiCall) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) {
-	doc := a.called()
+	doc := a.servedDocument()
 	s = editorview.APISnippets{FlowID: a.flow.ID, Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
 	lang, manner := c.chosenSnippet()
 	s.Language, s.Manner = editorview.APILanguage(lang), string(manner)
@@ -178,7 +182,7 @@ func (c *apiCall) apiSnippets(a *liveAPI) (s editorview.APISnippets, err error) 
 	return s, err
 }
 
-// apiLanguages returns the languages that code samples can be in.
+// apiLanguages returns the languages of code samples.
 func apiLanguages() (list []editorview.APILanguage) {
 	for _, l := range snippets.Languages() {
 		list = append(list, editorview.APILanguage(l))
@@ -192,18 +196,18 @@ func (c *apiCall) codeSample(f *flow.Flow, d *flow.Document, language string, ma
 	return components.CodePieces(snippets.Highlight(language, code)), err
 }
 
-// snippetCookie is the cookie with the language and style of code samples that
-// the user chose last.
+// snippetCookie is the name of the cookie with the language and style of code
+// samples that the user chose last.
 const snippetCookie = "snippet"
 
-// chosenSnippet returns the language and style of code samples: from the query,
-// the cookie, or else cURL that waits. A choice in the query is stored in the
-// cookie.
+// chosenSnippet returns the language and style of code samples: those in the
+// query, else those in the cookie, else cURL that waits for the result. A choice
+// in the query is stored in the cookie.
 func (c *apiCall) chosenSnippet() (snippets.Language, snippets.Manner) {
 	lang, manner := snippets.Languages()[0], snippets.MannerWait
 	pick := func(v url.Values) bool {
-		l, okL := languageOf(v.Get("lang"))
-		m, okM := mannerOf(v.Get("manner"))
+		l, okL := findLanguage(v.Get("lang"))
+		m, okM := findManner(v.Get("manner"))
 		if okL {
 			lang = l
 		}
@@ -225,8 +229,8 @@ func (c *apiCall) chosenSnippet() (snippets.Language, snippets.Manner) {
 	return lang, manner
 }
 
-// languageOf finds a language by ID.
-func languageOf(id string) (snippets.Language, bool) {
+// findLanguage finds a language by ID.
+func findLanguage(id string) (snippets.Language, bool) {
 	for _, l := range snippets.Languages() {
 		if l.ID == id {
 			return l, true
@@ -235,8 +239,8 @@ func languageOf(id string) (snippets.Language, bool) {
 	return snippets.Language{}, false
 }
 
-// mannerOf finds a style of code samples by name.
-func mannerOf(text string) (snippets.Manner, bool) {
+// findManner finds a style of code samples by name.
+func findManner(text string) (snippets.Manner, bool) {
 	for _, m := range snippets.Manners() {
 		if string(m) == text {
 			return m, true
@@ -263,12 +267,12 @@ func openAPIPath(flowID string) string {
 	return "/v1/flow/" + url.PathEscape(flowID) + "/openapi.json"
 }
 
-// downloadOpenAPI is GET openapi.json. The API requires a key for the document;
-// for a signed-in user, a temporary one that can only read this flow is used.
+// downloadOpenAPI is GET openapi.json. The API requires a key for the document, so
+// the request is made with a temporary key that can only read this flow.
 func (c *apiCall) downloadOpenAPI(f *flow.Flow) error {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodGet, openAPIPath(f.ID), nil)
 	if err != nil {
-		return fmt.Errorf("ask for the OpenAPI document of %s: %w", f.ID, err)
+		return fmt.Errorf("request the OpenAPI document of %s: %w", f.ID, err)
 	}
 	r.RemoteAddr = c.Request().RemoteAddr
 	c.Response().Header().Set("Content-Disposition", `attachment; filename="openapi.json"`)

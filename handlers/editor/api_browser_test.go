@@ -11,12 +11,12 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// addInput is an edit of the draft by the canvas.
+// addInput edits the draft as the canvas does.
 const addInput = `document.querySelector("#canvas").commit("Add", [{op: "add", node: {id: "tone", kind: "input", position: {x: 0, y: 400}, config: {name: "tone", type: "text", default: "friendly"}}}])`
 
-// TestAPIPane goes the way of somebody who draws a flow and calls it: the pane
-// follows the draft, publishing clears the marks, a new key stands in the code,
-// and a request that is tried out shows as HTTP and on the canvas.
+// TestAPIPane edits, publishes and calls a flow: the pane follows the draft,
+// publishing clears the marks, a new key appears in the code samples, and a test
+// request is shown as HTTP and on the canvas.
 func TestAPIPane(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

@@ -9,11 +9,11 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// maxCalls is how many calls of a flow are listed.
+// maxCalls is the number of calls in the list, newest first.
 const maxCalls = 20
 
-// showCalls is GET /flows/{id}/api/calls. An open list polls with its mark and
-// gets 204 if nothing has changed.
+// showCalls is GET /flows/{id}/api/calls. An open list polls with ?mark=, a digest
+// of its rows, and gets 204 if nothing has changed.
 func (c *apiCall) showCalls(f *flow.Flow) error {
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + f.ID + "/api#api-calls")
@@ -57,8 +57,8 @@ func (c *apiCall) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls,
 	return calls, nil
 }
 
-// p95 returns the duration that 95 percent do not exceed, or 0 for an empty
-// list.
+// p95 returns the 95th percentile (nearest rank), or 0 for an empty list. It sorts
+// the list.
 func p95(list []time.Duration) time.Duration {
 	if len(list) == 0 {
 		return 0

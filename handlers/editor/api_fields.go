@@ -14,23 +14,23 @@ import (
 // draft in their order, then those that only the live version has.
 type fieldTable struct {
 	*liveAPI
-	kinds *flow.Registry
-	why   map[editorview.APIRole]map[string][]document.APIChange // by name
-	list  []editorview.APIField
+	kinds   *flow.Registry
+	changes map[editorview.APIRole]map[string][]document.APIChange // by role and name
+	list    []editorview.APIField
 }
 
 // apiFields returns the table of inputs, outputs and webhooks, each with what
 // publishing the draft changes.
 func (c *apiCall) apiFields(a *liveAPI) []editorview.APIField {
 	inputs, outputs := map[string][]document.APIChange{}, map[string][]document.APIChange{}
-	t := fieldTable{liveAPI: a, kinds: c.s.Kinds, why: map[editorview.APIRole]map[string][]document.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
+	t := fieldTable{liveAPI: a, kinds: c.s.Kinds, changes: map[editorview.APIRole]map[string][]document.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
 	if a.live != nil {
 		for _, change := range a.diff.API {
-			of := inputs
+			byName := inputs
 			if change.Role == flow.RoleOutput {
-				of = outputs
+				byName = outputs
 			}
-			of[change.Name] = append(of[change.Name], change)
+			byName[change.Name] = append(byName[change.Name], change)
 		}
 	}
 	t.inputs()
@@ -39,10 +39,10 @@ func (c *apiCall) apiFields(a *liveAPI) []editorview.APIField {
 	return t.list
 }
 
-// add adds a field with what publishing changes about it.
+// add appends a field, with the changes that publishing makes to it.
 func (t *fieldTable) add(f editorview.APIField) {
 	f.FlowID, f.Next = t.flow.ID, t.next
-	for _, change := range t.why[f.Role][f.Name] {
+	for _, change := range t.changes[f.Role][f.Name] {
 		f.Change = change.Change
 		if change.Change != document.ChangeAdded || change.Breaking {
 			f.Why = append(f.Why, change.Sentence)
@@ -81,16 +81,16 @@ func (t *fieldTable) inputs() {
 	}
 }
 
-// inputLine converts an input. node is empty for inputs of the live version
-// only.
+// inputLine converts an input. node is empty if only the live version has it.
 func inputLine(in *contract.Input, node, title string) editorview.APIField {
 	return editorview.APIField{Role: editorview.APIInput, Node: node, Name: in.Name, Title: title, Type: string(in.Type), Note: inputNote(in), About: in.Description}
 }
 
-// maxDefaultText is how many characters of a default the table shows.
+// maxDefaultText is the number of characters after which the table truncates a
+// default.
 const maxDefaultText = 24
 
-// inputNote returns whether an input is required, or else its default.
+// inputNote returns "required", or else the default value of an input.
 func inputNote(in *contract.Input) string {
 	if in.Required {
 		return "required"
@@ -123,7 +123,7 @@ func (t *fieldTable) outputs() {
 	}
 }
 
-// outputNote returns a note about an output that not every run has.
+// outputNote returns the note of an output, which is optional if a run can skip it.
 func outputNote(out *document.Output) string {
 	if out.Optional {
 		return "optional output"
@@ -132,7 +132,7 @@ func outputNote(out *document.Output) string {
 }
 
 // webhooks adds the webhooks of the draft, and those of the live version that the draft no
-// longer sends. Nodes are matched by their ID, since webhooks have no names.
+// longer sends. Webhooks have no names, so their nodes are matched by ID.
 func (t *fieldTable) webhooks() {
 	for i := range t.Nodes {
 		if n := &t.Nodes[i]; t.sendsWebhook(n) {
@@ -146,7 +146,7 @@ func (t *fieldTable) webhooks() {
 	}
 	for i := range t.live.Nodes {
 		n := &t.live.Nodes[i]
-		if now := t.Node(n.ID); t.sendsWebhook(n) && (now == nil || !t.sendsWebhook(now)) {
+		if current := t.Node(n.ID); t.sendsWebhook(n) && (current == nil || !t.sendsWebhook(current)) {
 			f := webhookLine(n, "", document.NodeTitle(n, t.kinds.For(n)))
 			f.Change = document.ChangeRemoved
 			t.add(f)
@@ -160,16 +160,16 @@ func (t *fieldTable) sendsWebhook(n *flow.Node) bool {
 	return k != nil && k.OutputsField != "" && !n.Disabled
 }
 
-// webhookChange returns what publishing changes about a webhook of the draft.
+// webhookChange returns how publishing changes a webhook of the draft, or "".
 func (t *fieldTable) webhookChange(n *flow.Node) string {
 	if t.live == nil {
 		return ""
 	}
-	was := t.live.Node(n.ID)
-	if was == nil || !t.sendsWebhook(was) {
+	previous := t.live.Node(n.ID)
+	if previous == nil || !t.sendsWebhook(previous) {
 		return document.ChangeAdded
 	}
-	if string(flow.EncodeJSON(was.Config)) != string(flow.EncodeJSON(n.Config)) {
+	if string(flow.EncodeJSON(previous.Config)) != string(flow.EncodeJSON(n.Config)) {
 		return document.ChangeChanged
 	}
 	return ""
@@ -178,9 +178,9 @@ func (t *fieldTable) webhookChange(n *flow.Node) string {
 // webhookLine converts a webhook. It shows only the host, because a URL may
 // contain secrets.
 func webhookLine(n *flow.Node, node, title string) editorview.APIField {
-	f := editorview.APIField{Role: editorview.APIWebhook, Node: node, Name: title, Type: "webhook", Note: "to an address from an edge"}
+	f := editorview.APIField{Role: editorview.APIWebhook, Node: node, Name: title, Type: "webhook", Note: "to a URL from an edge"}
 	if text, ok := n.Config["url"].(string); ok && text != "" {
-		f.Note = "to a fixed address"
+		f.Note = "to a fixed URL"
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			f.Note = "to " + u.Host
 		}

@@ -30,7 +30,7 @@ func TestAPI(t *testing.T) {
 	h := webtest.Setup(t)
 	owner, viewer := h.As(flow.MemberOwner), h.As(flow.MemberViewer)
 
-	t.Run("shows what programs need", func(t *testing.T) {
+	t.Run("shows how to call the flow", func(t *testing.T) {
 		t.Parallel()
 		id := h.Live(webtest.Greeting)
 		page := owner.Get("/flows/"+id+"/api").Is(200).Has("<h1>API</h1>", "v1 live", "no unpublished changes", "POST", h.Http.URL+"/v1/flow/"+id+"/run",
@@ -42,13 +42,13 @@ func TestAPI(t *testing.T) {
 			t.Error("the sections are in another order")
 		}
 	})
-	t.Run("says that nothing is published", func(t *testing.T) {
+	t.Run("reports that nothing is published", func(t *testing.T) {
 		t.Parallel()
 		id := h.Flow(webtest.Greeting)
 		owner.Get("/flows/"+id+"/api").Is(200).Has("Not published yet", `data-command="publish"`, `href="/flows/`+id+`/publish"`, "This is the draft’s API", "what every program gets until then").Lacks("in v1", "View changes")
 		viewer.Get("/flows/"+id+"/api").Is(200).Has("Not published yet").Lacks(`data-command="publish"`, "api-try-form")
 	})
-	t.Run("follows the draft and marks what is not live", func(t *testing.T) {
+	t.Run("follows the draft and marks unpublished changes", func(t *testing.T) {
 		t.Parallel()
 		id := h.Live(webtest.Greeting)
 		h.Replace(id, greetingNext)
@@ -58,7 +58,7 @@ func TestAPI(t *testing.T) {
 		h.Publish(id)
 		owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("v2 live", "no unpublished changes").Lacks("in v2", "gone in", "breaks programs")
 	})
-	t.Run("is in the builder, with the draft alone", func(t *testing.T) {
+	t.Run("is part of the builder only for the draft", func(t *testing.T) {
 		t.Parallel()
 		id := h.Live(webtest.Greeting)
 		seen := h.As(flow.MemberOwner)
@@ -69,7 +69,7 @@ func TestAPI(t *testing.T) {
 		seen.Get("/flows/" + id).Is(200).Has(`id="pane-api" aria-labelledby="tab-api" hidden`)
 		owner.Get("/flows/" + id + "?version=1").Is(200).Has("Its API is here").Lacks(`id="api-snippets"`)
 	})
-	t.Run("is nobody else's", func(t *testing.T) {
+	t.Run("is hidden from other workspaces", func(t *testing.T) {
 		t.Parallel()
 		foreign := h.FlowElsewhere()
 		for _, path := range []string{"/api", "/api/calls", "/api/openapi.json", "/runs/" + "run_01jd6v0q8zmkt5ej4d7n3a0000" + "/curl"} {
@@ -127,17 +127,17 @@ func TestTryAPI(t *testing.T) {
 			t.Errorf("told %q", a.Header.Get("HX-Trigger"))
 		}
 	})
-	t.Run("works without a script, and keeps what was typed", func(t *testing.T) {
+	t.Run("works without scripts and keeps submitted values", func(t *testing.T) {
 		t.Parallel()
 		try(editor, id, url.Values{"in.who": {"Grace & co"}, "in.count": {""}}).Is(200).Has("<h1>API</h1>", "<details open>", "Grace &amp; co</textarea>", "Hello Grace", "Open the run")
 	})
-	t.Run("shows a refusal as what it is", func(t *testing.T) {
+	t.Run("shows an error response", func(t *testing.T) {
 		t.Parallel()
 		a := try(editor.Fragment(), id, url.Values{"in.who": {""}, "in.count": {"many"}}).Is(200)
 		a.Has("422 Unprocessable Entity", "input_invalid").Lacks("Open the run", "Show it on the canvas")
 		try(editor.Fragment(), h.Flow(webtest.Greeting), url.Values{"in.who": {"Ada"}}).Is(200).Has("409 Conflict", "not_published")
 	})
-	t.Run("tells of the run before it has ended", func(t *testing.T) {
+	t.Run("announces the run before it ends", func(t *testing.T) {
 		t.Parallel()
 		slow, let := h.SlowFlow()
 		h.Publish(slow)
@@ -154,20 +154,20 @@ func TestTryAPI(t *testing.T) {
 			t.Errorf("told of %v, answered %s", told.detail, a.Body)
 		}
 	})
-	t.Run("is not for viewers", func(t *testing.T) {
+	t.Run("refuses viewers", func(t *testing.T) {
 		t.Parallel()
 		try(viewer, id, url.Values{"in.who": {"Ada"}}).Is(403)
 		viewer.Get("/flows/" + id + "/api").Is(200).Has("Editors of this workspace").Lacks("api-try-form")
 	})
-	t.Run("takes no more than a form may have", func(t *testing.T) {
+	t.Run("bounds the form", func(t *testing.T) {
 		t.Parallel()
 		try(editor.Fragment(), id, url.Values{"in.who": {strings.Repeat("x", web.MaxInputText+1)}}).Is(422).Has("Nothing was sent.")
 	})
-	t.Run("shows what the API says of a long body", func(t *testing.T) {
+	t.Run("shows the error for a long body", func(t *testing.T) {
 		t.Parallel()
 		try(editor.Fragment(), id, url.Values{"in.who": {strings.Repeat("x", web.MaxForm+1)}}).Is(200).Has("413")
 	})
-	t.Run("passes a file on", func(t *testing.T) {
+	t.Run("forwards a file", func(t *testing.T) {
 		t.Parallel()
 		doc := h.Live(`{"schema":"sluice.flow/v1","name":"Pass","nodes":[{"id":"doc","kind":"input","config":{"name":"doc","type":"file"}},{"id":"out","kind":"output","config":{"name":"doc"}}],"edges":[{"from":"doc.value","to":"out.value"}]}`)
 		mime, body := multipartForm(t, url.Values{"filled": {"1"}}, "in.doc", "notes.txt", "what was said")

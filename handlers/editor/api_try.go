@@ -19,15 +19,15 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// tryWait is how long a request from the pane waits for the result, as the code
-// samples do.
+// tryWait is how long a request from the pane waits for the result. The code
+// samples wait equally long.
 const tryWait = 30 * time.Second
 
 // apiTry returns the form for a test call, filled with the values that the code
 // samples show.
 func (c *apiCall) apiTry(a *liveAPI) editorview.APITry {
 	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
-	t.Fields = c.sampleFields(a.flow, contract.Inputs(a.called(), c.s.Kinds))
+	t.Fields = c.sampleFields(a.flow, contract.Inputs(a.servedDocument(), c.s.Kinds))
 	return t
 }
 
@@ -45,65 +45,65 @@ func (c *apiCall) sampleFields(f *flow.Flow, inputs []contract.Input) (fields []
 	return fields
 }
 
-// tryField returns a field of the form. Its ID has a prefix, because the form
-// for runs is on the same page.
+// tryField returns a field of the form. Its ID has a prefix, because the run
+// dialog with the same fields is on the same page.
 func tryField(in *contract.Input, shown map[string]any, typed *web.Inputs) components.RunField {
 	f := web.InputField(in, shown, typed)
 	f.ID = "try-" + in.Name
 	return f
 }
 
-// tryAPI is POST /flows/{id}/api/try: a real request to the API, shown as it
-// went over the wire. Errors of the API are part of the result and not errors
-// of this handler.
+// tryAPI is POST /flows/{id}/api/try: it sends a real request to the API and shows
+// both messages as HTTP/1.1 text. An error response of the API is a result, not an
+// error of this handler.
 func (c *apiCall) tryAPI() error {
 	typed, err := c.readInputs()
 	e, refused := errors.AsType[*flow.Error](err)
 	if err != nil && !refused {
 		return err
 	}
-	a, err := c.readLiveAPI()
+	a, err := c.findLiveAPI()
 	if err != nil {
 		return err
 	}
 	if refused {
 		return c.answerTry(http.StatusUnprocessableEntity, a, nil, func(t *editorview.APITry) { t.Error = e.Message })
 	}
-	told := c.announceTriedRun(a.flow.ID, typed.Tab)
+	stopAnnouncing := c.announceTriedRun(a.flow.ID, typed.Tab)
 	x := c.exchange(a, typed)
-	told()
+	stopAnnouncing()
 	if x.Run != "" {
 		c.s.Announce(a.flow.ID, "flow:run", map[string]string{"run": x.Run})
 	}
 	return c.answerTry(http.StatusOK, a, x, func(t *editorview.APITry) { c.fillTyped(a, t, typed) })
 }
 
-// tryPoll is how often a run that was just requested is looked up.
+// tryPoll is the interval at which findTriedRun looks for the run.
 const tryPoll = 50 * time.Millisecond
 
 // announceTriedRun notifies the page that sent the form about its run as soon
-// as the run exists, so that the page can follow it while the response waits
-// for the end. It runs until stop is called. If several forms are sent at the
-// same moment, it may announce another run; the response has the right one.
+// as the run exists, so that the page can follow it while the response waits for
+// its end. The caller must call stop. If several forms are sent at the same moment,
+// it may announce the run of another one; the response has the right run.
 func (c *apiCall) announceTriedRun(flowID, tab string) (stop func()) {
 	if tab == "" {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(c.Ctx())
-	over := make(chan struct{})
+	done := make(chan struct{})
 	choice := flow.RunQuery{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: maxCalls}
 	go func() {
-		defer close(over)
+		defer close(done)
 		if run := c.s.findTriedRun(ctx, choice); run != "" {
 			c.s.Announce(flowID, "flow:tried", map[string]string{"run": run, "tab": tab})
 		}
 	}()
-	return func() { cancel(); <-over }
+	return func() { cancel(); <-done }
 }
 
-// findTriedRun waits for a run that was started by a request from the pane.
-// Runs started by the run button have the ID of a user, these do not. It
-// returns "" if ctx is done first.
+// findTriedRun waits for a run that a request from the pane started, and returns
+// its ID, or "" if ctx is done first. Such runs have no user ID, unlike those of
+// the run button.
 func (s *Server) findTriedRun(ctx context.Context, choice flow.RunQuery) (id string) {
 	for {
 		select {
@@ -113,7 +113,7 @@ func (s *Server) findTriedRun(ctx context.Context, choice flow.RunQuery) (id str
 		}
 		found, err := s.Store.ListRunRows(ctx, choice)
 		if err != nil {
-			return "" // the response has the run in any case
+			return "" // not essential: the response names the run too
 		}
 		for i := range found.Rows {
 			if r := &found.Rows[i]; r.UserID == "" && !r.Draft {
@@ -124,6 +124,7 @@ func (s *Server) findTriedRun(ctx context.Context, choice flow.RunQuery) (id str
 }
 
 // answerTry renders the exchange, or without scripts the whole page with it.
+// change fills in the form that is rendered again.
 func (c *apiCall) answerTry(status int, a *liveAPI, x *editorview.APIExchange, change func(*editorview.APITry)) error {
 	if c.IsFragment() && x != nil {
 		if x.Run != "" {
@@ -142,17 +143,17 @@ func (c *apiCall) answerTry(status int, a *liveAPI, x *editorview.APIExchange, c
 	})
 }
 
-// fillTyped fills the form with what was sent.
+// fillTyped puts the submitted values back into the form.
 func (c *apiCall) fillTyped(a *liveAPI, t *editorview.APITry, typed *web.Inputs) {
-	inputs := contract.Inputs(a.called(), c.s.Kinds)
+	inputs := contract.Inputs(a.servedDocument(), c.s.Kinds)
 	for i := range inputs {
 		t.Fields[i] = tryField(&inputs[i], nil, typed)
 	}
 }
 
-// exchange performs the request with a key of this user.
+// exchange calls the API with a temporary key and returns both messages as text.
 func (c *apiCall) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchange {
-	inputs := contract.Inputs(a.called(), c.s.Kinds)
+	inputs := contract.Inputs(a.servedDocument(), c.s.Kinds)
 	sent := requestInputs(typed, inputs)
 	body := web.Indented(sent)
 	r := c.tryRequest(a.flow.ID, body)
@@ -167,7 +168,7 @@ func (c *apiCall) exchange(a *liveAPI, typed *web.Inputs) *editorview.APIExchang
 	return x
 }
 
-// withoutSecrets returns the inputs as the page shows them.
+// withoutSecrets returns a copy of the inputs in which secret values are redacted.
 func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any {
 	shown := maps.Clone(sent)
 	for i := range inputs {
@@ -178,9 +179,9 @@ func withoutSecrets(sent map[string]any, inputs []contract.Input) map[string]any
 	return shown
 }
 
-// tryKey returns a temporary key that can call this flow and read its runs.
-// Uploaded files belong to no run of the flow yet; to use them, the key needs
-// access to the workspace, which the user has anyway.
+// tryKey returns a temporary key that can call this flow and read its runs. With
+// uploaded files, which belong to no run of the flow yet, the key may access the
+// whole workspace, as the user may.
 func (c *apiCall) tryKey(flowID string, typed *web.Inputs) *flow.Key {
 	key := &flow.Key{WorkspaceID: c.WorkspaceID(), Name: c.Member.Name, Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Trigger: flow.TriggerBuilder}
 	if len(typed.Files)+len(typed.Last) == 0 {
@@ -201,9 +202,9 @@ func (c *apiCall) tryRequest(flowID, body string) *http.Request {
 	return r
 }
 
-// requestInputs converts the form to the body of a request. The API does not
-// convert texts to numbers, so this does. Values that cannot be read are sent
-// as typed and refused there.
+// requestInputs converts the form to the body of a request. It parses each text as
+// the type of its input, because the API does not coerce. A text that cannot be
+// parsed is sent unchanged, and the API refuses it.
 func requestInputs(t *web.Inputs, inputs []contract.Input) map[string]any {
 	sent := t.Values(inputs)
 	for i := range inputs {
@@ -249,6 +250,6 @@ func requestText(r *http.Request, body string) string {
 // headerText returns a header as text, sorted by name.
 func headerText(h http.Header) string {
 	var b bytes.Buffer
-	_ = h.Write(&b) // a buffer takes everything
+	_ = h.Write(&b) // a bytes.Buffer never fails
 	return string(bytes.ReplaceAll(b.Bytes(), []byte("\r\n"), []byte("\n")))
 }

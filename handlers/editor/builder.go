@@ -11,13 +11,13 @@ import (
 	"sluice/views/layout"
 )
 
-// builderRoutes are the routes of the canvas.
+// builderRoutes returns the routes of the canvas.
 func (s *Server) builderRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow", web.Viewer, onDraft((*call).showBuilder)},
 		{http.MethodGet, "/flows/:flow/problems", web.Viewer, onDraft((*call).showProblems)},
-		{http.MethodGet, "/flows/:flow/outline", web.Viewer, web.With((*call).findShown, (*call).showOutline)},
-		{http.MethodGet, "/flows/:flow/face", web.Viewer, web.With((*call).findShown, (*call).showFace)},
+		{http.MethodGet, "/flows/:flow/outline", web.Viewer, web.With((*call).findDisplayed, (*call).showOutline)},
+		{http.MethodGet, "/flows/:flow/face", web.Viewer, web.With((*call).findDisplayed, (*call).showFace)},
 		{http.MethodGet, "/flows/:flow/wire", web.Viewer, (*call).showWire},
 		{http.MethodGet, "/flows/:flow/ops", web.Viewer, (*call).missedOps},
 		{http.MethodPost, "/flows/:flow/ops", web.Editor, (*call).applyOps},
@@ -25,19 +25,19 @@ func (s *Server) builderRoutes() []route {
 	}
 }
 
-// draft is the document that the editor shows, with its problems. It is the
-// draft of a flow or, read-only, the document of a run or a version.
+// draft is the document that the editor shows, with its problems: the draft of a
+// flow or, read-only, the document of a run or of a version.
 type draft struct {
 	*flow.Document
 	flow     *flow.Flow
 	problems []flow.Problem
-	// readOnlyVersion marks the document of a run or a version in place of the
-	// draft. It cannot be changed.
+	// readOnlyVersion is set if the document belongs to a run or a version.
 	readOnlyVersion bool
 }
 
 // findDraft reads and validates the draft of the flow in the path. Missing
-// credentials count as problems, and so do nodes by which the flow would run itself.
+// credentials count as problems, and so do nodes through which the flow would call
+// itself.
 func (c *call) findDraft() (*draft, error) {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -59,9 +59,9 @@ func (c *call) findDraft() (*draft, error) {
 	return &draft{Document: d, flow: f, problems: append(append(problems, more...), calls...)}, nil
 }
 
-// findShown finds the document that the page shows: that of ?run= or ?version=,
-// else the draft.
-func (c *call) findShown() (*draft, error) {
+// findDisplayed returns the document that the page shows: the one of ?run= or
+// ?version=, else the draft.
+func (c *call) findDisplayed() (*draft, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, err
@@ -79,14 +79,14 @@ func (c *call) findShown() (*draft, error) {
 	return d, nil
 }
 
-// of returns another document of the same flow, read-only.
-func (d *draft) of(doc *flow.Document) *draft {
-	was := *d.flow
-	was.Draft = doc.Canonical()
-	return &draft{Document: doc, flow: &was, readOnlyVersion: true}
+// withDocument returns a read-only draft with another document of the same flow.
+func (d *draft) withDocument(doc *flow.Document) *draft {
+	f := *d.flow
+	f.Draft = doc.Canonical()
+	return &draft{Document: doc, flow: &f, readOnlyVersion: true}
 }
 
-// canChange reports whether the user may change what is shown.
+// canChange reports whether the user may edit the displayed document.
 func (c *call) canChange(d *draft) bool { return c.MayEdit() && !d.readOnlyVersion }
 
 // showBuilder is GET /flows/{id}: the editor with the draft, or with ?run= or
@@ -101,7 +101,8 @@ func (c *call) showBuilder(d *draft) error {
 	return c.builder(http.StatusOK, d, nil)
 }
 
-// builder renders the page, after change has been applied to it.
+// builder renders the page of the editor. change may be nil; it modifies the page
+// before it is rendered.
 func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage)) error {
 	faces, err := c.faces(d, nil)
 	if err != nil {
@@ -121,7 +122,7 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 		change(&b)
 	}
 	if !b.ReadOnly {
-		if b.Replaced, err = c.newestReplaced(b.FlowID); err != nil {
+		if b.Replaced, err = c.newestReplacement(b.FlowID); err != nil {
 			return err
 		}
 		b.Replaced.Rev = b.Rev
@@ -131,8 +132,8 @@ func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage
 	return c.Render(status, editorview.Builder(p, b))
 }
 
-// chosenPane returns the tab next to the canvas that was open last. A script
-// keeps it in a cookie, so that the first response already contains it.
+// chosenPane returns the tab next to the canvas that was open last. A script stores
+// it in a cookie, so that the first response already contains that tab.
 func (c *call) chosenPane() editorview.PaneTab {
 	if cookie, err := c.Cookie("pane"); err == nil {
 		return editorview.ParsePaneTab(cookie.Value)
@@ -140,7 +141,7 @@ func (c *call) chosenPane() editorview.PaneTab {
 	return editorview.PaneNode
 }
 
-// fill adds the parts of the page that other files of this package own.
+// fill returns the parts of the page that other files of this package render.
 func (c *call) fill(d *draft) (f editorview.BuilderFill, err error) {
 	f.Inspector = c.inspector(d)
 	state, err := (&versionCall{c}).fillPublish(d, &f)
@@ -156,8 +157,8 @@ func (c *call) fill(d *draft) (f editorview.BuilderFill, err error) {
 // palette returns the kinds of nodes by group.
 func (s *Server) palette() []editorview.PaletteGroup { return editorview.PaletteOf(s.Kinds.List()) }
 
-// facts returns what nodes show in addition to their own data: problems, pins
-// and missing credentials.
+// facts returns the problems, pins and missing credentials that nodes show in
+// addition to their own data.
 func (c *call) facts(d *draft) (editorview.NodeFacts, error) {
 	facts := editorview.FactsOf(d.Document, d.problems)
 	pins, err := c.s.Store.ListPins(c.Ctx(), d.flow.WorkspaceID, d.flow.ID)
@@ -172,8 +173,8 @@ func (c *call) facts(d *draft) (editorview.NodeFacts, error) {
 	return facts, err
 }
 
-// missingCredentials returns the credentials that the draft refers to and the
-// workspace does not have.
+// missingCredentials returns the names of credentials that the draft refers to but
+// the workspace does not have. The map is nil if the draft needs none.
 func (c *call) missingCredentials(d *draft) (map[string]bool, error) {
 	missing := map[string]bool{}
 	for i := range d.Nodes {
@@ -194,8 +195,8 @@ func (c *call) missingCredentials(d *draft) (map[string]bool, error) {
 	return missing, nil
 }
 
-// faces returns how the canvas shows the nodes in only, or all nodes if it is
-// nil.
+// faces returns the canvas views of the nodes whose IDs are in only, or of all
+// nodes if only is nil.
 func (c *call) faces(d *draft, only []string) ([]editorview.NodeFace, error) {
 	facts, err := c.facts(d)
 	if err != nil {
@@ -230,8 +231,8 @@ func (c *call) showFace(d *draft) error {
 	return c.Render(http.StatusOK, editorview.CanvasNode(&face))
 }
 
-// revOf parses a revision of a draft.
-func revOf(text string) (int64, error) {
+// parseRevision parses the revision of a draft, which is never negative.
+func parseRevision(text string) (int64, error) {
 	rev, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || rev < 0 {
 		return 0, flow.Errorf(flow.CodeInputInvalid, "A revision must be a whole number.")

@@ -151,7 +151,8 @@ func TestBuilder_onAPhone(t *testing.T) {
 	p.Want(`!document.activeElement.matches("input, textarea, select")`, `true`)
 }
 
-// Parts of the page are loaded independently: a slow one neither delays nor drops another.
+// TestBuilder_partsLoadIndependently checks that a slow part of the page neither delays nor drops
+// another part.
 func TestBuilder_partsLoadIndependently(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -186,9 +187,9 @@ func TestBuilder_partsLoadIndependently(t *testing.T) {
 	p.Until(`document.querySelector("#api-draft").dataset.rev === String(canvas.sync.rev)`)
 }
 
-// On a laptop, nothing in the header lies under something else, however long the
-// name of the flow and that of the person who changed it.
-func TestBuilder_headerOnALaptop(t *testing.T) {
+// TestBuilder_header_fits_laptop checks that nothing in the header overlaps, however long
+// the names of the flow and of its last editor are.
+func TestBuilder_header_fits_laptop(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)

@@ -2,6 +2,7 @@ package editor
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,35 +18,35 @@ import (
 	"sluice/views/layout"
 )
 
-// editing tracks which users have which flow open, and notifies their pages.
-// Pages of this process are listeners; other instances report theirs by
-// broadcast. It is safe for concurrent use.
+// editing tracks which users have which flow open, and notifies their pages. The
+// pages of this process are listeners; other instances broadcast theirs. It is
+// safe for concurrent use.
 type editing struct {
 	mu             sync.Mutex
 	flows          map[string][]*listener     // by flow ID
-	remotePresence map[string]*remotePresence // by flow ID, of those that are open here
+	remotePresence map[string]*remotePresence // by flow ID, for flows with a listener
 }
 
-// listener is one open page of the editor. Its channels are buffered and never
-// block the sender.
+// listener is one open page of the editor. Its channels are buffered, and senders
+// never block on them.
 type listener struct {
 	flowID string
 	user   string
 	person layout.Person
-	edited chan struct{} // the draft has changed
+	edited chan struct{} // signals that the draft has changed
 	events chan event
-	lost   chan struct{} // closed if the page is too far behind; it then reconnects
+	lost   chan struct{} // closed when the events overflow; the page then reconnects
 }
 
-// event is an event for pages, with its data.
+// event is an event for pages. Its detail is sent as JSON.
 type event struct {
 	name   string
 	detail any
 }
 
-// join adds a page and notifies the others. first reports whether no page of
-// this process had the flow open.
-func (e *editing) join(l *listener) (first bool) {
+// addPage registers a page and notifies the other pages of its flow. first reports
+// whether it is the only page of this process that has the flow open.
+func (e *editing) addPage(l *listener) (first bool) {
 	e.mu.Lock()
 	if e.flows == nil {
 		e.flows, e.remotePresence = map[string][]*listener{}, map[string]*remotePresence{}
@@ -59,7 +60,7 @@ func (e *editing) join(l *listener) (first bool) {
 	return first
 }
 
-// removePage removes a page and notifies the others.
+// removePage unregisters a page and notifies the other pages of its flow.
 func (e *editing) removePage(l *listener) {
 	e.mu.Lock()
 	rest := slices.DeleteFunc(e.flows[l.flowID], func(o *listener) bool { return o == l })
@@ -73,8 +74,8 @@ func (e *editing) removePage(l *listener) {
 }
 
 // publish sends an event to all pages of a flow in this process. It never
-// blocks: a page that is too far behind is disconnected, and reloads everything
-// when it reconnects.
+// blocks: a page whose queue is full is disconnected, and reloads everything when
+// it reconnects.
 func (e *editing) publish(flowID, name string, detail any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -97,7 +98,7 @@ func (e *editing) notify(flowID string) {
 	}
 }
 
-// poke tells a reader to look, unless it will anyway.
+// notify signals a reader without blocking. Signals that are not read yet coalesce.
 func notify(edited chan<- struct{}) {
 	select {
 	case edited <- struct{}{}:
@@ -105,7 +106,8 @@ func notify(edited chan<- struct{}) {
 	}
 }
 
-// others returns the users who have a flow open anywhere, except the given one.
+// others returns the users who have a flow open at any instance, except the given
+// one. Each user is listed once.
 func (e *editing) others(flowID, user string) []layout.Person {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,8 +132,8 @@ func (e *editing) others(flowID, user string) []layout.Person {
 	return list
 }
 
-// FlowEdited notifies the pages that show a flow that its draft has changed.
-// The store calls it after each commit, of this process or another.
+// FlowEdited notifies the pages of a flow that its draft has changed. The store
+// calls it after each commit by any instance.
 func (s *Server) FlowEdited(_, flowID string, _ int64) { s.editing.notify(flowID) }
 
 // flowStream is the event stream of one page.
@@ -143,27 +145,23 @@ type flowStream struct {
 	checked time.Time
 }
 
-// flowEvents is GET /flows/{id}/events: edits by others, who they are, and
-// events such as a publish or a run. ?rev= is the revision that the page has;
-// after a reconnect the browser sends the last one as Last-Event-ID.
+// flowEvents is GET /flows/{id}/events: edits by other users, the list of these
+// users, and events such as a publish or a run. ?rev= is the revision that the page
+// has; after a reconnect, Last-Event-ID is the newest revision it received.
 func (c *call) flowEvents(f *flow.Flow) error {
-	known := c.Request().Header.Get("Last-Event-ID")
-	if known == "" {
-		known = c.QueryParam("rev")
-	}
-	rev, err := revOf(known)
+	rev, err := parseRevision(cmp.Or(c.Request().Header.Get("Last-Event-ID"), c.QueryParam("rev")))
 	if err != nil {
 		return err
 	}
-	who := layout.Person{Name: c.Member.Name, Email: c.Member.Email, Role: string(c.Member.Role)}
+	person := layout.Person{Name: c.Member.Name, Email: c.Member.Email, Role: string(c.Member.Role)}
 	s := &flowStream{call: c, rev: rev, checked: c.s.Now(), listener: &listener{
-		flowID: f.ID, user: c.Member.UserID, person: who, edited: make(chan struct{}, 1), events: make(chan event, web.EventBuffer), lost: make(chan struct{}),
+		flowID: f.ID, user: c.Member.UserID, person: person, edited: make(chan struct{}, 1), events: make(chan event, web.EventBuffer), lost: make(chan struct{}),
 	}}
 	return s.serve()
 }
 
-// serve sends events until the page is closed. The page is added before the
-// first read of the log, so that no edit is missed.
+// serve sends events until the page is closed. The page is registered before the
+// first read of the edit log, so that it misses no edit.
 func (s *flowStream) serve() error {
 
 	s.s.addPage(s.listener)
@@ -176,8 +174,8 @@ func (s *flowStream) serve() error {
 	return nil
 }
 
-// follow handles one notification after another. If the database is
-// unavailable, the notification is repeated later and the stream stays open.
+// follow handles notifications until the stream ends. If the database is
+// unavailable, it retries the notification later and keeps the stream open.
 func (s *flowStream) follow() error {
 	heartbeat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
 	defer stop()
@@ -209,11 +207,11 @@ func (s *flowStream) follow() error {
 	}
 }
 
-// retryLater repeats something after the database was unavailable.
+// retryLater calls f in a new goroutine after web.RetryPause.
 func (s *flowStream) retryLater(f func()) { time.AfterFunc(web.RetryPause, f) }
 
-// requeue puts back an event that could not be sent, unless the queue is full:
-// then the page reloads everything anyway.
+// requeue puts back an event that could not be sent. If the queue is full, the
+// event is dropped: the page is about to be disconnected and reloads everything.
 func (s *flowStream) requeue(n event) {
 	select {
 	case s.events <- n:
@@ -248,15 +246,15 @@ func (s *flowStream) checkAccess() error {
 	return err
 }
 
-// sendEdits sends the edits since the revision that the page has.
+// sendEdits sends the edits after the revision that the page has.
 func (s *flowStream) sendEdits() error {
 	if err := s.checkAccess(); err != nil {
 		return err
 	}
-	d, list, err := s.since(s.WorkspaceID(), s.flowID, s.rev)
+	d, list, err := s.findMissed(s.WorkspaceID(), s.flowID, s.rev)
 	switch {
 	case errors.Is(err, &flow.Error{Code: document.CodeEditsGone}):
-		return s.event("flow:reload", "", map[string]any{})
+		return s.send("flow:reload", "", map[string]any{})
 	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || s.Ctx().Err() != nil:
 		return web.ErrStreamDone
 	case err != nil:
@@ -267,7 +265,7 @@ func (s *flowStream) sendEdits() error {
 		return err
 	}
 	for i := range out {
-		if err := s.event("flow:ops", fmt.Sprint(out[i].Rev), out[i]); err != nil {
+		if err := s.send("flow:ops", fmt.Sprint(out[i].Rev), out[i]); err != nil {
 			return err
 		}
 		s.rev = out[i].Rev
@@ -276,24 +274,24 @@ func (s *flowStream) sendEdits() error {
 }
 
 // sendEvent sends an event. The list of users is rendered per page, because it
-// leaves out the user of that page.
+// omits the user of that page.
 func (s *flowStream) sendEvent(n event) error {
 	if err := s.checkAccess(); err != nil {
 		return err
 	}
 	if n.name != "flow:people" {
-		return s.event(n.name, "", n.detail)
+		return s.send(n.name, "", n.detail)
 	}
 	var b bytes.Buffer
 	if err := editorview.Others(s.s.editing.others(s.flowID, s.user)).Render(s.Ctx(), &b); err != nil {
 		return err
 	}
-	return s.event(n.name, "", map[string]any{"html": b.String()})
+	return s.send(n.name, "", map[string]any{"html": b.String()})
 }
 
-// event sends one event. Edits have their revision as ID, which the browser
-// sends when it reconnects.
-func (s *flowStream) event(name, id string, detail any) error {
+// send writes and flushes one event. The ID of an edit is its revision, which the
+// browser sends when it reconnects.
+func (s *flowStream) send(name, id string, detail any) error {
 	s.out.Add(id, name, detail)
 	return s.out.Flush()
 }

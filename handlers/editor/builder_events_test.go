@@ -8,12 +8,12 @@ import (
 	"sluice/views/layout"
 )
 
-func TestEditing_slowReader(t *testing.T) {
+func TestEditing_disconnects_slow_reader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var e editing
 		l := &listener{flowID: "f", user: "u", person: layout.Person{Name: "Ada"}, edited: make(chan struct{}, 1), events: make(chan event, web.EventBuffer), lost: make(chan struct{})}
-		e.join(l)
+		e.addPage(l)
 		for range web.EventBuffer + 1 {
 			e.publish("f", "flow:run", nil)
 		}

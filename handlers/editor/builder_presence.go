@@ -11,17 +11,17 @@ import (
 	"sluice/views/layout"
 )
 
-// Broadcasts between instances that share a database, about their open pages.
-// They are small and are not stored; each instance repeats its own regularly, so
-// that a lost message matters only until the next one.
+// Instances that share a database broadcast which pages are open. The messages are
+// small and not stored; each instance repeats its own regularly, so a lost message
+// is soon replaced by the next one.
 const (
 	topicPage   = "page"   // an event for all pages that show a flow
 	topicPeople = "people" // who has a flow open
 
 	broadcastTimeout = 5 * time.Second
-	presenceInterval = 30 * time.Second // how often an instance repeats its users
-	presenceTimeout  = 90 * time.Second // until a silent instance is considered gone
-	maxPeople        = 12               // per instance and flow: messages are small, and so is the space on the page
+	presenceInterval = 30 * time.Second // how often an instance repeats its list of users
+	presenceTimeout  = 90 * time.Second // after which a silent instance is considered dead
+	maxPeople        = 12               // per instance and flow; bounds the message and fits the page
 )
 
 // remoteEvent is an event for the pages of other instances.
@@ -34,7 +34,7 @@ type remoteEvent struct {
 type presenceMessage struct {
 	Flow, From string
 	People     []participant
-	Ask        bool // the others reply with their users
+	Ask        bool // requests the lists of the other instances
 }
 
 // participant is a user who has a flow open.
@@ -45,8 +45,8 @@ type participant struct {
 
 // remotePresence is who has a flow open at other instances.
 type remotePresence struct {
-	sentAt time.Time // when this instance last sent its users
-	at     map[string]presence
+	sentAt time.Time           // when this instance last broadcast its own users
+	at     map[string]presence // by instance
 }
 
 // presence is the last message of one instance.
@@ -62,18 +62,19 @@ func (s *Server) Announce(flowID, name string, detail any) {
 	s.broadcast(topicPage, remoteEvent{flowID, name, detail})
 }
 
-// broadcast sends a message to the other instances. It is sent once and not
-// retried: what it carries is soon repeated or replaced.
-func (s *Server) broadcast(topic string, what any) {
+// broadcast sends a message to the other instances. A failure is logged and not
+// retried, because later messages repeat or replace this one.
+func (s *Server) broadcast(topic string, message any) {
 	ctx, cancel := context.WithTimeout(context.Background(), broadcastTimeout)
 	defer cancel()
-	if err := s.Store.Broadcast(ctx, topic, string(flow.EncodeJSON(what))); err != nil {
+	if err := s.Store.Broadcast(ctx, topic, string(flow.EncodeJSON(message))); err != nil {
 		s.Log.Warn("event not broadcast to other instances", "topic", topic, "error", err)
 	}
 }
 
-// Hear receives a broadcast of another instance. It never blocks.
-func (s *Server) Hear(topic, text string) {
+// HandleBroadcast handles a message that another instance broadcast. It never
+// blocks; malformed messages and unknown topics are ignored.
+func (s *Server) HandleBroadcast(topic, text string) {
 	switch topic {
 	case topicPage:
 		var n remoteEvent
@@ -88,31 +89,31 @@ func (s *Server) Hear(topic, text string) {
 	}
 }
 
-// addPage adds a page. The first page of a flow asks the other instances who
-// has it open.
+// addPage registers a page and broadcasts its user. The first page of a flow in
+// this process also requests the users of the other instances.
 func (s *Server) addPage(l *listener) {
-	first := s.editing.join(l)
+	first := s.editing.addPage(l)
 	s.broadcastPresence(l.flowID, first)
 }
 
-// removePage removes a page and informs the other instances.
+// removePage unregisters a page and informs the other instances.
 func (s *Server) removePage(l *listener) {
 	s.editing.removePage(l)
 	s.broadcastPresence(l.flowID, false)
 }
 
-// broadcastPresence sends who has a flow open here; ask requests the same from
-// the others.
+// broadcastPresence sends the users who have a flow open in this process. With
+// ask, the other instances reply with theirs.
 func (s *Server) broadcastPresence(flowID string, ask bool) {
 	s.broadcast(topicPeople, presenceMessage{flowID, s.name, s.editing.localParticipants(flowID, s.Now()), ask})
 }
 
-// refreshPresence repeats who is here once per presenceInterval, and drops
-// instances that have been silent for presenceTimeout, for example because they
-// crashed.
+// refreshPresence broadcasts the users of this process once per presenceInterval,
+// and drops instances that have been silent for presenceTimeout, for example
+// because they crashed.
 func (s *Server) refreshPresence(flowID string) {
-	forgot, due := s.editing.refreshPresence(flowID, s.Now())
-	if forgot {
+	dropped, due := s.editing.refreshPresence(flowID, s.Now())
+	if dropped {
 		s.editing.publish(flowID, "flow:people", nil)
 	}
 	if due {
@@ -121,7 +122,7 @@ func (s *Server) refreshPresence(flowID string) {
 }
 
 // localParticipants returns the users who have a flow open in this process, and
-// records that they are being sent.
+// records now as the time of the broadcast.
 func (e *editing) localParticipants(flowID string, now time.Time) []participant {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -138,8 +139,8 @@ func (e *editing) localParticipants(flowID string, now time.Time) []participant 
 	return list
 }
 
-// receive stores who has a flow open at another instance. It reports whether
-// any page here shows the flow.
+// receive stores the users who have a flow open at another instance. It reports
+// whether any page of this process shows the flow.
 func (e *editing) receive(n *presenceMessage, now time.Time) bool {
 	e.mu.Lock()
 	o := e.remotePresence[n.Flow]
@@ -160,7 +161,7 @@ func (e *editing) receive(n *presenceMessage, now time.Time) bool {
 
 // refreshPresence drops silent instances and reports whether it did, and
 // whether the presence of this instance is due.
-func (e *editing) refreshPresence(flowID string, now time.Time) (forgot, due bool) {
+func (e *editing) refreshPresence(flowID string, now time.Time) (dropped, due bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	o := e.remotePresence[flowID]

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestEditing_elsewhere: an instance that says nothing more is taken for gone.
-func TestEditing_elsewhere(t *testing.T) {
+// TestEditing_drops_silent_instances checks that the users of a silent instance disappear.
+func TestEditing_drops_silent_instances(t *testing.T) {
 	t.Parallel()
 	var e editing
 	now := time.Now()
@@ -16,7 +16,7 @@ func TestEditing_elsewhere(t *testing.T) {
 		t.Error("nobody here has it open")
 	}
 	l := &listener{flowID: "f", user: "u1", events: make(chan event, web.EventBuffer)}
-	if !e.join(l) || e.join(l) {
+	if !e.addPage(l) || e.addPage(l) {
 		t.Error("who is the first to open it?")
 	}
 	if !e.receive(said, now) || len(e.others("f", "u1")) != 1 || len(e.others("f", "u2")) != 1 {

@@ -16,11 +16,11 @@ func TestBuilder(t *testing.T) {
 		page := h.As(flow.MemberEditor).Get("/flows/" + id).Is(http.StatusOK)
 		page.Has(`<flow-canvas id="canvas" flow="`+id+`" rev="`, `id="node-team"`, "Which team", `id="palette"`, `data-kind="chat"`, `id="problems"`, `id="outline"`, "No problems. Ready to run.")
 	})
-	t.Run("shows a viewer everything and nothing to change it with", func(t *testing.T) {
+	t.Run("is read-only for viewers", func(t *testing.T) {
 		page := h.As(flow.MemberViewer).Get("/flows/" + id).Is(http.StatusOK)
 		page.Has("data-readonly", `id="node-team"`, "Read only").Lacks(`id="palette"`, "/edit\"", `data-command="tidy"`, `data-command="undo"`)
 	})
-	t.Run("is not there for another workspace", func(t *testing.T) {
+	t.Run("is not found in another workspace", func(t *testing.T) {
 		b := h.As(flow.MemberEditor)
 		other, unknown := b.Get("/flows/"+h.FlowElsewhere()), b.Get("/flows/flow_01JD6V0Q8ZW3YH1M4F6B8C2D5E")
 		other.Is(http.StatusNotFound)

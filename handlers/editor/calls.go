@@ -1,7 +1,7 @@
 package editor
 
-// The builder has more handlers than one type should carry. Those of one noun have a type of
-// their own, which embeds call; a wrapper for the route table converts it.
+// The builder has more handlers than one type should have methods. The handlers of a noun are
+// therefore methods of a type that embeds call, and a wrapper converts them for the route table.
 
 // apiCall is a request about the API pane and the calls that it shows.
 type apiCall struct{ *call }

@@ -64,7 +64,7 @@ func TestBuilderWeight(t *testing.T) {
 	t.Logf("main thread, ms a frame: pan with all in view %.1f, drag %.1f; pan at 100 %% %.1f, drag %.1f", overview, overviewDrag, near, dragged(p))
 }
 
-// loaded logs how long the load of the page took, and what of it.
+// loaded logs the load time of the page and of its phases.
 func loaded(p *webtest.Tab) {
 	p.T.Logf("ready after %.0f ms, the canvas took %.0f of them", webtest.Value[float64](p, `performance.getEntriesByName("canvas:ready")[0].startTime + performance.getEntriesByName("canvas:ready")[0].duration`), webtest.Value[float64](p, `performance.getEntriesByName("canvas:ready")[0].duration`))
 	p.T.Logf("of them, in ms from the start: %s", webtest.Value[string](p, `(() => { const n = performance.getEntriesByType("navigation")[0], r = Math.round; return JSON.stringify({ first: r(n.responseStart), page: r(n.responseEnd), parsed: r(n.domInteractive), canvas: r(performance.getEntriesByName("canvas:ready")[0].startTime), bytes: n.encodedBodySize, of: n.decodedBodySize, scripts: r(Math.max(...performance.getEntriesByType("resource").filter((e) => /js$/.test(e.name)).map((e) => e.responseEnd))) }); })()`))

@@ -10,8 +10,8 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// A menu opened by the right button or a resting finger survives the release.
-func TestCanvas_menuStays(t *testing.T) {
+// A context menu stays open after the right button or the finger is released.
+func TestCanvas_menu_survives_release(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
@@ -40,8 +40,8 @@ func TestCanvas_menuStays(t *testing.T) {
 	p.Want(open, `false`)
 }
 
-// Selecting a node shows it whatever tab is open; deselecting returns to the tab.
-func TestCanvas_selectionShowsTheNode(t *testing.T) {
+// Selecting a node shows the inspector over any tab; deselecting returns to the tab.
+func TestCanvas_selection_opens_inspector(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
@@ -67,9 +67,9 @@ func TestCanvas_selectionShowsTheNode(t *testing.T) {
 	tab("api")
 }
 
-// A wire that is dropped on a text adds its name there and connects it: on a
-// node, on a field beside the canvas, and on empty canvas by the list of kinds.
-func TestCanvas_templatesTakeAWire(t *testing.T) {
+// A wire that is dropped on a text inserts its name there and connects it: on a
+// node, on a field of the inspector, and on empty canvas after choosing a kind.
+func TestCanvas_wire_dropped_on_template_connects(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
@@ -99,7 +99,7 @@ func TestCanvas_templatesTakeAWire(t *testing.T) {
 	p.Until(`canvas.scene.port("loud.Your_name", "in") && canvas.edges.get("name.value>loud.Your_name")`)
 	p.Saved()
 
-	// What is dropped on empty canvas is offered Template and Chat, whatever its type.
+	// A wire of any type that is dropped on empty canvas offers Template and Chat.
 	p.Drag(p.Middle(`#node-name [data-side="out"]`), webtest.Spot{X: 600, Y: 620})
 	p.Until(`document.getElementById("chooser")?.open && ["Template", "Chat"].every((k) => [...document.querySelectorAll("#chooser [role=option] b")].some((b) => b.textContent === k))`)
 	p.Write("templ")
@@ -107,7 +107,7 @@ func TestCanvas_templatesTakeAWire(t *testing.T) {
 	p.Until(`canvas.draft.nodes.get("template")?.config.template === "{{Your_name}}" && canvas.draft.hasEdge({ from: "name.value", to: "template.Your_name" })`)
 	p.Saved()
 
-	// A name that nothing is connected to has its sources beside it.
+	// An unconnected name offers its possible sources.
 	webtest.Value[bool](p, `(canvas.commit("Change", [{ op: "set", node: "loud", field: "template", value: "{{other}}" }]), canvas.selection.set(["loud"]), true)`)
 	p.Until(`document.querySelector("#inspector select[data-sources=other]")?.length > 1`)
 	webtest.Value[bool](p, `(() => { const s = document.querySelector("#inspector select[data-sources=other]"); s.value = "word.value"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
@@ -115,8 +115,8 @@ func TestCanvas_templatesTakeAWire(t *testing.T) {
 	p.Saved()
 }
 
-// A text that cannot be read is kept while another node is shown, and listed.
-func TestCanvas_keepsUnreadTexts(t *testing.T) {
+// An invalid text is kept while another node is shown, and is listed as a problem.
+func TestCanvas_keeps_invalid_text(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
@@ -138,8 +138,8 @@ func TestCanvas_keepsUnreadTexts(t *testing.T) {
 	p.Saved()
 }
 
-// Single keys work while the canvas has the focus, and only then.
-func TestCanvas_keys(t *testing.T) {
+// Single-key shortcuts work only while the canvas has the focus.
+func TestCanvas_shortcuts_need_focus(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
@@ -162,7 +162,7 @@ func TestCanvas_keys(t *testing.T) {
 	p.Press("Enter")
 	p.Until(`canvas.draft.nodes.has("template")`)
 	p.Want(`[...canvas.scene.boxes.keys()].filter((id) => id !== "template").some((id) => { const a = canvas.scene.box(id), b = canvas.scene.box("template"); return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height; })`, `false`)
-	// A new node is shown whole, also where it grows beyond the border when its ports arrive.
+	// A new node is completely visible, even if it grows beyond the border when its ports load.
 	webtest.Value[bool](p, `(() => { const pane = canvas.pane.getBoundingClientRect(), r = document.getElementById("node-template").getBoundingClientRect(); return canvas.view.pan({ x: 0, y: pane.bottom - 100 - r.top }); })()`)
 	p.Press("/") // in the canvas: the next node comes right of the selected one
 	p.Until(`document.getElementById("chooser")?.open`)
@@ -174,9 +174,8 @@ func TestCanvas_keys(t *testing.T) {
 	p.Saved()
 }
 
-// A node that was just added shows no error until a field was left or the flow is
-// run.
-func TestCanvas_newNode(t *testing.T) {
+// A new node shows no errors until one of its fields loses focus or the flow is run.
+func TestCanvas_new_node_shows_no_errors(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
@@ -203,9 +202,9 @@ func TestCanvas_newNode(t *testing.T) {
 	p.Until(seen + ` > 0 && ` + mark)
 }
 
-// A webhook node waits for outputs without an edge: dashed lines show for which,
-// and the inspector chooses among them.
-func TestCanvas_collected(t *testing.T) {
+// A webhook node waits for outputs without an edge: dashed lines show which ones, and
+// the inspector selects them.
+func TestCanvas_shows_outputs_of_webhook(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)
@@ -229,9 +228,9 @@ func TestCanvas_collected(t *testing.T) {
 	p.Want(`canvas.draft.nodes.get("hook").config.outputs`, `["one","two"]`)
 }
 
-// In windows that are not wide the palette is a rail: by mouse and by keyboard, a group
-// opens its list, which closes with Escape and when a node was added.
-func TestCanvas_rail(t *testing.T) {
+// In narrow windows the palette is a rail: by mouse and by keyboard, a group opens its
+// list, which closes on Escape and after a node is added.
+func TestCanvas_narrow_palette_is_rail(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.Flow(webtest.SampleFlow)

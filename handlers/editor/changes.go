@@ -10,7 +10,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// diffOf converts what a newer document changes.
+// diffOf converts a comparison of two documents.
 func diffOf(d *document.Diff) *editorview.Diff {
 	return &editorview.Diff{
 		Groups: changeGroups(d), Breaking: d.Breaking, Moved: d.Moved, Summary: diffSummary(d),
@@ -18,7 +18,8 @@ func diffOf(d *document.Diff) *editorview.Diff {
 	}
 }
 
-// changeGroups sorts changes into groups, those that callers see first.
+// changeGroups groups the changes. Those of the API, which callers notice, come
+// first.
 func changeGroups(d *document.Diff) (groups []editorview.ChangeGroup) {
 	add := func(title string, lines []editorview.ChangeLine) {
 		if len(lines) > 0 {
@@ -51,64 +52,50 @@ func changeGroups(d *document.Diff) (groups []editorview.ChangeGroup) {
 	return groups
 }
 
-// diffSummary counts what changed: 1 input added, 2 nodes changed.
+// diffSummary returns the changes as counts, such as "1 input added, 2 nodes
+// changed."
 func diffSummary(d *document.Diff) string {
 	counts := map[string]int{}
 	var order []string
-	note := func(what string) {
-		if counts[what]++; counts[what] == 1 {
-			order = append(order, what)
+	count := func(change string) {
+		if counts[change]++; counts[change] == 1 {
+			order = append(order, change)
 		}
 	}
 	for _, a := range d.API {
-		what := "input "
-		if a.Role == flow.RoleOutput {
-			what = "output "
-		}
-		note(what + a.Change)
+		count(apiRoles[a.Role] + " " + a.Change)
 	}
 	for _, n := range d.Nodes {
-		note("node " + n.Change)
+		count("node " + n.Change)
 	}
 	for range d.Added {
-		note("edge " + document.ChangeAdded)
+		count("edge " + document.ChangeAdded)
 	}
 	for range d.Removed {
-		note("edge " + document.ChangeRemoved)
+		count("edge " + document.ChangeRemoved)
 	}
-	text := ""
-	for i, what := range order {
-		if i > 0 {
-			text += ", "
-		}
-		text += counted(counts[what], what)
-	}
-	if text == "" {
+	if len(order) == 0 {
 		return "name, description or groups."
 	}
-	return text + "."
-}
-
-// counted writes a number before a noun and what happened to it: 2 nodes added.
-func counted(n int, what string) string {
-	for i := range len(what) {
-		if what[i] == ' ' {
-			return components.Quantity(n, what[:i]) + what[i:]
-		}
+	var parts []string
+	for _, change := range order {
+		noun, verb, _ := strings.Cut(change, " ")
+		parts = appendCount(parts, counts[change], noun, verb)
 	}
-	return components.Quantity(n, what)
+	return strings.Join(parts, ", ") + "."
 }
 
-// apiRoles contains the words for inputs and outputs.
+// apiRoles are the nouns for inputs and outputs.
 var apiRoles = map[flow.Role]string{flow.RoleInput: "input", flow.RoleOutput: "output"}
 
-// apiDiffers says in a few words how a draft differs from what is live.
+// apiDiffers summarizes how the draft differs from the live version. Changes of
+// the API hide all others.
 func apiDiffers(d *document.Diff) string {
 	var parts []string
 	changes := []string{document.ChangeAdded, document.ChangeChanged, document.ChangeRemoved}
 	for _, role := range []flow.Role{flow.RoleInput, flow.RoleOutput} {
 		for _, change := range changes {
-			parts = appendSome(parts, fieldsChanged(d, role, change), apiRoles[role], change)
+			parts = appendCount(parts, fieldsChanged(d, role, change), apiRoles[role], change)
 		}
 	}
 	if len(parts) > 0 {
@@ -121,19 +108,20 @@ func apiDiffers(d *document.Diff) string {
 				n++
 			}
 		}
-		parts = appendSome(parts, n, "node", change)
+		parts = appendCount(parts, n, "node", change)
 	}
-	parts = appendSome(parts, len(d.Added)+len(d.Removed), "edge", document.ChangeChanged)
+	parts = appendCount(parts, len(d.Added)+len(d.Removed), "edge", document.ChangeChanged)
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
 	case len(d.About) > 0:
-		return "what is said about it"
+		return "name, description or groups"
 	}
-	return "where nodes stand"
+	return "node positions"
 }
 
-// fieldsChanged counts names: one input may change in several ways.
+// fieldsChanged counts the inputs or outputs with a change. One that changes in
+// several ways counts once.
 func fieldsChanged(d *document.Diff, role flow.Role, change string) int {
 	names := map[string]bool{}
 	for _, a := range d.API {
@@ -144,8 +132,8 @@ func fieldsChanged(d *document.Diff, role flow.Role, change string) int {
 	return len(names)
 }
 
-// appendSome appends a part of a summary, such as "2 nodes added", unless n is 0.
-func appendSome(parts []string, n int, noun, change string) []string {
+// appendCount appends a part of a summary, such as "2 nodes added", unless n is 0.
+func appendCount(parts []string, n int, noun, change string) []string {
 	if n == 0 {
 		return parts
 	}

@@ -18,8 +18,8 @@ func TestAPIDiffers(t *testing.T) {
 			input(document.ChangeChanged, "a"), input(document.ChangeChanged, "a"), input(document.ChangeRemoved, "b"), input(document.ChangeRemoved, "c"),
 			{Change: document.ChangeAdded, Role: flow.RoleOutput, Name: "d"}}},
 		"2 nodes changed, 1 edge changed": {Nodes: []document.NodeChange{{Change: document.ChangeChanged}, {Change: document.ChangeChanged}}, Added: []flow.Edge{{}}},
-		"what is said about it":           {About: []string{"The name changed."}, Moved: 1},
-		"where nodes stand":               {Moved: 2},
+		"name, description or groups":     {About: []string{"The name changed."}, Moved: 1},
+		"node positions":                  {Moved: 2},
 	} {
 		if got := apiDiffers(&d); got != want {
 			t.Errorf("%q, want %q", got, want)

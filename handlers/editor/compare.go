@@ -11,7 +11,6 @@ import (
 
 	"sluice/flow"
 	"sluice/flow/document"
-	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -28,12 +27,12 @@ func (c *versionCall) showCompare(f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
-	both, err := c.s.Library.CompareVersions(c.Ctx(), c.WorkspaceID(), f.ID, from, to)
+	comparison, err := c.s.Library.CompareVersions(c.Ctx(), c.WorkspaceID(), f.ID, from, to)
 	if err != nil {
 		return err
 	}
-	p := editorview.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: diffOf(both.Diff), Picture: c.s.diffPicture(both), Nodes: nodeDiffs(both.Diff)}
-	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(both.Diff.Breaking) > 0; p.LiveBreaks {
+	p := editorview.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: diffOf(comparison.Diff), Picture: c.s.diffPicture(comparison), Nodes: nodeDiffs(comparison.Diff)}
+	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(comparison.Diff.Breaking) > 0; p.LiveBreaks {
 		if p.Callers, err = c.callers(f.ID); err != nil {
 			return err
 		}
@@ -44,19 +43,16 @@ func (c *versionCall) showCompare(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.Compare(c.Page("Compare versions of "+f.Name, layout.SectionFlows), p))
 }
 
-// comparedVersion parses a version number; "draft" is 0.
-func comparedVersion(text string, otherwise int64) (int64, error) {
+// comparedVersion parses a version number; "draft" is 0, and an empty text means
+// the fallback.
+func comparedVersion(text string, fallback int64) (int64, error) {
 	switch text {
 	case "":
-		return otherwise, nil
+		return fallback, nil
 	case "draft":
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, web.ErrNotFound
-	}
-	return n, nil
+	return parseVersion(text)
 }
 
 // versionChoices returns the draft and all versions as options.
@@ -89,8 +85,8 @@ func nodeDiffs(d *document.Diff) (list []editorview.NodeDiff) {
 	return list
 }
 
-// fieldDiff converts a changed field. Long texts are shown as one text with the
-// changes marked.
+// fieldDiff converts a changed field. Long texts are merged into one text in which
+// the changes are marked.
 func fieldDiff(v document.FieldChange) editorview.FieldDiff {
 	f := editorview.FieldDiff{Title: v.Title, Had: v.Had, Has: v.Has}
 	if v.Had {
@@ -105,12 +101,11 @@ func fieldDiff(v document.FieldChange) editorview.FieldDiff {
 	return f
 }
 
-// minMergedDiff is the size in bytes from which two texts are shown as one with
-// the changes marked.
+// minMergedDiff is the total size of two texts, in bytes, from which they are
+// merged.
 const minMergedDiff = 80
 
-// valueText formats a value for people: a text unchanged, anything else as
-// JSON.
+// valueText returns a text unchanged and any other value as JSON.
 func valueText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -118,12 +113,12 @@ func valueText(v any) string {
 	return string(flow.EncodeJSON(v))
 }
 
-// maxWordDiff is the size in bytes up to which texts are compared by words.
-// Longer ones are compared by lines, because words would take seconds.
+// maxWordDiff is the total size, in bytes, up to which two texts are compared word
+// by word. Larger ones are compared line by line: by words it would take seconds.
 const maxWordDiff = 64 << 10
 
-// textDiff compares two texts by whole words. The diff library compares runes,
-// so each distinct word is encoded as one rune.
+// textDiff compares two texts word by word. The diff library compares runes, so
+// each distinct word is encoded as one rune.
 func textDiff(before, after string) []editorview.Piece {
 	d := diffmatchpatch.New()
 	d.DiffTimeout = 200 * time.Millisecond
@@ -131,20 +126,20 @@ func textDiff(before, after string) []editorview.Piece {
 	if len(before)+len(after) > maxWordDiff {
 		split = func(s string) []string { return strings.SplitAfter(s, "\n") }
 	}
-	a, b, parts := asRunes(split(before), split(after))
+	a, b, parts := encodeParts(split(before), split(after))
 	var pieces []editorview.Piece
 	for _, piece := range d.DiffMainRunes(a, b, false) {
 		var text strings.Builder
 		for _, r := range piece.Text {
-			text.WriteString(parts[partOf(r)])
+			text.WriteString(parts[decodeIndex(r)])
 		}
 		pieces = append(pieces, editorview.Piece{Change: pieceChanges[piece.Type], Text: text.String()})
 	}
 	return pieces
 }
 
-// pieceChanges maps the operations of the text diff to the changes of a piece. Equal pieces
-// are missing, so their change is "".
+// pieceChanges maps the operations of the text diff to changes. The change of an equal piece
+// is "", the zero value.
 var pieceChanges = map[diffmatchpatch.Operation]string{
 	diffmatchpatch.DiffInsert: document.ChangeAdded, diffmatchpatch.DiffDelete: document.ChangeRemoved,
 }
@@ -174,20 +169,20 @@ func isWordRune(r rune) bool {
 	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
 }
 
-// asRunes encodes each distinct part as a rune, so that a diff of the runes is
+// encodeParts encodes each distinct part as a rune, so that a diff of the runes is
 // a diff of the parts.
-func asRunes(before, after []string) (a, b []rune, parts []string) {
-	place := map[string]rune{}
+func encodeParts(before, after []string) (a, b []rune, parts []string) {
+	index := map[string]rune{}
 	encode := func(list []string) []rune {
 		runes := make([]rune, len(list))
 		for i, part := range list {
-			n, ok := place[part]
+			n, ok := index[part]
 			if !ok {
 				n = rune(len(parts))
-				place[part] = n
+				index[part] = n
 				parts = append(parts, part)
 			}
-			runes[i] = runeOf(n)
+			runes[i] = encodeIndex(n)
 		}
 		return runes
 	}
@@ -195,20 +190,20 @@ func asRunes(before, after []string) (a, b []rune, parts []string) {
 	return a, b, parts
 }
 
-// Surrogates are no runes and would not survive; partOf takes runeOf back.
+// surrogates and surrogateCount are the range of UTF-16 surrogates. They are not
+// valid runes, so a string would lose them.
 const surrogates, surrogateCount = 0xd800, 0x800
 
-// runeOf returns the rune for a number. Surrogates (U+D800 to U+DFFF) are
-// skipped, because they are not valid in strings.
-func runeOf(n rune) rune {
+// encodeIndex returns the rune for an index. It skips the surrogates.
+func encodeIndex(n rune) rune {
 	if n >= surrogates {
 		return n + surrogateCount
 	}
 	return n
 }
 
-// partOf is the inverse of runeOf.
-func partOf(r rune) int {
+// decodeIndex is the inverse of encodeIndex.
+func decodeIndex(r rune) int {
 	if r >= surrogates+surrogateCount {
 		return int(r - surrogateCount)
 	}

@@ -15,17 +15,17 @@ import (
 type completion struct {
 	Name string `json:"name"`
 	From string `json:"from"` // node.port
-	// To is the input port that the name creates; empty if it is already
-	// connected.
+	// To is the input port that using the name creates; empty if the value is
+	// already connected.
 	To      string    `json:"to,omitempty"`
 	Title   string    `json:"title"`
 	Type    flow.Type `json:"type"`
 	Example string    `json:"example,omitempty"`
 }
 
-// listCompletions is GET /flows/{id}/completions?node=: what can be written
-// between {{ and }} in a template of a node, which is the outputs of all nodes
-// that do not depend on it.
+// listCompletions is GET /flows/{id}/completions?node=: the values that a template
+// of a node can use between {{ and }}, which are the outputs of all nodes that do
+// not depend on it.
 func (c *call) listCompletions(d *draft) error {
 	n := d.Node(c.QueryParam("node"))
 	if n == nil || c.s.Kinds.For(n) == nil {
@@ -45,7 +45,7 @@ type completions struct {
 	node    *flow.Node
 	kinds   *flow.Registry
 	samples map[string]*flow.Step // of the last run, by node
-	taken   map[string]bool       // names that stand for something already
+	taken   map[string]bool       // names that are in use
 	list    []completion
 }
 
@@ -57,27 +57,27 @@ func (l *completions) all() []completion {
 			l.taken[p.Name] = true // a port of the kind itself; a template cannot use its name
 		}
 	}
-	fed := l.connectedNames()
-	for _, name := range fed {
+	connected := l.connectedNames()
+	for _, name := range connected {
 		l.taken[name] = true
 	}
-	after := l.dependents()
+	dependents := reachable(l.d.Edges, l.node.ID, true) // an edge from them would create a cycle
 	for i := range l.d.Nodes {
 		n := &l.d.Nodes[i]
 		k := l.kinds.For(n)
-		if n.ID == l.node.ID || after[n.ID] || k == nil {
+		if n.ID == l.node.ID || dependents[n.ID] || k == nil {
 			continue
 		}
 		for _, p := range flow.OutputPorts(n, k) {
-			l.add(n, k, p, fed)
+			l.add(n, k, p, connected)
 		}
 	}
 	slices.SortStableFunc(l.list, func(a, b completion) int { return connectedFirst(a) - connectedFirst(b) })
 	return l.list
 }
 
-// connectedFirst is the sort key that puts values which are already connected before those
-// whose completion adds an edge, which have To.
+// connectedFirst is the sort key that puts connected values before those whose completion
+// adds an edge.
 func connectedFirst(c completion) int {
 	if c.To == "" {
 		return 0
@@ -89,38 +89,21 @@ func connectedFirst(c completion) int {
 // connected to.
 func (l *completions) connectedNames() map[string]string {
 	own := l.kinds.For(l.node)
-	fed := map[string]string{}
+	names := map[string]string{}
 	for _, e := range l.d.Edges {
-		port, into := strings.CutPrefix(e.To, l.node.ID+".")
+		port, isInput := strings.CutPrefix(e.To, l.node.ID+".")
 		declared := slices.ContainsFunc(own.Inputs, func(p flow.Port) bool { return p.Name == port }) || own.Field(port) != nil
-		if into && !declared {
-			fed[e.From] = port
+		if isInput && !declared {
+			names[e.From] = port
 		}
 	}
-	return fed
-}
-
-// dependents returns the nodes that depend on this one; an edge from them would
-// create a cycle.
-func (l *completions) dependents() map[string]bool {
-	seen := map[string]bool{}
-	for queue := []string{l.node.ID}; len(queue) > 0; queue = queue[1:] {
-		for _, e := range l.d.Edges {
-			from, _, _ := strings.Cut(e.From, ".")
-			to, _, _ := strings.Cut(e.To, ".")
-			if from == queue[0] && !seen[to] {
-				seen[to] = true
-				queue = append(queue, to)
-			}
-		}
-	}
-	return seen
+	return names
 }
 
 // add adds the completion for an output port.
-func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[string]string) {
+func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, connected map[string]string) {
 	out := completion{From: n.ID + "." + p.Name, Title: document.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
-	if name, connected := fed[out.From]; connected {
+	if name, ok := connected[out.From]; ok {
 		out.Name = name
 	} else {
 		out.Name = l.unusedName(nameFor(n, k, p))
@@ -136,7 +119,7 @@ func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[strin
 	l.list = append(l.list, out)
 }
 
-// notName matches runs of characters that a name in {{braces}} cannot contain.
+// notName matches characters that a name in {{braces}} cannot contain.
 var notName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
 // nameFor returns a name for a value in a template: the name of an input, the
@@ -165,8 +148,8 @@ func (l *completions) unusedName(name string) string {
 	return name
 }
 
-// example returns what the port gave in the last run, or for an input its
-// example or default.
+// example returns the start of the value that the port had in the last run, or for
+// an input its example or default.
 func (l *completions) example(n *flow.Node, k *flow.Kind, p flow.Port) string {
 	var value any
 	var known bool

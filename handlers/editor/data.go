@@ -14,8 +14,8 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// findRunOrLast returns the run with the ID, or the last run of the flow if the
-// ID is empty. It returns nil if there are no runs.
+// findRunOrLast returns the run with the ID, or the last run of the flow if the ID
+// is empty. It returns nil if the flow has no runs.
 func (c *call) findRunOrLast(flowID, runID string) (*flow.Run, error) {
 	if runID != "" {
 		return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
@@ -40,7 +40,7 @@ func (c *call) lastSteps(flowID string) (*flow.Run, map[string]*flow.Step, error
 	steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)
 	byNode := make(map[string]*flow.Step, len(steps))
 	for i := range steps {
-		if s := &steps[i]; s.Path == s.Node { // not one inside a map
+		if s := &steps[i]; s.Path == s.Node { // skips steps inside other nodes
 			byNode[s.Node] = s
 		}
 	}
@@ -61,8 +61,8 @@ func (c *call) findStep(run *flow.Run, node string) (*flow.Step, error) {
 	return nil, nil
 }
 
-// showData is GET /flows/{id}/data/{node}?run=: the inputs and outputs of a
-// node in a run. With ?side= it is a part of one value.
+// showData is GET /flows/{id}/data/{node}?run=: the inputs and outputs of a node in
+// a run. With ?side= it renders a part of one value; see showBranch.
 func (c *call) showData() error {
 	if c.QueryParam("side") != "" {
 		return c.showBranch()
@@ -81,15 +81,15 @@ func (c *call) showData() error {
 	return c.dataPanel(http.StatusOK, d, n, c.QueryParam("run"), nil)
 }
 
-// nodeOfRun finds a node that is no longer in the draft in the document of the
-// run.
+// nodeOfRun returns the node of the path from the document of the run, for nodes
+// that the draft no longer has.
 func (c *call) nodeOfRun(d *draft) (*flow.Node, error) {
 	run, err := c.findRunOrLast(d.flow.ID, c.QueryParam("run"))
 	if err != nil {
 		return nil, err
 	}
 	if run != nil {
-		doc, err := c.documentOf(run)
+		doc, err := c.findRunDocument(run)
 		if err != nil {
 			return nil, err
 		}
@@ -100,9 +100,9 @@ func (c *call) nodeOfRun(d *draft) (*flow.Node, error) {
 	return nil, web.ErrNotFound
 }
 
-// dataPanel renders the data of a node, with the error of a pin that was
-// refused.
-func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, trouble *pinError) error {
+// dataPanel renders the data of a node, and the error of a refused pin unless
+// pinErr is nil.
+func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, pinErr *pinError) error {
 	panel := editorview.DataPanel{FlowID: d.flow.ID, Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
 	k := c.s.Kinds.For(n)
 	panel.Title, panel.CanPin = document.NodeTitle(n, k), k != nil && k.CanPin()
@@ -118,8 +118,8 @@ func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, troub
 	if err := c.fillPin(&panel, d); err != nil {
 		return err
 	}
-	if trouble != nil {
-		panel.Typed, panel.PinError = trouble.typed, trouble.text
+	if pinErr != nil {
+		panel.Typed, panel.PinError = pinErr.typed, pinErr.text
 	}
 	if c.IsFragment() {
 		return c.Render(status, editorview.Data(panel))
@@ -127,7 +127,7 @@ func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, troub
 	return c.builder(status, d, func(b *editorview.BuilderPage) { b.Fill.Data = editorview.Data(panel) })
 }
 
-// fillData adds what the node did in a run.
+// fillData fills in the step of the node in a run.
 func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	m := c.mark(run)
 	panel.Run = &m
@@ -145,20 +145,24 @@ func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	return nil
 }
 
-// valuesOf converts values, each with the URL from which its nested parts are
-// loaded.
+// valuesOf converts values, sorted by name, each with the URL of its nested parts.
 func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string, values map[string]any) []components.ValueView {
 	list := []components.ValueView{}
 	for _, name := range sortedKeys(values) {
-		q := url.Values{"run": {run.ID}, "side": {side}, "port": {name}}
-		more := "/flows/" + url.PathEscape(run.FlowID) + "/data/" + url.PathEscape(panel.Node) + "?" + q.Encode()
-		list = append(list, components.ValueView{Name: name, Value: values[name], More: more})
+		list = append(list, components.ValueView{Name: name, Value: values[name], More: valueURL(run, panel.Node, side, name)})
 	}
 	return list
 }
 
-// fillPin adds the pinned outputs, or the outputs of the run as a starting
-// point for a pin.
+// valueURL returns the URL from which parts of a value of a step are loaded. side
+// is "input" or "output".
+func valueURL(run *flow.Run, node, side, port string) string {
+	q := url.Values{"run": {run.ID}, "side": {side}, "port": {port}}
+	return components.FlowPath(run.FlowID) + "/data/" + url.PathEscape(node) + "?" + q.Encode()
+}
+
+// fillPin fills in the pinned outputs, or else offers the outputs of the run as a
+// starting point for a pin.
 func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
 	pins, err := c.s.Store.ListPins(c.Ctx(), c.WorkspaceID(), d.flow.ID)
 	if err != nil {
@@ -185,10 +189,12 @@ func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
 	return nil
 }
 
-// maxEditable is the size in bytes up to which outputs are offered for editing.
+// maxEditable is the size, in bytes, below which the outputs of a run are offered
+// for editing.
 const maxEditable = 64 << 10
 
-// showBranch renders a part of a value. Large values are opened part by part.
+// showBranch renders the part of a value that ?at= points to, because the tree
+// loads nested parts only when they are opened.
 func (c *call) showBranch() error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -217,8 +223,7 @@ func (c *call) showBranch() error {
 	if !ok {
 		return web.ErrNotFound
 	}
-	q := url.Values{"run": {run.ID}, "side": {c.QueryParam("side")}, "port": {port}}
-	more := "/flows/" + url.PathEscape(f.ID) + "/data/" + url.PathEscape(step.Node) + "?" + q.Encode()
+	more := valueURL(run, step.Node, c.QueryParam("side"), port)
 	return c.Render(http.StatusOK, components.Value(components.ValueView{Name: port, Value: v, More: more, At: c.QueryParam("at"), All: true}))
 }
 

@@ -2,8 +2,8 @@ package editor
 
 import "sluice/views/layout"
 
-// MaxOps is what the tests of the room need of its insides.
+// MaxOps exposes maxOps.
 const MaxOps = maxOps
 
-// Others returns who else has a flow open.
+// Others returns the other users who have a flow open.
 func (s *Server) Others(flowID, user string) []layout.Person { return s.editing.others(flowID, user) }

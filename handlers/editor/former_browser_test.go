@@ -8,9 +8,9 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestFormer_hearsNothing opens the document of a run while another user keeps editing
-// the draft.
-func TestFormer_hearsNothing(t *testing.T) {
+// TestReplay_ignores_edits_of_draft opens the document of a run while another user edits the
+// draft.
+func TestReplay_ignores_edits_of_draft(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	ada, lin := h.As(flow.MemberEditor), h.As(flow.MemberOwner)

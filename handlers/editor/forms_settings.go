@@ -22,7 +22,7 @@ import (
 	"sluice/views/layout"
 )
 
-// Limits of the settings of a form, in characters or as numbers.
+// Limits of the settings of a form. Texts are counted in characters.
 const (
 	maxFormTitle   = 120
 	maxFormIntro   = 2000
@@ -65,8 +65,8 @@ func (c *formCall) showFormSettings(f *flow.Flow) error {
 	return c.renderFormSettings(http.StatusOK, f, form, formSettings(form))
 }
 
-// renderFormSettings renders the settings. s has the values of the fields, form
-// what is stored.
+// renderFormSettings renders the settings. s has the values to show in the fields;
+// form has the stored settings.
 func (c *formCall) renderFormSettings(status int, f *flow.Flow, form *forms.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
@@ -74,14 +74,12 @@ func (c *formCall) renderFormSettings(status int, f *flow.Flow, form *forms.Form
 	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
 	s.FrameTitle = cmp.Or(form.Title, f.Name)
 	s.Chat = c.isChat(f)
-	if form.UsedUp(c.s.Now()) {
-		s.UsedUp = true
-	}
+	s.UsedUp = form.UsedUp(c.s.Now())
 	return c.Render(status, consoleview.FormSettingsPage(c.Page("Form of "+f.Name, layout.SectionFlows), s))
 }
 
-// isChat reports whether the form of a flow is a chat: whether the live version or, if the flow
-// is not published, the draft takes a conversation.
+// isChat reports whether the form of a flow is a chat: the live version or, before the first
+// publish, the draft has an input for a conversation.
 func (c *formCall) isChat(f *flow.Flow) bool {
 	data := f.Draft
 	if f.LiveVersion > 0 {
@@ -156,7 +154,8 @@ func savedText(f *flow.Flow, before, form *forms.Form) string {
 	return "Saved."
 }
 
-// auditForm writes the audit log: which settings changed, without their values.
+// auditForm writes the names of the changed settings to the audit log, without
+// their values.
 func (c *formCall) auditForm(f *flow.Flow, before, form *forms.Form) error {
 	changed := form.Changed(&before.Settings)
 	if form.On != before.On {
@@ -186,41 +185,41 @@ func (c *formCall) readSettingsFields() consoleview.FormSettings {
 	}
 }
 
-// parseSettings copies valid values to the form and returns the errors of the
-// others.
+// parseSettings copies valid values to the form and returns the errors of invalid
+// ones by field.
 func (c *formCall) parseSettings(form *forms.Form, typed consoleview.FormSettings) components.Errors {
 	errs := components.Errors{}
 	form.On, form.Unlisted, form.Keep = typed.On, typed.Unlisted, typed.Keep
 	for _, t := range []struct {
 		name, text string
-		most       int
-		to         *string
+		max        int
+		dst        *string
 	}{{"title", typed.Title, maxFormTitle, &form.Title}, {"intro", typed.Intro, maxFormIntro, &form.Intro}, {"button", typed.Button, maxFormButton, &form.Button}} {
-		if n := utf8.RuneCountInString(t.text); n > t.most {
-			errs[t.name] = fmt.Sprintf("Use at most %d characters; this has %d.", t.most, n)
+		if n := utf8.RuneCountInString(t.text); n > t.max {
+			errs[t.name] = fmt.Sprintf("Use at most %d characters; this has %d.", t.max, n)
 			continue
 		}
-		if trouble := flow.CheckName(t.text, t.most); trouble != "" && t.name != "intro" { // which may have lines
-			errs[t.name] = trouble
+		if problem := flow.CheckName(t.text, t.max); problem != "" && t.name != "intro" { // the intro may have line breaks
+			errs[t.name] = problem
 			continue
 		}
-		*t.to = t.text
+		*t.dst = t.text
 	}
-	mostFile := int64(1 << 20)
+	maxFileMiB := int64(1 << 20) // if the server has no limit
 	if c.s.MaxFile > 0 {
-		mostFile = max(1, c.s.MaxFile>>20)
+		maxFileMiB = max(1, c.s.MaxFile>>20)
 	}
 	for _, n := range []struct {
 		name, text string
-		most, unit int64
-		to         *int64
-	}{{"per_minute", typed.PerMinute, maxPerMinute, 1, &form.PerMinute}, {"per_day", typed.PerDay, maxPerDay, 1, &form.PerDay}, {"max_file", typed.MaxFile, mostFile, 1 << 20, &form.MaxFile}} {
+		max, unit  int64
+		dst        *int64
+	}{{"per_minute", typed.PerMinute, maxPerMinute, 1, &form.PerMinute}, {"per_day", typed.PerDay, maxPerDay, 1, &form.PerDay}, {"max_file", typed.MaxFile, maxFileMiB, 1 << 20, &form.MaxFile}} {
 		value, ok := flow.ParseCount(n.text)
-		if !ok || value < 1 || value > n.most {
-			errs[n.name] = fmt.Sprintf("Enter a whole number from 1 to %d.", n.most)
+		if !ok || value < 1 || value > n.max {
+			errs[n.name] = fmt.Sprintf("Enter a whole number from 1 to %d.", n.max)
 			continue
 		}
-		*n.to = value * n.unit
+		*n.dst = value * n.unit
 	}
 	origins, problem := readOrigins(typed.Origins)
 	if problem != "" {
@@ -230,8 +229,8 @@ func (c *formCall) parseSettings(form *forms.Form, typed consoleview.FormSetting
 	return errs
 }
 
-// readOrigins reads the sites that may embed a form, one per line. problem is
-// empty if they are valid.
+// readOrigins parses the origins of sites that may embed a form, one per line.
+// problem is empty if all are valid.
 func readOrigins(text string) (list []string, problem string) {
 	for line := range strings.Lines(text) {
 		origin := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(line), "/"))
@@ -239,7 +238,7 @@ func readOrigins(text string) (list []string, problem string) {
 			continue
 		}
 		if !formOrigin.MatchString(origin) {
-			return list, fmt.Sprintf("%q is not the address of a site. Use the form https://www.example.com, without a path.", strings.TrimSpace(line))
+			return list, fmt.Sprintf("%q is not a valid site. Use the form https://www.example.com, without a path.", strings.TrimSpace(line))
 		}
 		list = append(list, origin)
 	}

@@ -18,12 +18,12 @@ import (
 	"sluice/views/layout"
 )
 
-// inspectorRoutes are the routes of the inspector, the pane with the settings
-// of a node.
+// inspectorRoutes returns the routes of the inspector, which is the pane with the
+// settings of a node.
 func (s *Server) inspectorRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/overview", web.Viewer, web.With((*call).findShown, (*call).showOverview)},
-		{http.MethodGet, "/flows/:flow/node/:node", web.Viewer, web.With((*call).findShown, (*call).showNode)},
+		{http.MethodGet, "/flows/:flow/overview", web.Viewer, web.With((*call).findDisplayed, (*call).showOverview)},
+		{http.MethodGet, "/flows/:flow/node/:node", web.Viewer, web.With((*call).findDisplayed, (*call).showNode)},
 		{http.MethodPost, "/flows/:flow/node/:node", web.Editor, web.With((*call).findNode, (*call).saveNode)},
 		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, web.Posted(web.With((*call).findNode, (*call).moveSecret))},
 		{http.MethodPost, "/flows/:flow/node/:node/try", web.Editor, web.Posted(web.With((*call).findNode, (*call).tryNode))},
@@ -65,8 +65,8 @@ func (c *call) findNodeIn(d *draft) (*draftNode, error) {
 	return &draftNode{d, n, k}, nil
 }
 
-// pane returns the inspector of a node.
-func (c *call) pane(t *draftNode) (editorview.NodePane, error) {
+// nodePane returns the content of the inspector for a node.
+func (c *call) nodePane(t *draftNode) (editorview.NodePane, error) {
 	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return editorview.NodePane{}, err
@@ -103,7 +103,7 @@ func (c *call) showNode(d *draft) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.pane(t)
+	p, err := c.nodePane(t)
 	if err != nil {
 		return err
 	}
@@ -115,19 +115,19 @@ func (c *call) renderPane(status int, p editorview.NodePane) error {
 	if c.IsFragment() {
 		return c.Render(status, editorview.Inspector(p))
 	}
-	page := c.Page(p.Name, layout.SectionFlows).WithSheet("canvas.css") // which has the styles of the inspector
+	page := c.Page(p.Name, layout.SectionFlows).WithSheet("canvas.css") // has the styles of the inspector
 	return c.Render(status, editorview.InspectorPage(page, p))
 }
 
-// saveNode is POST /flows/{id}/node/{node}, which is used without scripts. It
-// applies what differs from the draft as edits.
+// saveNode is POST /flows/{id}/node/{node}, the form for browsers without scripts.
+// It applies the differences from the draft as edits.
 func (c *call) saveNode(t *draftNode) error {
 	form, err := c.nodeForm(t)
 	if err != nil {
 		return err
 	}
 	if form.hasErrors() {
-		p, err := c.pane(t)
+		p, err := c.nodePane(t)
 		if err != nil {
 			return err
 		}
@@ -162,20 +162,20 @@ func (c *call) moveSecret(t *draftNode) error {
 	return c.Redirect("/flows/" + t.flow.ID + "/node/" + t.node.ID)
 }
 
-// edit applies edits to the current draft. If another user was faster, it
-// retries a few times: each edit is about one field, so it still applies.
+// edit applies edits to the current draft. After a conflict with a concurrent edit
+// it retries up to three times: each edit changes one field, so it still applies.
 func (c *call) edit(flowID string, edits []document.Edit) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	for try := 0; ; try++ {
+	for retries := 0; ; retries++ {
 		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), flowID)
 		if err != nil {
 			return err
 		}
 		r := document.EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: edits}
 		_, err = c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), flowID, c.Member.UserID, r)
-		if _, missed := errors.AsType[*document.EditsMissed](err); !missed || try == 3 {
+		if _, missed := errors.AsType[*document.EditsMissed](err); !missed || retries == 3 {
 			return err
 		}
 	}
@@ -186,7 +186,8 @@ func (c *call) showOverview(d *draft) error {
 	return c.Render(http.StatusOK, c.inspector(d))
 }
 
-// inspector returns the pane as the editor opens.
+// inspector returns the pane without a selected node, which is how the editor
+// opens.
 func (c *call) inspector(d *draft) templ.Component {
 	return editorview.FlowOverview(editorview.FlowPaneOf(d.flow.ID, d.Document, c.s.Kinds))
 }

@@ -14,7 +14,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		t.Skip("the longest of the scripts; what the server does for it is tested without a browser too")
 	}
 	b := chrome.Start(t)
-	t.Run("what is typed is saved, and undone as one step", func(t *testing.T) {
+	t.Run("saves typed text and undoes it as one step", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Type("#set-temperature", "0.7")
@@ -29,7 +29,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Type("#put-label", "Answer it")
 		w.Has(`#node-write [data-title]`, "Answer it")
 	})
-	t.Run("what cannot be read is marked and kept", func(t *testing.T) {
+	t.Run("marks and keeps invalid values", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Type("#set-temperature", "warm")
@@ -45,7 +45,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Until(`document.querySelector("#set-temperature").value === "warm"`)
 		w.Shot("inspector-unread")
 	})
-	t.Run("a name from the list connects its edge", func(t *testing.T) {
+	t.Run("connects a completed name", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Eval(`document.querySelector("#set-prompt").focus()`)
@@ -66,7 +66,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Until(`!document.querySelector("flow-canvas").draft.hasEdge({ from: "tone.value", to: "write.tone" })`)
 		w.Saved()
 	})
-	t.Run("an edge is cut where it arrives", func(t *testing.T) {
+	t.Run("removes an edge at its input", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("team")
 		w.Has(webtest.Field("text")+" .ins-fed", "ticket")
@@ -80,14 +80,14 @@ func TestInspectorInBrowser(t *testing.T) {
 			t.Errorf("the edges are %v", w.Draft(w.ID).Edges)
 		}
 	})
-	t.Run("Enter in a list goes to the next row", func(t *testing.T) {
+	t.Run("moves to the next row on Enter", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("team")
 		w.Click(webtest.Field("labels") + " [data-row]:last-child input:not([type=hidden])")
 		w.Keys("returns\raccount\r")
 		w.UntilConfig("team", "labels", `["billing","delivery","returns","account"]`)
 	})
-	t.Run("a model is chosen from a list", func(t *testing.T) {
+	t.Run("chooses a model from the list", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Click("#set-model")
@@ -103,7 +103,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.There(webtest.Field("input.steps") + " [type=range]")
 		w.Shot("inspector-hosted")
 	})
-	t.Run("a provider is connected in the list of models", func(t *testing.T) {
+	t.Run("connects a provider in the list of models", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Allow("422")
@@ -131,7 +131,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Click(`[data-model="mistral/known"]`)
 		w.UntilConfig("write", "model", `"mistral/known"`)
 	})
-	t.Run("a credential is made and chosen", func(t *testing.T) {
+	t.Run("creates and chooses a credential", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("write")
 		w.Click(`[data-fold="more"] > summary`)
@@ -146,7 +146,7 @@ func TestInspectorInBrowser(t *testing.T) {
 			t.Error("the secret stays in the page")
 		}
 	})
-	t.Run("rows grow, move and go", func(t *testing.T) {
+	t.Run("adds, moves and removes rows", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Choose("team")
 		w.Type(webtest.Field("labels")+" [data-row]:nth-child(3) .input", "legal")
@@ -160,7 +160,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Theme("dark")
 		w.Shot("inspector-http")
 	})
-	t.Run("a page of its own, for a phone too", func(t *testing.T) {
+	t.Run("has a separate page, also on a phone", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Go(w.Http.URL + node(w.ID, "write"))
 		w.Has("#inspector .ins-places", "ticket")
@@ -171,7 +171,7 @@ func TestInspectorInBrowser(t *testing.T) {
 			t.Error("the page is wider than the phone")
 		}
 	})
-	t.Run("several nodes, and none", func(t *testing.T) {
+	t.Run("shows several selected nodes, and none", func(t *testing.T) {
 		w := webtest.OpenInspector(t, b)
 		w.Shot("inspector-none")
 		w.Eval(`document.querySelector("flow-canvas").selection.set(["ticket", "team"])`)

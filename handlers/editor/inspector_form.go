@@ -12,35 +12,35 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// nodeForm is a submitted form of a node: the edits that it makes, or its
+// nodeForm is a submitted form of a node, with the edits that it makes or its
 // errors.
 type nodeForm struct {
 	values url.Values
 	node   *flow.Node
 	kind   *flow.Kind
 	edits  []document.Edit
-	forms  map[string]document.FormValue // as they were typed, by field
-	errors map[string]string             // by field or member
+	typed  map[string]document.FormValue // changed values, by field
+	errors map[string]string             // messages, by field or member
 }
 
 // nodeForm reads the form. Uploaded files are stored immediately.
 func (c *call) nodeForm(t *draftNode) (*nodeForm, error) {
-	values, files, err := c.parts()
+	values, files, err := c.readNodeForm()
 	if err != nil {
 		return nil, err
 	}
-	f := &nodeForm{values: values, node: t.node, kind: t.kind, forms: map[string]document.FormValue{}, errors: map[string]string{}}
-	if cut := values.Get("disconnect"); cut != "" {
-		f.disconnect(cut)
+	f := &nodeForm{values: values, node: t.node, kind: t.kind, typed: map[string]document.FormValue{}, errors: map[string]string{}}
+	if edge := values.Get("disconnect"); edge != "" {
+		f.disconnect(edge)
 		return f, nil
 	}
 	if values.Has("upgrade") {
 		return f, (&pickerCall{c}).applyPinned(f, flow.Text(t.node.Config["model"]))
 	}
 	for _, field := range document.FormFields(t.node, t.kind) {
-		f.field(&field, files[field.Name])
+		f.readField(&field, files[field.Name])
 	}
-	f.members()
+	f.readMembers()
 	if model, changed := f.chosenModel(); changed && !f.hasErrors() {
 		return f, (&pickerCall{c}).applyPinned(f, model)
 	}
@@ -58,17 +58,17 @@ func (f *nodeForm) disconnect(edge string) {
 	}
 }
 
-// field adds an edit for a field if it differs from the draft.
-func (f *nodeForm) field(field *flow.Field, file map[string]any) {
-	now := f.node.Config[field.Name]
-	typed, sent := f.read(field)
+// readField adds an edit for a field if its value differs from the draft.
+func (f *nodeForm) readField(field *flow.Field, file map[string]any) {
+	current := f.node.Config[field.Name]
+	typed, sent := f.formValue(field)
 	if file != nil {
 		typed, sent = withFile(typed, file), true
 	}
-	if !sent || sameValue(field, typed, document.FormOf(field, now)) {
+	if !sent || sameValue(field, typed, document.FormOf(field, current)) {
 		return
 	}
-	f.forms[field.Name] = typed
+	f.typed[field.Name] = typed
 	value, err := document.ParseForm(field, typed)
 	if err != nil {
 		f.errors[field.Name] = editorview.Sentence(err.Error())
@@ -77,8 +77,9 @@ func (f *nodeForm) field(field *flow.Field, file map[string]any) {
 	f.edits = append(f.edits, document.Edit{Op: document.OpSet, Node: f.node.ID, Field: field.Name, Value: value, Unset: value == nil})
 }
 
-// read returns what the controls of a field contain.
-func (f *nodeForm) read(field *flow.Field) (v document.FormValue, sent bool) {
+// formValue returns the submitted value of a field. sent is false if the form has
+// no controls for it.
+func (f *nodeForm) formValue(field *flow.Field) (v document.FormValue, sent bool) {
 	name := field.Name
 	if !f.values.Has("as." + name) {
 		return v, false
@@ -101,8 +102,8 @@ func (f *nodeForm) read(field *flow.Field) (v document.FormValue, sent bool) {
 	return v, true
 }
 
-// withoutEmptyRows drops empty rows of a list. The form always has one empty
-// row for the next item.
+// withoutEmptyRows drops the empty rows of a list or map. The form always has one
+// empty row for the next item.
 func withoutEmptyRows(v document.FormValue) document.FormValue {
 	out := document.FormValue{As: v.As}
 	for i := range v.Texts {
@@ -135,22 +136,22 @@ func withFile(v document.FormValue, file map[string]any) document.FormValue {
 	return document.FormValue{As: flow.FieldFile, Texts: []string{""}, Kept: []string{kept}}
 }
 
-// sameValue reports whether a control has the value of the draft. A control
-// that shows the default because nothing is set counts as unchanged.
-func sameValue(field *flow.Field, typed, now document.FormValue) bool {
-	if typed.Equal(now) {
+// sameValue reports whether a submitted value equals the value of the draft. A
+// control that shows the default because nothing is set counts as unchanged.
+func sameValue(field *flow.Field, typed, current document.FormValue) bool {
+	if typed.Equal(current) {
 		return true
 	}
-	usual := field.Default
-	if usual == nil {
-		usual = field.Suggest
+	defaultValue := field.Default
+	if defaultValue == nil {
+		defaultValue = field.Suggest
 	}
-	unset := strings.Join(now.Texts, "")+strings.Join(now.Kept, "") == ""
-	shown := field.Type == flow.FieldBoolean || field.Type == flow.FieldValueType
-	return unset && shown && len(typed.Texts) == 1 && typed.Texts[0] == flow.Text(usual)
+	unset := strings.Join(current.Texts, "")+strings.Join(current.Kept, "") == ""
+	showsDefault := field.Type == flow.FieldBoolean || field.Type == flow.FieldValueType
+	return unset && showsDefault && len(typed.Texts) == 1 && typed.Texts[0] == flow.Text(defaultValue)
 }
 
-// chosenModel returns the hosted model that was typed in place of another one.
+// chosenModel returns the hosted model that the form changes the node to, if any.
 func (f *nodeForm) chosenModel() (string, bool) {
 	for _, e := range f.edits {
 		if field := f.kind.Field(e.Field); e.Op == document.OpSet && field != nil && field.Type == flow.FieldModel && field.Task == web.HostedTask {
@@ -160,11 +161,11 @@ func (f *nodeForm) chosenModel() (string, bool) {
 	return "", false
 }
 
-// show copies what was typed, with its errors, back into the pane.
+// show copies the submitted values and their errors back into the pane.
 func (f *nodeForm) show(p *editorview.NodePane) {
 	for _, list := range [][]editorview.NodeField{p.Fields, p.More, p.Failing.Values} {
 		for i := range list {
-			if typed, ok := f.forms[list[i].Name]; ok {
+			if typed, ok := f.typed[list[i].Name]; ok {
 				list[i].Form = withoutSecret(typed)
 			}
 			list[i].Error = f.errors[list[i].Name]
@@ -178,7 +179,7 @@ func (f *nodeForm) show(p *editorview.NodePane) {
 	p.Failing.Set = p.Failing.Set || f.hasErrors()
 }
 
-// withoutSecret removes a typed secret from what is rendered again.
+// withoutSecret clears a submitted secret, which must not be rendered again.
 func withoutSecret(v document.FormValue) document.FormValue {
 	if v.As == flow.FieldSecret {
 		v.Texts = []string{""}
@@ -186,12 +187,13 @@ func withoutSecret(v document.FormValue) document.FormValue {
 	return v
 }
 
-// maxNodeForm bounds a form of a node in bytes, without files. The config of a
-// node may be as large as a draft.
+// maxNodeForm bounds the form of a node in bytes, without files. A node may be as
+// large as a whole draft.
 const maxNodeForm = flow.MaxDocumentBytes
 
-// parts reads a form and stores the files that are uploaded with it.
-func (c *call) parts() (url.Values, map[string]map[string]any, error) {
+// readNodeForm reads the form and stores the files that are uploaded with it. It
+// returns the values of the files by field.
+func (c *call) readNodeForm() (url.Values, map[string]map[string]any, error) {
 	files := map[string]map[string]any{}
 	values, err := c.ReadForm(maxNodeForm, func(field string, part *multipart.Part) error {
 		field, upload := strings.CutPrefix(field, "upload.")

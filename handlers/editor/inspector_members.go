@@ -8,34 +8,35 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// members reads the settings that a node has outside its config.
-func (f *nodeForm) members() {
+// readMembers adds edits for the members of a node, which are its settings outside
+// the config.
+func (f *nodeForm) readMembers() {
 	n := f.node
-	f.text("label", n.Label)
-	f.text("color", n.Color)
+	f.readText("label", n.Label)
+	f.readText("color", n.Color)
 	if f.values.Has("label") && f.kind.Role != flow.RoleCanvas && f.values.Has("disabled") != n.Disabled {
-		f.put("disabled", true, n.Disabled)
+		f.putMember("disabled", true, n.Disabled)
 	}
-	f.retry()
-	f.timeout()
-	f.onError()
+	f.readRetry()
+	f.readTimeout()
+	f.readOnError()
 }
 
-// put adds an edit of a member.
-func (f *nodeForm) put(member string, value any, unset bool) {
+// putMember adds an edit of a member.
+func (f *nodeForm) putMember(member string, value any, unset bool) {
 	f.edits = append(f.edits, document.Edit{Op: document.OpPut, Node: f.node.ID, Member: member, Value: value, Unset: unset})
 }
 
-// text reads a member that is a text.
-func (f *nodeForm) text(member, now string) {
-	if typed := f.values.Get(member); f.values.Has(member) && typed != now {
-		f.put(member, typed, typed == "")
+// readText adds an edit for a text member if it differs from the draft.
+func (f *nodeForm) readText(member, current string) {
+	if typed := f.values.Get(member); f.values.Has(member) && typed != current {
+		f.putMember(member, typed, typed == "")
 	}
 }
 
-// number reads a member that is a number. An empty field is 0, which means
-// unset.
-func (f *nodeForm) number(name string, as flow.FieldType) (n float64) {
+// readNumber parses a number, or records an error. An empty field is 0, which
+// means unset.
+func (f *nodeForm) readNumber(name string, as flow.FieldType) (n float64) {
 	field := flow.Field{Type: as}
 	value, err := document.ParseForm(&field, document.FormValue{As: as, Texts: f.values[name]})
 	if err != nil {
@@ -46,22 +47,22 @@ func (f *nodeForm) number(name string, as flow.FieldType) (n float64) {
 	return n
 }
 
-// checkRange adds an error if a number is out of range.
+// checkRange records an error if a number is out of range, bounds included.
 func (f *nodeForm) checkRange(name string, n, low, high float64) {
 	if f.errors[name] == "" && (n < low || n > high) {
 		f.errors[name] = "Enter a number from " + flow.Text(flow.Number(low)) + " to " + flow.Text(flow.Number(high)) + "."
 	}
 }
 
-// retry reads the retries of a node.
-func (f *nodeForm) retry() {
+// readRetry adds an edit for the retry policy if it differs from the draft.
+func (f *nodeForm) readRetry() {
 	if !f.values.Has("retry.attempts") {
 		return
 	}
-	attempts, backoff := f.number("retry.attempts", flow.FieldInteger), f.number("retry.backoff_s", flow.FieldNumber)
-	now := flow.Retry{}
+	attempts, backoff := f.readNumber("retry.attempts", flow.FieldInteger), f.readNumber("retry.backoff_s", flow.FieldNumber)
+	current := flow.Retry{}
 	if f.node.Retry != nil {
-		now = *f.node.Retry
+		current = *f.node.Retry
 	}
 	if attempts != 0 {
 		f.checkRange("retry.attempts", attempts, 1, flow.MaxRetryAttempts)
@@ -70,63 +71,63 @@ func (f *nodeForm) retry() {
 	if attempts == 0 && backoff != 0 && f.errors["retry.attempts"] == "" {
 		f.errors["retry.attempts"] = "Enter the number of attempts, 2 or more."
 	}
-	if float64(now.Attempts) == attempts && now.BackoffS == backoff {
+	if float64(current.Attempts) == attempts && current.BackoffS == backoff {
 		return
 	}
 	retry := map[string]any{"attempts": flow.Number(attempts)}
 	if backoff != 0 {
 		retry["backoff_s"] = flow.Number(backoff)
 	}
-	f.put("retry", retry, attempts == 0)
+	f.putMember("retry", retry, attempts == 0)
 }
 
-// timeout reads the time limit of a node.
-func (f *nodeForm) timeout() {
+// readTimeout adds an edit for the time limit if it differs from the draft.
+func (f *nodeForm) readTimeout() {
 	if !f.values.Has("timeout_s") {
 		return
 	}
-	timeout := f.number("timeout_s", flow.FieldNumber)
+	timeout := f.readNumber("timeout_s", flow.FieldNumber)
 	f.checkRange("timeout_s", timeout, 0, flow.MaxNodeTimeoutS)
 	if timeout != f.node.TimeoutS {
-		f.put("timeout_s", flow.Number(timeout), timeout == 0)
+		f.putMember("timeout_s", flow.Number(timeout), timeout == 0)
 	}
 }
 
-// onError reads how the run handles a failure of the node.
-func (f *nodeForm) onError() {
+// readOnError adds an edit for the error handling if it differs from the draft.
+func (f *nodeForm) readOnError() {
 	switch f.values.Get("on_error") {
 	case editorview.OnErrorFail:
 		if f.node.OnError != nil {
-			f.put("on_error", nil, true)
+			f.putMember("on_error", nil, true)
 		}
 	case editorview.OnErrorRoute:
 		if f.node.OnError == nil || !f.node.OnError.Route {
-			f.put("on_error", editorview.OnErrorRoute, false)
+			f.putMember("on_error", editorview.OnErrorRoute, false)
 		}
 	case editorview.OnErrorContinue:
 		f.readContinue()
 	}
 }
 
-// readContinue reads the values that the ports get if the node fails. Values
-// for ports that no longer exist are kept, because the node may get them back.
+// readContinue reads the values that the output ports get if the node fails. It
+// keeps values of ports that no longer exist, because the node may get the ports
+// back.
 func (f *nodeForm) readContinue() {
-	now := map[string]any{}
-	was := f.node.OnError != nil && !f.node.OnError.Route
-	if was {
-		now = f.node.OnError.Continue
+	current, isSet := map[string]any{}, f.node.OnError != nil && !f.node.OnError.Route
+	if isSet {
+		current = f.node.OnError.Continue
 	}
-	values, changed := map[string]any{}, !was
+	values, changed := map[string]any{}, !isSet
 	for _, p := range f.kind.Outputs {
 		field := editorview.PortField(p)
-		typed, sent := f.read(&field)
-		if !sent || sameValue(&field, typed, document.FormOf(&field, now[p.Name])) {
-			if v, given := now[p.Name]; given {
+		typed, sent := f.formValue(&field)
+		if !sent || sameValue(&field, typed, document.FormOf(&field, current[p.Name])) {
+			if v, given := current[p.Name]; given {
 				values[p.Name] = v
 			}
 			continue
 		}
-		f.forms[field.Name] = typed
+		f.typed[field.Name] = typed
 		value, err := document.ParseForm(&field, typed)
 		if err != nil {
 			f.errors[field.Name] = editorview.Sentence(err.Error())
@@ -135,15 +136,12 @@ func (f *nodeForm) readContinue() {
 		}
 		changed = true
 	}
-	gone := func(name string) bool {
-		return !slices.ContainsFunc(f.kind.Outputs, func(p flow.Port) bool { return p.Name == name })
-	}
-	for name, v := range now {
-		if gone(name) {
-			values[name] = v // the port may come back
+	for name, v := range current {
+		if !slices.ContainsFunc(f.kind.Outputs, func(p flow.Port) bool { return p.Name == name }) {
+			values[name] = v
 		}
 	}
 	if changed {
-		f.put("on_error", map[string]any{"continue": values}, false)
+		f.putMember("on_error", map[string]any{"continue": values}, false)
 	}
 }

@@ -34,11 +34,11 @@ func TestShowNode(t *testing.T) {
 	t.Parallel()
 	h, id := inspected(t)
 	b := h.As(flow.MemberEditor)
-	t.Run("alone for a script, in a page without one", func(t *testing.T) {
+	t.Run("is a fragment for scripts, else a page", func(t *testing.T) {
 		b.Fragment().Get(node(id, "write")).Is(http.StatusOK).Has(`data-node="write"`, `name="text.prompt"`, "Answer {{ticket}}", `data-jump="ticket"`).Lacks("<html")
 		b.Get(node(id, "write")).Is(http.StatusOK).Has("<html", `id="inspector"`, `href="/flows/`+id+`"`)
 	})
-	t.Run("shows a viewer all of it and lets nothing be changed", func(t *testing.T) {
+	t.Run("is read-only for viewers", func(t *testing.T) {
 		v := h.As(flow.MemberViewer)
 		v.Get(node(id, "write")).Is(http.StatusOK).Has("<fieldset disabled", "Answer {{ticket}}").Lacks(`name="disconnect"`)
 		v.Post(node(id, "write"), url.Values{"label": {"Mine"}}).Is(http.StatusForbidden)
@@ -46,7 +46,7 @@ func TestShowNode(t *testing.T) {
 			t.Errorf("the label is %q", got)
 		}
 	})
-	t.Run("tells nothing of what is not there or not theirs", func(t *testing.T) {
+	t.Run("is not found if missing or in another workspace", func(t *testing.T) {
 		want := b.Get("/flows/flow_none/node/write").Is(http.StatusNotFound)
 		foreign, err := h.Library.Import(t.Context(), flow.WorkspaceID(h.Workspace()), "", []byte(ticketFlow))
 		if err != nil {
@@ -64,7 +64,7 @@ func TestSaveNode(t *testing.T) {
 	t.Parallel()
 	h, id := inspected(t)
 	b := h.As(flow.MemberEditor)
-	t.Run("changes what differs and nothing else", func(t *testing.T) {
+	t.Run("changes only what differs", func(t *testing.T) {
 		before := h.Rev(id)
 		b.Post(node(id, "write"), url.Values{"as.prompt": {"area"}, "text.prompt": {"Answer {{ticket}}"}, "label": {""}, "color": {""}}).RedirectsTo(node(id, "write"))
 		if h.Rev(id) != before {
@@ -76,14 +76,14 @@ func TestSaveNode(t *testing.T) {
 			t.Errorf("the node is %+v", n)
 		}
 	})
-	t.Run("keeps what cannot be read, and says why", func(t *testing.T) {
+	t.Run("keeps invalid values with their errors", func(t *testing.T) {
 		form := url.Values{"as.temperature": {"number"}, "text.temperature": {"warm"}, "as.schema": {"json"}, "text.schema": {`{"a":`}, "label": {"Typed"}, "retry.attempts": {"99"}, "retry.backoff_s": {""}, "timeout_s": {"soon"}, "on_error": {"fail"}}
 		b.Post(node(id, "write"), form).Is(http.StatusUnprocessableEntity).Has(`value="warm"`, "is not a number", "{&#34;a&#34;:", "This is not valid JSON", `value="Typed"`, `value="99"`, "from 1 to 20", `value="soon"`)
 		if h.Draft(id).Node("write").Label == "Typed" {
 			t.Error("a part of the form was carried out")
 		}
 	})
-	t.Run("sets what happens when it fails", func(t *testing.T) {
+	t.Run("saves error handling", func(t *testing.T) {
 		form := url.Values{"retry.attempts": {"3"}, "retry.backoff_s": {"1.5"}, "timeout_s": {"30"}, "on_error": {"continue"}, "as.continue.text": {"area"}, "text.continue.text": {"sorry"}, "as.continue.json": {"json"}, "text.continue.json": {""}, "label": {""}, "disabled": {"true"}}
 		b.Post(node(id, "write"), form).RedirectsTo(node(id, "write"))
 		n := h.Draft(id).Node("write")
@@ -100,14 +100,14 @@ func TestSaveNode(t *testing.T) {
 			t.Errorf("the node is %+v", n)
 		}
 	})
-	t.Run("cuts an edge", func(t *testing.T) {
+	t.Run("removes an edge", func(t *testing.T) {
 		b.Post(node(id, "team"), url.Values{"disconnect": {"ticket.value>team.text"}}).RedirectsTo(node(id, "team"))
 		b.Post(node(id, "team"), url.Values{"disconnect": {"write.text>reply.value"}}).RedirectsTo(node(id, "team"))
 		if edges := h.Draft(id).Edges; slices.Contains(edges, flow.Edge{From: "ticket.value", To: "team.text"}) || len(edges) != 2 {
 			t.Errorf("the edges are %v", edges)
 		}
 	})
-	t.Run("lifts a secret, and never shows it", func(t *testing.T) {
+	t.Run("moves a secret to a credential and never shows it", func(t *testing.T) {
 		b.Post(node(id, "write"), url.Values{"as.credential": {"secret"}, "kept.credential": {""}, "text.credential": {"s3cret-value"}}).RedirectsTo(node(id, "write"))
 		name, ok := flow.SecretRef(h.Draft(id).Node("write").Config["credential"])
 		if !ok {
@@ -118,7 +118,7 @@ func TestSaveNode(t *testing.T) {
 	})
 }
 
-// multipartForm is a form with a file, as browsers send it.
+// multipartForm encodes a form with a file as browsers do.
 func multipartForm(t *testing.T, values url.Values, part, name, content string) (mime string, body *bytes.Buffer) {
 	t.Helper()
 	body = &bytes.Buffer{}
@@ -181,7 +181,7 @@ func TestModels(t *testing.T) {
 	b.Get("/flows/"+id+"/models?task=chat&q=llama3").Is(http.StatusOK).Has(`data-model="ollama/llama3.2"`, "for chat", "The credential is refused.", "mistral/known", "128K", "$1.00 / $2.00", `data-connect="mistral"`).Lacks("qwen3")
 	b.Get("/flows/flow_none/models?task=chat").Is(http.StatusNotFound)
 	hosted := h.Flow(`{"schema": "sluice.flow/v1", "name": "H", "nodes": [{"id": "draw", "kind": "hosted_model", "config": {"model": "acme/old", "input.steps": 3}}], "edges": []}`)
-	t.Run("a chosen model is pinned", func(t *testing.T) {
+	t.Run("pins the chosen model", func(t *testing.T) {
 		b.Post(node(hosted, "draw"), url.Values{"as.model": {"model"}, "text.model": {"acme/paint"}}).RedirectsTo(node(hosted, "draw"))
 		n := h.Draft(hosted).Node("draw")
 		if n.Config["model"] != "acme/paint" || n.Config["version"] == nil || n.Config["schema"] == nil || h.Config(hosted, "draw", "input.steps") != "3" {
@@ -189,22 +189,22 @@ func TestModels(t *testing.T) {
 		}
 		b.Get(node(hosted, "draw")).Has(`name="text.input.steps"`, `type="range"`)
 	})
-	t.Run("one that cannot be used is refused and kept", func(t *testing.T) {
+	t.Run("refuses and keeps an incompatible model", func(t *testing.T) {
 		b.Post(node(hosted, "draw"), url.Values{"as.model": {"model"}, "text.model": {"acme/none"}}).Is(http.StatusUnprocessableEntity).Has("There is no model acme/none.", `value="acme/none"`)
 	})
-	t.Run("one that cannot be described is taken by name", func(t *testing.T) {
+	t.Run("accepts a model by name if its schema is unavailable", func(t *testing.T) {
 		b.Post(node(hosted, "draw"), url.Values{"as.model": {"model"}, "text.model": {"acme/locked"}}).RedirectsTo(node(hosted, "draw"))
 		if got := h.Config(hosted, "draw", "model"); got != `"acme/locked"` {
 			t.Errorf("the model is %s", got)
 		}
 	})
-	t.Run("the script gets the edits", func(t *testing.T) {
+	t.Run("returns edits to the script", func(t *testing.T) {
 		b.Fragment().Get(node(hosted, "draw")+"/pin?model=acme/paint").Is(http.StatusOK).Has(`"op":"set"`, `"field":"model"`, `"value":"acme/paint"`)
 		b.Fragment().Get(node(hosted, "draw") + "/pin?model=acme/none").Is(http.StatusUnprocessableEntity)
 		b.Fragment().Get(node(id, "write") + "/pin?model=acme/paint").Is(http.StatusNotFound)
 		h.As(flow.MemberViewer).Fragment().Get(node(hosted, "draw") + "/pin?model=acme/paint").Is(http.StatusForbidden)
 	})
-	t.Run("an upgrade says what it changes", func(t *testing.T) {
+	t.Run("lists the changes of an upgrade", func(t *testing.T) {
 		b.Fragment().Get(node(hosted, "draw")+"/upgrade").Is(http.StatusOK).Has("The input seed is gone.", "Everything typed and every edge stays.")
 		b.Post(node(hosted, "draw"), url.Values{"upgrade": {"1"}}).RedirectsTo(node(hosted, "draw"))
 	})
@@ -219,7 +219,7 @@ func TestAddCredential(t *testing.T) {
 	b.Fragment().Get(path+"?provider=openai").Is(http.StatusOK).Has(`<option value="openai" selected>`, `value="openai"`)
 	b.Fragment().Post(path, form).Is(http.StatusCreated).Has(`"name":"openai"`).Lacks("sk-very-secret")
 	b.Get(node(id, "write")).Has(`{&#34;credential&#34;:&#34;openai&#34;}`).Lacks("sk-very-secret")
-	t.Run("never replaces one", func(t *testing.T) {
+	t.Run("never replaces a credential", func(t *testing.T) {
 		form.Set("secret", "sk-other")
 		b.Fragment().Post(path, form).Is(http.StatusUnprocessableEntity).Has("A credential with this name exists.").Lacks("sk-other")
 		_, secret, err := h.Store.OpenCredential(t.Context(), flow.DefaultWorkspace, "openai")
@@ -227,7 +227,7 @@ func TestAddCredential(t *testing.T) {
 			t.Errorf("the secret is %q, %v", secret, err)
 		}
 	})
-	t.Run("says what is missing", func(t *testing.T) {
+	t.Run("reports missing fields", func(t *testing.T) {
 		b.Fragment().Post(path, url.Values{"name": {"x"}}).Is(http.StatusUnprocessableEntity).Has("Paste the secret here.", `value="x"`)
 	})
 	h.As(flow.MemberViewer).Fragment().Post(path, form).Is(http.StatusForbidden)

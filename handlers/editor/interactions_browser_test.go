@@ -11,7 +11,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// Modifier keys, as the protocol numbers them.
+// Modifier keys of the DevTools protocol.
 const (
 	altKey   = 1
 	ctrlKey  = 2
@@ -91,16 +91,16 @@ func (p *hand) touch(from, to []webtest.Spot) {
 // number evaluates an expression.
 func (p *hand) number(js string) float64 { p.T.Helper(); return webtest.Value[float64](p.Tab, js) }
 
-// do carries out a statement of the page.
+// do executes a statement in the page.
 func (p *hand) do(js string) { p.T.Helper(); webtest.Value[bool](p.Tab, `(`+js+`, true)`) }
 
-// steady waits until the view is at rest.
+// steady waits until the view has stopped moving.
 func (p *hand) steady() {
 	p.T.Helper()
 	p.Until(`(() => { const now = canvas.view.transform.join(); window.rest = now === window.last ? (window.rest ?? 0) + 1 : 0; window.last = now; return window.rest > 8; })()`)
 }
 
-// empty is a place on the canvas without anything.
+// empty returns an empty spot on the canvas.
 var empty = webtest.Spot{X: 500, Y: 700}
 
 // TestInteractions_view pans and zooms in every way, and remembers the view.
@@ -278,8 +278,8 @@ func TestInteractions_clipboard(t *testing.T) {
 	p.Saved()
 }
 
-// TestInteractions_edges connects from both ends, says why not, moves, inserts, heals and
-// deletes edges.
+// TestInteractions_edges connects from both ends, explains refusals, and moves, inserts,
+// reconnects and deletes edges.
 func TestInteractions_edges(t *testing.T) {
 	t.Parallel()
 	p := newHand(t, `{"schema":"sluice.flow/v1","name":"Edges","nodes":[
@@ -350,8 +350,8 @@ func TestInteractions_edges(t *testing.T) {
 	p.Saved()
 }
 
-// TestInteractions_select selects by click, rectangle and keys, finds nodes, and is read
-// out.
+// TestInteractions_select selects by click, rectangle and keys, finds nodes, and is
+// announced to screen readers.
 func TestInteractions_select(t *testing.T) {
 	t.Parallel()
 	p := newHand(t, "")

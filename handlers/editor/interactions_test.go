@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// interactions lists what the canvas has to do, and the browser tests that do it by mouse,
-// keyboard or finger. Names in lower case are cases of TestCanvas in package static; those
+// interactions maps each interaction of the canvas to the browser tests that perform it by
+// mouse, keyboard or touch. Names in lower case are cases of TestCanvas in package static; those
 // of package e2e are journeys through the whole server.
 var interactions = []struct {
 	what  string
@@ -24,8 +24,8 @@ var interactions = []struct {
 	{"7: dragging and connecting pan at the border", []string{"TestInteractions_grid", "pans_at_the_edge_of_a_drag"}},
 	{"8: detail falls away far out", []string{"TestInteractions_view"}},
 	// Nodes.
-	{"9: a double click or / opens the list of kinds; kinds are dragged from the palette", []string{"TestInteractions_add", "TestCanvas_keys", "TestBuilder_inABrowser"}},
-	{"10: a wire dropped on empty canvas offers what fits, connected", []string{"TestCanvas_templatesTakeAWire", "opens_the_palette"}},
+	{"9: a double click or / opens the list of kinds; kinds are dragged from the palette", []string{"TestInteractions_add", "TestCanvas_shortcuts_need_focus", "TestBuilder_inABrowser"}},
+	{"10: a wire dropped on empty canvas offers what fits, connected", []string{"TestCanvas_wire_dropped_on_template_connects", "opens_the_palette"}},
 	{"11: the + of an edge, or a node dropped on it, inserts; deleting offers to reconnect", []string{"TestInteractions_edges", "inserts_into_edges", "reconnects_neighbors"}},
 	{"12: one or many nodes are dragged; Shift locks the axis, lines help, Alt copies", []string{"TestInteractions_nodes", "shows_helper_lines", "copies_by_alt_drag"}},
 	{"13: arrows nudge by 10, with Shift by 40", []string{"TestInteractions_nodes", "works_with_the_keyboard_only"}},
@@ -36,7 +36,7 @@ var interactions = []struct {
 	{"18: a double click or E opens the settings; Escape returns to the node", []string{"TestInteractions_add", "TestInteractions_nodes"}},
 	{"19: D disables, P pins", []string{"TestInteractions_nodes", "TestRunInTheBuilder", "renames_and_pins_by_keyboard"}},
 	{"20: Ctrl+G groups, groups fold, notes are resized", []string{"TestInteractions_nodes", "groups_nodes", "resizes_notes"}},
-	{"21: a bar above the selection and a menu act on it: right click, long press, Shift+F10", []string{"TestInteractions_bar", "TestInteractions_nodes", "TestCanvas_menuStays"}},
+	{"21: a bar above the selection and a menu act on it: right click, long press, Shift+F10", []string{"TestInteractions_bar", "TestInteractions_nodes", "TestCanvas_menu_survives_release"}},
 	{"22: a node shows its problems, and that it is disabled or pinned", []string{"TestInteractions_rules", "TestInteractions_bar", "TestRunInTheBuilder"}},
 	// Edges.
 	{"23: edges are drawn from either end; what fits glows", []string{"TestInteractions_edges", "connects_by_mouse"}},
@@ -49,15 +49,15 @@ var interactions = []struct {
 	{"30: an edge shows how many items a run sent over it", []string{"counts_items_on_edges", "TestRunEventsItems"}},
 	// Selection, history, saving.
 	{"31: click, Shift and Ctrl, a rectangle, Ctrl+A and Escape select", []string{"TestInteractions_select", "selects_by_rectangle"}},
-	{"32: undo and redo, named, across swaps and reloads", []string{"TestInteractions_rules", "deletes_and_undoes", "TestUndoEverything"}},
-	{"33: edits are saved, queued offline, and survive a reload", []string{"saves_after_being_offline", "sends_the_queue_on_unload", "TestOfflineAndBack"}},
+	{"32: undo and redo, named, across swaps and reloads", []string{"TestInteractions_rules", "deletes_and_undoes", "TestUndo_every_kind_of_change"}},
+	{"33: edits are saved, queued offline, and survive a reload", []string{"saves_after_being_offline", "sends_the_queue_on_unload", "TestOfflineEdits_are_saved_on_reconnect"}},
 	{"34: two tabs converge and lose no edit", []string{"TestBuilder_twoTabs", "converges_with_another_tab", "TestTwoTabs"}},
 	{"35: versions are published, compared and restored", []string{"TestPublishInTheBuilder", "TestPublishAndRollBack"}},
 	{"36: T tidies the selection or everything", []string{"TestInteractions_nodes", "tidies_and_remembers_the_view"}},
 	{"37: Ctrl+F finds a node, Ctrl+K a command, ? lists shortcuts", []string{"TestInteractions_select"}},
 	// Runs.
-	{"38: Ctrl+Enter runs, a run goes to a node or is stopped; its states, times and data are shown", []string{"TestRunInTheBuilder", "TestRunFailsInTheBuilder", "TestFirstFlow"}},
-	{"39: the view follows a run, and goes to the node that failed", []string{"TestInteractions_replay", "TestRunFailsInTheBuilder"}},
+	{"38: Ctrl+Enter runs, a run goes to a node or is stopped; its states, times and data are shown", []string{"TestRunInTheBuilder", "TestRunInTheBuilder_explains_failure", "TestFirstFlow"}},
+	{"39: the view follows a run, and goes to the node that failed", []string{"TestInteractions_replay", "TestRunInTheBuilder_explains_failure"}},
 	{"40: a past run is shown on the flow that ran", []string{"TestInteractions_replay"}},
 	{"41: viewers pan, select and inspect only", []string{"TestViewer", "changes_nothing_when_readonly"}},
 	// Keyboard and screen reader.
@@ -68,10 +68,10 @@ var interactions = []struct {
 	{"46: a focused node is brought into view", []string{"TestInteractions_select"}},
 	{"47: the outline does everything without a pointer", []string{"TestBuilder_onAPhone", "TestDrawOnAPhone"}},
 	{"48: after a deletion a neighbor has the focus; dialogs return it", []string{"TestInteractions_select", "works_with_the_keyboard_only"}},
-	{"49: only the canvas is an application, and only it takes single letters", []string{"TestInteractions_select", "TestCanvas_keys", "ignores_letters_outside_the_canvas"}},
+	{"49: only the canvas is an application, and only it takes single letters", []string{"TestInteractions_select", "TestCanvas_shortcuts_need_focus", "ignores_letters_outside_the_canvas"}},
 	{"50: contrast, forced colors and reduced motion are respected", []string{"respects_system_preferences", "TestAccessible"}},
 	// Touch.
-	{"51: one finger pans or drags, two zoom, a tap connects, a long press opens the menu, a mode selects", []string{"TestInteractions_touch", "TestCanvas_menuStays", "works_by_touch", "connects_by_taps", "opens_the_menu_on_long_press", "selects_by_touch"}},
+	{"51: one finger pans or drags, two zoom, a tap connects, a long press opens the menu, a mode selects", []string{"TestInteractions_touch", "TestCanvas_menu_survives_release", "works_by_touch", "connects_by_taps", "opens_the_menu_on_long_press", "selects_by_touch"}},
 }
 
 // TestInteractions checks that every test in the list exists.

@@ -12,25 +12,25 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// maxOps bounds the body of a transaction in bytes. Its contents have limits of
-// their own.
+// maxOps bounds the body of a transaction in bytes. Its contents have further
+// limits.
 const maxOps = 2 << 20
 
-// maxMissed is how many transactions a page catches up with. With more,
-// reloading is faster.
+// maxMissed is the largest number of transactions that are sent to a page. If it
+// missed more, reloading is faster.
 const maxMissed = 500
 
-// maxMissedOps is how many edits these may have.
+// maxMissedOps is the largest total number of edits in these transactions.
 const maxMissedOps = 1000
 
 // opsResponse is the response to the canvas. Its format is documented in
 // static/src/canvas/README.md.
 type opsResponse struct {
 	Rev int64 `json:"rev"`
-	// Ops are edits whose value was replaced, such as the name of a credential in
-	// place of a typed secret.
+	// Ops are the edits whose value the server replaced, such as a typed secret by
+	// the name of a credential.
 	Ops []document.Edit `json:"ops,omitempty"`
-	// HTML is the rendered nodes that changed, Problems the list of problems.
+	// HTML has the changed nodes, and Problems the list of problems.
 	HTML     string     `json:"html,omitempty"`
 	Problems string     `json:"problems,omitempty"`
 	Missed   []missedTx `json:"missed,omitempty"`
@@ -42,20 +42,20 @@ type missedTx struct {
 	Tab  string          `json:"tab"`
 	TxID string          `json:"txid"`
 	Ops  []document.Edit `json:"ops"`
-	// HTML and Problems describe the current draft; only the newest one has them.
+	// HTML and Problems describe the current draft; only the newest transaction has
+	// them.
 	HTML     string `json:"html,omitempty"`
 	Problems string `json:"problems,omitempty"`
 }
 
-// opsError is why a transaction was refused.
+// opsError is the response to a refused transaction.
 type opsError struct {
 	Detail string `json:"detail"`
 	Node   string `json:"node,omitempty"`
 }
 
-// applyOps is POST /flows/{id}/ops: one transaction of the canvas. Browsers
-// also send it as a beacon when the page is closed, and then ignore the
-// response.
+// applyOps is POST /flows/{id}/ops: it applies one transaction of the canvas. When
+// the page is closed, browsers send it as a beacon and ignore the response.
 func (c *call) applyOps() error {
 	r := c.Request()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxOps))
@@ -75,16 +75,16 @@ func (c *call) applyOps() error {
 	if err != nil {
 		return c.respondOpsError(err)
 	}
-	answer := opsResponse{Rev: result.Rev, Ops: document.Replaced(sent, result.Ops)}
+	response := opsResponse{Rev: result.Rev, Ops: document.Replaced(sent, result.Ops)}
 	d := &draft{Document: result.Document, problems: result.Problems, flow: &flow.Flow{ID: c.Param("flow"), WorkspaceID: c.WorkspaceID()}}
-	if answer.HTML, answer.Problems, err = c.renderChanged(d, result.Ops); err != nil {
+	if response.HTML, response.Problems, err = c.renderChanged(d, result.Ops); err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, answer)
+	return c.respondJSON(http.StatusOK, response)
 }
 
-// renderChanged renders what edits changed: the nodes and, unless nodes only
-// moved, the list of problems.
+// renderChanged renders the nodes that edits changed and the list of problems. If
+// the edits only move or group nodes, it renders nothing.
 func (c *call) renderChanged(d *draft, ops []document.Edit) (nodes, problems string, err error) {
 	if onlyMoves(ops) || d.Document == nil {
 		return "", "", nil
@@ -115,10 +115,10 @@ func onlyMoves(ops []document.Edit) bool {
 	return true
 }
 
-// respondConflict responds with the transactions that were applied first. The
-// canvas rebases its own onto them and sends it again.
+// respondConflict responds with the transactions that were applied before this one.
+// The canvas rebases its transaction onto them and sends it again.
 func (c *call) respondConflict(missed *document.EditsMissed) error {
-	if err := tooMuch(missed.Since); err != nil {
+	if err := checkMissed(missed.Since); err != nil {
 		return c.respondOpsError(err)
 	}
 	d, err := c.findDraft()
@@ -129,36 +129,36 @@ func (c *call) respondConflict(missed *document.EditsMissed) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusConflict, opsResponse{Rev: list[len(list)-1].Rev, Missed: list})
+	return c.respondJSON(http.StatusConflict, opsResponse{Rev: list[len(list)-1].Rev, Missed: list})
 }
 
 // missedOps is GET /flows/{id}/ops?since=: the transactions after a revision.
 func (c *call) missedOps() error {
-	since, err := revOf(c.QueryParam("since"))
+	since, err := parseRevision(c.QueryParam("since"))
 	if err != nil {
 		return c.respondOpsError(err)
 	}
-	d, list, err := c.since(c.WorkspaceID(), c.Param("flow"), since)
+	d, list, err := c.findMissed(c.WorkspaceID(), c.Param("flow"), since)
 	if err != nil {
 		return c.respondOpsError(err)
 	}
-	answer := opsResponse{Rev: since}
-	if answer.Missed, err = c.transactions(d, list); err != nil {
+	response := opsResponse{Rev: since}
+	if response.Missed, err = c.transactions(d, list); err != nil {
 		return err
 	}
 	if len(list) > 0 {
-		answer.Rev = list[len(list)-1].Rev
+		response.Rev = list[len(list)-1].Rev
 	}
-	return c.json(http.StatusOK, answer)
+	return c.respondJSON(http.StatusOK, response)
 }
 
-// since returns the transactions after a revision, and the draft after them.
-func (c *call) since(ws flow.WorkspaceID, flowID string, rev int64) (*draft, []document.EditTx, error) {
+// findMissed returns the transactions after a revision, and the draft after them.
+func (c *call) findMissed(ws flow.WorkspaceID, flowID string, rev int64) (*draft, []document.EditTx, error) {
 	list, err := c.s.Library.EditsSince(c.Ctx(), ws, flowID, rev, maxMissed)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := tooMuch(list); err != nil {
+	if err := checkMissed(list); err != nil {
 		return nil, nil, err
 	}
 	d, err := c.findDraft()
@@ -166,33 +166,33 @@ func (c *call) since(ws flow.WorkspaceID, flowID string, rev int64) (*draft, []d
 		return nil, nil, err
 	}
 	if len(list) == maxMissed && list[len(list)-1].Rev < d.flow.Rev {
-		return nil, nil, errTooMuch()
+		return nil, nil, errEditsGone()
 	}
 	return d, list, nil
 }
 
-// tooMuch returns an error for transactions that a page catches up with slower than it
-// loads, such as the replacement of a large draft over the API. Unsaved edits survive the
-// reload.
-func tooMuch(list []document.EditTx) error {
+// checkMissed returns errEditsGone if reloading the page is faster than applying the missed
+// transactions, for example after a large draft was replaced over the API. Unsaved edits survive
+// the reload.
+func checkMissed(list []document.EditTx) error {
 	n := 0
 	for i := range list {
 		n += len(list[i].Ops)
 	}
 	if n > maxMissedOps || n > maxMissed && len(flow.EncodeJSON(list)) > maxOps {
-		return errTooMuch()
+		return errEditsGone()
 	}
 	return nil
 }
 
-// errTooMuch is the error if a canvas has missed more edits than it can take over: then it
-// must load the whole draft.
-func errTooMuch() error {
+// errEditsGone returns the error for a page that missed too many edits. The canvas then loads
+// the whole draft.
+func errEditsGone() error {
 	return flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
 }
 
-// transactions converts transactions for the canvas. Only the last one has
-// rendered nodes, for all changes together.
+// transactions converts transactions for the canvas. Only the last one has HTML,
+// which covers the changes of all.
 func (c *call) transactions(d *draft, list []document.EditTx) ([]missedTx, error) {
 	out := make([]missedTx, len(list))
 	var ops []document.Edit
@@ -224,11 +224,11 @@ func (c *call) respondOpsError(err error) error {
 	if !known {
 		status = http.StatusUnprocessableEntity
 	}
-	return c.json(status, refused)
+	return c.respondJSON(status, refused)
 }
 
-// json responds to a script with JSON.
-func (c *call) json(status int, v any) error {
+// respondJSON responds to a script with JSON that must not be cached.
+func (c *call) respondJSON(status int, v any) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	c.LimitWrite()
 	return c.JSONBlob(status, flow.EncodeJSON(v))

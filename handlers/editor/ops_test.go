@@ -22,35 +22,35 @@ func TestOps(t *testing.T) {
 		path = "/flows/" + id + "/ops"
 		return path, h.Rev(id)
 	}
-	t.Run("apply a change and render the node again", func(t *testing.T) {
+	t.Run("apply a change and render the node", func(t *testing.T) {
 		path, rev := open()
 		got := b.PostJSON(path, webtest.Transaction(rev, "a", rename)).Is(http.StatusOK).EditReply()
 		if got.Rev != rev+1 || !strings.Contains(got.HTML, "Which &lt;team&gt;") || !strings.Contains(got.HTML, `data-id="team"`) || strings.Contains(got.HTML, `data-id="reply"`) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("bring problems along", func(t *testing.T) {
+	t.Run("include problems", func(t *testing.T) {
 		path, rev := open()
 		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "disconnect", "edge": {"from": "team.label", "to": "reply.team"}}`)).Is(http.StatusOK).EditReply()
 		if !strings.Contains(got.Problems, `data-jump="reply"`) || !strings.Contains(got.HTML, "data-trouble") {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("are quiet about moves", func(t *testing.T) {
+	t.Run("render nothing for moves", func(t *testing.T) {
 		path, rev := open()
 		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "move", "nodes": {"team": {"x": 5, "y": 6}}}`)).Is(http.StatusOK).EditReply()
 		if got.Rev != rev+1 || got.HTML != "" || got.Problems != "" {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("count once under one ID", func(t *testing.T) {
+	t.Run("are idempotent by transaction ID", func(t *testing.T) {
 		path, rev := open()
 		b.PostJSON(path, webtest.Transaction(rev, "once", rename)).Is(http.StatusOK)
 		if got := b.PostJSON(path, webtest.Transaction(rev, "once", rename)).Is(http.StatusOK).EditReply(); got.Rev != rev+1 {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("tell what somebody else did first", func(t *testing.T) {
+	t.Run("return missed transactions on conflict", func(t *testing.T) {
 		path, rev := open()
 		b.PostJSON(path, webtest.Transaction(rev, "a", rename)).Is(http.StatusOK)
 		got := b.PostJSON(path, webtest.Transaction(rev, "b", `{"op": "remove", "nodes": ["answer"]}`)).Is(http.StatusConflict).EditReply()
@@ -62,7 +62,7 @@ func TestOps(t *testing.T) {
 			t.Errorf("got %+v", since)
 		}
 	})
-	t.Run("say when the log does not reach that far", func(t *testing.T) {
+	t.Run("report that the log is too short", func(t *testing.T) {
 		path, rev := open()
 		id := strings.Split(path, "/")[2]
 		if _, err := h.Library.Import(t.Context(), flow.DefaultWorkspace, id, []byte(strings.Replace(webtest.SampleFlow, "Hello", "Dear", 1))); err != nil {
@@ -71,7 +71,7 @@ func TestOps(t *testing.T) {
 		b.PostJSON(path, webtest.Transaction(rev, "a", rename)).Is(http.StatusGone).Has("Load the page again")
 		b.Get(fmt.Sprintf("%s?since=%d", path, rev)).Is(http.StatusGone)
 	})
-	t.Run("are refused with a reason and the node", func(t *testing.T) {
+	t.Run("report the error and the node", func(t *testing.T) {
 		path, rev := open()
 		got := b.PostJSON(path, webtest.Transaction(rev, "a", `{"op": "add", "node": {"id": "team", "kind": "text", "config": {}}}`)).Is(http.StatusUnprocessableEntity).EditReply()
 		if got.Node != "team" || !strings.HasPrefix(got.Detail, "There is a node") {
@@ -81,7 +81,7 @@ func TestOps(t *testing.T) {
 		b.PostJSON(path, `no JSON`).Is(http.StatusUnprocessableEntity)
 		b.PostJSON(path, strings.Repeat(" ", editor.MaxOps+1)).Is(http.StatusRequestEntityTooLarge)
 	})
-	t.Run("are not for viewers, strangers and other workspaces", func(t *testing.T) {
+	t.Run("refuse viewers, strangers and other workspaces", func(t *testing.T) {
 		path, rev := open()
 		body := webtest.Transaction(rev, "a", rename)
 		h.As(flow.MemberViewer).PostJSON(path, body).Is(http.StatusForbidden)
@@ -95,8 +95,8 @@ func TestOps(t *testing.T) {
 	})
 }
 
-// TestOps_twoTabs lets two tabs draw at once, each as its canvas would: what was
-// missed is carried out first, and the own change sent again.
+// TestOps_twoTabs lets two tabs edit concurrently, as their canvases would: each applies
+// the missed transactions first and then sends its own change again.
 func TestOps_twoTabs(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

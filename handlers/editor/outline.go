@@ -29,7 +29,7 @@ type outliner struct {
 	nodes map[string]*flow.Node
 }
 
-// outline returns the outline, with the node open expanded.
+// outline returns the outline. open is the ID of the node that is expanded.
 func (c *call) outline(d *draft, open string) editorview.OutlinePanel {
 	o := outliner{draft: d, kinds: c.s.Kinds, faces: map[string]editorview.OutlineNode{}, nodes: map[string]*flow.Node{}}
 	problems := document.ByNode(d.Document, d.problems)
@@ -63,27 +63,27 @@ func (o *outliner) line(n *flow.Node, problems int) editorview.OutlineNode {
 // order returns the nodes in topological order. Among nodes that could come
 // next, the leftmost and then the topmost is first. Nodes of a cycle come last.
 func (o *outliner) order() []string {
-	waits, fed := map[string]int{}, map[string][]string{}
+	inputs, successors := map[string]int{}, map[string][]string{} // unordered inputs by node; nodes after each node
 	for _, e := range o.Edges {
 		from, to := nodeOf(e.From), nodeOf(e.To)
 		if o.nodes[from] != nil && o.nodes[to] != nil {
-			waits[to]++
-			fed[from] = append(fed[from], to)
+			inputs[to]++
+			successors[from] = append(successors[from], to)
 		}
 	}
-	var free, order []string
+	var ready, order []string
 	seen := map[string]bool{}
 	for i := range o.Nodes {
-		if waits[o.Nodes[i].ID] == 0 {
-			free = append(free, o.Nodes[i].ID)
+		if inputs[o.Nodes[i].ID] == 0 {
+			ready = append(ready, o.Nodes[i].ID)
 		}
 	}
-	slices.SortStableFunc(free, o.byPlace)
-	for ; len(free) > 0; free = free[1:] {
-		order, seen[free[0]] = append(order, free[0]), true
-		for _, to := range fed[free[0]] {
-			if waits[to]--; waits[to] == 0 {
-				free = append(free, to)
+	slices.SortStableFunc(ready, o.comparePositions)
+	for ; len(ready) > 0; ready = ready[1:] {
+		order, seen[ready[0]] = append(order, ready[0]), true
+		for _, to := range successors[ready[0]] {
+			if inputs[to]--; inputs[to] == 0 {
+				ready = append(ready, to)
 			}
 		}
 	}
@@ -95,14 +95,15 @@ func (o *outliner) order() []string {
 	return order
 }
 
-// byPlace compares the positions of two nodes.
-func (o *outliner) byPlace(a, b string) int {
-	p, q := placeOf(o.nodes[a]), placeOf(o.nodes[b])
+// comparePositions orders nodes from left to right and then from top to bottom.
+func (o *outliner) comparePositions(a, b string) int {
+	p, q := positionOf(o.nodes[a]), positionOf(o.nodes[b])
 	return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(p.Y, q.Y))
 }
 
-// placeOf returns the position of a node in canvas units, the origin if it has none.
-func placeOf(n *flow.Node) flow.Position {
+// positionOf returns the position of a node in canvas units, or the origin if it
+// is not set.
+func positionOf(n *flow.Node) flow.Position {
 	if n.Position == nil {
 		return flow.Position{}
 	}
@@ -112,7 +113,7 @@ func placeOf(n *flow.Node) flow.Position {
 // nodeOf returns the ID of the node in a port reference, which is node.port.
 func nodeOf(ref string) string { node, _, _ := strings.Cut(ref, "."); return node }
 
-// title returns the title of a port with that of its node.
+// title returns the title of the node of a port, followed by the name of the port.
 func (o *outliner) title(ref string) string {
 	node, port, _ := strings.Cut(ref, ".")
 	return o.faces[node].Title + ", " + strings.TrimPrefix(port, "input.")
@@ -129,7 +130,8 @@ func (o *outliner) from(id string) string {
 	return strings.Join(names, ", ")
 }
 
-// open returns a node with its ports and what each could be connected to.
+// open returns a node with its ports and the ports that each could be connected
+// to.
 func (o *outliner) open(line editorview.OutlineNode) *editorview.OutlineOpen {
 	n := o.nodes[line.ID]
 	open := &editorview.OutlineOpen{OutlineNode: line, Label: n.Label}
@@ -168,10 +170,10 @@ func (o *outliner) port(node string, p *editorview.PortFace, in bool) editorview
 	return out
 }
 
-// choices returns the ports at the other end of a possible edge: the types fit,
-// there is no cycle, and the port is free.
+// choices returns the ports that a port could be connected to: the types fit, the
+// edge creates no cycle, and the other port accepts it.
 func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.Option) {
-	around := o.reachable(nodeOf(ref), in)
+	excluded := reachable(o.Edges, nodeOf(ref), in) // an edge would create a cycle
 	taken := map[string]bool{}
 	for _, e := range o.Edges {
 		taken[e.To] = true
@@ -182,7 +184,7 @@ func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.
 	for _, id := range o.order() {
 		n := o.nodes[id]
 		k := o.kinds.For(n)
-		if k == nil || around[id] || id == nodeOf(ref) {
+		if k == nil || excluded[id] || id == nodeOf(ref) {
 			continue
 		}
 		if in {
@@ -209,14 +211,14 @@ func (o *outliner) choice(id string, p flow.Port) components.Option {
 	return components.Option{Value: ref, Label: o.title(ref)}
 }
 
-// reach are the nodes that an edge must not touch, for it would make a circle:
-// for an input those that come after the node, for an output those before.
-func (o *outliner) reachable(id string, after bool) map[string]bool {
+// reachable returns the nodes downstream of a node or, if downstream is false, the
+// nodes upstream of it.
+func reachable(edges []flow.Edge, id string, downstream bool) map[string]bool {
 	seen := map[string]bool{}
 	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
-		for _, e := range o.Edges {
+		for _, e := range edges {
 			a, b := nodeOf(e.From), nodeOf(e.To)
-			if !after {
+			if !downstream {
 				a, b = b, a
 			}
 			if a == queue[0] && !seen[b] {

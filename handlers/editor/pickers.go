@@ -14,10 +14,10 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// maxModels is how many models are listed at once.
+// maxModels is the largest number of models in the list.
 const maxModels = 120
 
-// listModels is GET /flows/{id}/models: the list under a field for models.
+// listModels is GET /flows/{id}/models: the list below a model field.
 func (c *pickerCall) listModels() error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *pickerCall) pinEdits(n *flow.Node, model string) ([]document.Edit, erro
 	var ops []document.Edit
 	for _, field := range []string{"model", "version", "schema"} {
 		value, set := config[field]
-		if was, had := n.Config[field]; set == had && string(flow.EncodeJSON(was)) == string(flow.EncodeJSON(value)) {
+		if current, exists := n.Config[field]; set == exists && string(flow.EncodeJSON(current)) == string(flow.EncodeJSON(value)) {
 			continue
 		}
 		ops = append(ops, document.Edit{Op: document.OpSet, Node: n.ID, Field: field, Value: value, Unset: !set})
@@ -77,14 +77,15 @@ func (c *pickerCall) pinEdits(n *flow.Node, model string) ([]document.Edit, erro
 	return ops, nil
 }
 
-// applyPinned replaces the edit of the model's name by those of its version and
-// schema. A model whose schema cannot be read now is accepted by name.
+// applyPinned replaces the edit of the model name by edits of name, version and
+// schema. If the provider cannot be read, the model is accepted by name; a model
+// that is incompatible or does not exist is an error of the form.
 func (c *pickerCall) applyPinned(f *nodeForm, model string) error {
 	ops, err := c.pinEdits(f.node, model)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeModelIncompatible || e.Code == flow.CodeNotFound {
 			f.errors["model"] = e.Message
-			f.forms["model"] = document.FormValue{As: flow.FieldModel, Texts: []string{model}}
+			f.typed["model"] = document.FormValue{As: flow.FieldModel, Texts: []string{model}}
 		}
 		return nil
 	}
@@ -98,8 +99,8 @@ func (c *pickerCall) applyPinned(f *nodeForm, model string) error {
 	return nil
 }
 
-// showUpgrade is GET /flows/{id}/node/{node}/upgrade: what the newest version
-// of a node's model, or of the flow that it runs, changes.
+// showUpgrade is GET /flows/{id}/node/{node}/upgrade: the changes in the newest
+// version of a node's model, or of the flow that it runs.
 func (c *pickerCall) showUpgrade(t *draftNode) error {
 	if t.kind.StartsRuns() {
 		return c.showFlowUpgrade(t)
@@ -115,7 +116,7 @@ func (c *pickerCall) showUpgrade(t *draftNode) error {
 	return c.Render(http.StatusOK, editorview.UpgradeOf(up))
 }
 
-// showFlowUpgrade compares the version of a flow that a node names with the live one.
+// showFlowUpgrade compares the version of a flow that a node is pinned to with the live version.
 func (c *pickerCall) showFlowUpgrade(t *draftNode) error {
 	up, err := c.s.Library.UpgradeCalled(c.Ctx(), c.WorkspaceID(), t.Document, t.node)
 	if err != nil {
@@ -129,7 +130,7 @@ func (c *pickerCall) showFlowUpgrade(t *draftNode) error {
 		view.Changes = append(view.Changes, editorview.UpgradeChange{Sentence: change.Sentence, Breaking: change.Breaking})
 	}
 	for _, e := range up.Dropped {
-		view.Misfits = append(view.Misfits, fmt.Sprintf("The connection from %s to %s has no port any more. Remove or redraw it.", e.From, e.To))
+		view.Misfits = append(view.Misfits, fmt.Sprintf("The port for the connection from %s to %s no longer exists. Remove or redraw the connection.", e.From, e.To))
 	}
 	return c.Render(http.StatusOK, editorview.UpgradeOf(view))
 }

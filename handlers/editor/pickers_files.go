@@ -33,8 +33,8 @@ func (c *pickerCall) uploadFile() error {
 	return c.JSON(http.StatusCreated, file.Value())
 }
 
-// storeFile stores an uploaded file. An error of the upload is returned before
-// one of the store that it caused.
+// storeFile stores an uploaded file. If reading the upload fails, it returns that
+// error and not the error of the store that follows from it.
 func (c *pickerCall) storeFile(part *multipart.Part) (*flow.File, error) {
 	content := &web.UploadReader{Source: part}
 	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
@@ -47,8 +47,8 @@ func (c *pickerCall) storeFile(part *multipart.Part) (*flow.File, error) {
 // downloadTime bounds the download of a file.
 const downloadTime = 15 * time.Minute
 
-// showFile is GET /files/{id}: a file of the workspace, for its members. Its
-// policy keeps an uploaded page from running scripts.
+// showFile is GET /files/{id}: a file of the workspace, for its members. The
+// content security policy keeps uploaded pages from running scripts.
 func (c *pickerCall) showFile() error {
 	f, content, err := c.s.Store.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {

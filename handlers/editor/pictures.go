@@ -7,31 +7,31 @@ import (
 	"sluice/views/components"
 )
 
-// diffPicture draws both documents on one canvas. Nodes that are in both are at
-// their new position.
-func (s *Server) diffPicture(both *library.Comparison) components.Picture {
+// diffPicture draws two documents on one canvas. Nodes that are in both have their
+// new position.
+func (s *Server) diffPicture(comparison *library.Comparison) components.Picture {
 	marks := map[string]string{}
-	for _, n := range both.Diff.Nodes {
+	for _, n := range comparison.Diff.Nodes {
 		marks[n.Node] = n.Change
 	}
 	d := s.NewDrawing("The flow with added, changed and removed nodes")
-	for i := range both.Now.Nodes {
-		n := &both.Now.Nodes[i]
+	for i := range comparison.Now.Nodes {
+		n := &comparison.Now.Nodes[i]
 		d.Node(n, marks[n.ID])
 	}
-	for i := range both.Old.Nodes {
-		if n := &both.Old.Nodes[i]; both.Now.Node(n.ID) == nil {
+	for i := range comparison.Old.Nodes {
+		if n := &comparison.Old.Nodes[i]; comparison.Now.Node(n.ID) == nil {
 			d.Node(n, document.ChangeRemoved)
 		}
 	}
 	added := map[flow.Edge]bool{}
-	for _, e := range both.Diff.Added {
+	for _, e := range comparison.Diff.Added {
 		added[e] = true
 	}
-	for _, e := range both.Diff.Removed {
+	for _, e := range comparison.Diff.Removed {
 		d.Edge(e, document.ChangeRemoved)
 	}
-	for _, e := range both.Now.Edges {
+	for _, e := range comparison.Now.Edges {
 		mark := ""
 		if added[e] {
 			mark = document.ChangeAdded

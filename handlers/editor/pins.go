@@ -8,8 +8,8 @@ import (
 	"sluice/handlers/web"
 )
 
-// pin is POST /flows/{id}/pin/{node}: outputs that replace those of the node in
-// runs of the draft.
+// pin is POST /flows/{id}/pin/{node}: it pins outputs, which replace those of the
+// node in runs of the draft.
 func (c *pinCall) pin() error {
 	d, n, err := c.findPinned()
 	if err != nil {
@@ -63,7 +63,8 @@ func (c *pinCall) findPinned() (*draft, *flow.Node, error) {
 	return d, n, nil
 }
 
-// pinOutputs returns the outputs to pin: typed as JSON, or those of a step.
+// pinOutputs returns the outputs to pin: the submitted JSON, or else the outputs of
+// the node in the run.
 func (c *pinCall) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 	if k := c.s.Kinds.For(n); k == nil || !k.CanPin() {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The outputs of this kind of node cannot be pinned. Pin those of the node before it.")
@@ -87,8 +88,8 @@ func (c *pinCall) pinOutputs(d *draft, n *flow.Node) (map[string]any, error) {
 	return nil, flow.Errorf(flow.CodeInputInvalid, "This node has no outputs yet. Run the draft up to it first, or type the outputs.")
 }
 
-// typedOutputs parses typed outputs. Of files only the IDs are used; name, type
-// and size come from the store.
+// typedOutputs parses submitted outputs. Files are identified by ID only; their
+// name, type and size come from the store.
 func (c *pinCall) typedOutputs(text string) (map[string]any, error) {
 	v, err := flow.DecodeJSON([]byte(text))
 	if err != nil {
@@ -112,17 +113,17 @@ func (c *pinCall) typedOutputs(text string) (map[string]any, error) {
 	return outputs, nil
 }
 
-// pinChanged notifies the pages that show the flow, and renders the data of the
-// node.
-func (c *pinCall) pinChanged(d *draft, n *flow.Node, is bool) error {
-	c.s.Announce(d.flow.ID, "flow:pinned", map[string]any{"node": n.ID, "pinned": is})
+// pinChanged notifies the pages of the flow and renders the data of the node.
+func (c *pinCall) pinChanged(d *draft, n *flow.Node, pinned bool) error {
+	c.s.Announce(d.flow.ID, "flow:pinned", map[string]any{"node": n.ID, "pinned": pinned})
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + d.flow.ID + "?node=" + n.ID)
 	}
 	return c.dataPanel(http.StatusOK, d, n, c.FormValue("run"), nil)
 }
 
-// refusePin renders the data of the node with what was typed and the error.
+// refusePin renders the data of the node with the submitted text and the error.
+// Internal errors are returned.
 func (c *pinCall) refusePin(d *draft, n *flow.Node, typed string, cause error) error {
 	e := flow.AsError(cause)
 	if e.Code == flow.CodeInternal || e.Code == flow.CodeNotFound {
@@ -131,5 +132,5 @@ func (c *pinCall) refusePin(d *draft, n *flow.Node, typed string, cause error) e
 	return c.dataPanel(http.StatusUnprocessableEntity, d, n, c.FormValue("run"), &pinError{typed, e.Message})
 }
 
-// pinError is a pin that was refused: what was typed, and why.
+// pinError is a refused pin: the submitted text and the error message.
 type pinError struct{ typed, text string }

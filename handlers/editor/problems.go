@@ -6,12 +6,13 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// showProblems is GET /flows/{id}/problems: what keeps the draft from running.
+// showProblems is GET /flows/{id}/problems: the problems that keep the draft from
+// running.
 func (c *call) showProblems(d *draft) error {
 	return c.Render(http.StatusOK, editorview.Problems(c.problemsOf(d)))
 }
 
-// problemsOf returns the panel of a draft's problems. The page, its fragment and the answer to
+// problemsOf returns the panel of a draft's problems. The page, its fragment and the response to
 // edits all use it, so that they agree.
 func (c *call) problemsOf(d *draft) editorview.ProblemsPanel {
 	return editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, d.problems)

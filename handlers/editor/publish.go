@@ -18,11 +18,11 @@ import (
 	"sluice/views/layout"
 )
 
-// maxNote bounds the note of a version, in characters.
+// maxNote bounds the release notes of a version, in characters.
 const maxNote = 200
 
-// publishRoutes returns the routes of publishing. Viewers may look at the dialog, since
-// it shows what would change.
+// publishRoutes returns the routes of publishing. Viewers may open the dialog, because
+// it shows the changes.
 func (s *Server) publishRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/publish", web.Viewer, onVersion(web.OnFlow((*versionCall).showPublish))},
@@ -31,7 +31,7 @@ func (s *Server) publishRoutes() []route {
 	}
 }
 
-// publishState returns what the publish button shows.
+// publishState returns the state that the publish button shows.
 func (c *versionCall) publishState(f *flow.Flow) (editorview.PublishState, error) {
 	state := editorview.PublishState{FlowID: f.ID, Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
 	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
@@ -68,7 +68,7 @@ func (c *versionCall) fillPublish(d *draft, f *editorview.BuilderFill) (editorvi
 	return state, err
 }
 
-// publishProblems returns what keeps the draft from being published.
+// publishProblems returns the problems that keep the draft from being published.
 func (c *versionCall) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) {
 	_, err := c.s.Library.CheckDraft(c.Ctx(), f)
 	e, ok := errors.AsType[*flow.Error](err)
@@ -88,8 +88,8 @@ func (c *versionCall) publishProblems(f *flow.Flow) (list []editorview.PublishPr
 	return list
 }
 
-// publishForm returns what the user sees before publishing: the changes and, if
-// they break callers, who those are.
+// publishForm returns the dialog: the changes, the nodes of other flows that follow
+// the live version, and if changes are breaking, the recent callers.
 func (c *versionCall) publishForm(f *flow.Flow) (form editorview.PublishForm, err error) {
 	form = editorview.PublishForm{FlowID: f.ID, Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
 	if form.State, err = c.publishState(f); err != nil {
@@ -102,7 +102,7 @@ func (c *versionCall) publishForm(f *flow.Flow) (form editorview.PublishForm, er
 	}
 	form.Diff = diffOf(changes)
 	if d, _ := document.ParseDocument(f.Draft); d != nil {
-		form.Inputs, form.Outputs, form.Webhooks = len(contract.Inputs(d, c.s.Kinds)), len(contract.Outputs(d, c.s.Kinds)), c.webhooks(&draft{Document: d})
+		form.Inputs, form.Outputs, form.Webhooks = len(contract.Inputs(d, c.s.Kinds)), len(contract.Outputs(d, c.s.Kinds)), c.countWebhooks(&draft{Document: d})
 		if form.Followers, err = c.followers(f, d); err != nil {
 			return form, err
 		}
@@ -138,7 +138,7 @@ func (c *versionCall) callers(flowID string) (list []editorview.Caller, err erro
 	return list, err
 }
 
-// startURL returns the URL at which programs start runs of a flow.
+// startURL returns the URL of the API at which runs of a flow are started.
 func (c *call) startURL(flowID string) string {
 	return c.s.PublicURL + "/v1/flow/" + url.PathEscape(flowID) + "/run"
 }
@@ -160,8 +160,8 @@ func (c *versionCall) renderPublish(status int, form editorview.PublishForm) err
 	return c.Render(status, editorview.PublishPage(c.Page("Publish "+form.Name, layout.SectionFlows), form))
 }
 
-// showPublishButton is GET /flows/{id}/publish/button: the button after a
-// change of the draft.
+// showPublishButton is GET /flows/{id}/publish/button. Pages reload the button
+// after a change of the draft.
 func (c *versionCall) showPublishButton(f *flow.Flow) error {
 	state, err := c.publishState(f)
 	if err != nil {
@@ -170,8 +170,8 @@ func (c *versionCall) showPublishButton(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.PublishButton(state))
 }
 
-// publish is POST /flows/{id}/publish. It publishes the draft that the user
-// saw: if it has changed since, the new changes are shown first.
+// publish is POST /flows/{id}/publish. It publishes only the draft that the user
+// saw: if the draft has changed since, the dialog is rendered again.
 func (c *versionCall) publish() error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -199,8 +199,8 @@ func (c *versionCall) publish() error {
 	return c.publishDraft(f, form)
 }
 
-// publishDraft makes the draft live as f has it, which the form is about, and
-// notifies all pages.
+// publishDraft publishes the draft of f, which the form describes, and notifies all
+// pages.
 func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) error {
 	v, created, err := c.s.Library.PublishDraft(c.Ctx(), f, c.Actor(), form.Note)
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) er
 		}
 	}
 	form.State.Live, form.State.Next, form.State.Changed, form.State.Beside = v.Number, v.Number, false, true
-	if !form.First || !c.IsFragment() { // the dialog says so
+	if !form.First || !c.IsFragment() { // the dialog shows the first publish
 		c.Toast(components.ToneOK, message+" POST "+form.URL)
 	}
 	if !c.IsFragment() {
@@ -228,7 +228,8 @@ func (c *versionCall) publishDraft(f *flow.Flow, form editorview.PublishForm) er
 	return c.Render(http.StatusOK, editorview.Published(form))
 }
 
-// fillFirst adds what is shown after the first publish.
+// fillFirst fills in the graph, the code sample and the test call, which are shown
+// after the first publish.
 func (c *versionCall) fillFirst(f *flow.Flow, form *editorview.PublishForm) error {
 	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
@@ -242,8 +243,8 @@ func (c *versionCall) fillFirst(f *flow.Flow, form *editorview.PublishForm) erro
 	return err
 }
 
-// testCall returns the values of the code as those of a form, or nil if the flow needs a
-// file or a secret.
+// testCall returns the values of the code sample as fields of a form, or nil if the flow
+// requires a file or a secret.
 func (c *versionCall) testCall(f *flow.Flow, d *flow.Document) []components.RunField {
 	inputs, fields := contract.Inputs(d, c.s.Kinds), []components.RunField{}
 	for i, field := range (&apiCall{c.call}).sampleFields(f, inputs) {
@@ -258,19 +259,19 @@ func (c *versionCall) testCall(f *flow.Flow, d *flow.Document) []components.RunF
 	return fields
 }
 
-// AnnounceLive notifies all pages that show a flow which version is live.
+// AnnounceLive notifies the pages of a flow, at all instances, that a version is live.
 func (s *Server) AnnounceLive(flowID string, version int64) {
 	s.Announce(flowID, "flow:live", map[string]any{"version": version})
 }
 
-// sortByDocument sorts problems by the order of the nodes. Problems of the
-// whole flow come first.
+// sortByDocument sorts problems by the order of the nodes in the document. Problems
+// of the whole flow come first.
 func sortByDocument(d *flow.Document, list []editorview.PublishProblem) {
-	place := map[string]int{}
+	order := map[string]int{}
 	for i := range d.Nodes {
-		place[d.Nodes[i].ID] = i + 1
+		order[d.Nodes[i].ID] = i + 1
 	}
 	slices.SortStableFunc(list, func(a, b editorview.PublishProblem) int {
-		return cmp.Or(cmp.Compare(place[a.Node], place[b.Node]), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(order[a.Node], order[b.Node]), cmp.Compare(a.Text, b.Text))
 	})
 }

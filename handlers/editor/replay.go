@@ -9,8 +9,8 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// documentOf returns the document that a run ran.
-func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
+// findRunDocument returns the document that a run executes.
+func (c *call) findRunDocument(run *flow.Run) (*flow.Document, error) {
 	data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), run.DocumentHash)
 	if err != nil {
 		return nil, fmt.Errorf("find the document of %s: %w", run.ID, err)
@@ -22,16 +22,16 @@ func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
 	return doc, nil
 }
 
-// draftOfRun returns the document of a run: the draft if it is still
-// equivalent, else that document, read-only.
+// draftOfRun returns the draft if it is still equivalent to the document of a run,
+// else that document, read-only.
 func (c *call) draftOfRun(d *draft, run *flow.Run) (*draft, error) {
-	doc, err := c.documentOf(run)
+	doc, err := c.findRunDocument(run)
 	if err != nil || document.Covers(d.Document, doc) {
 		return d, err
 	}
-	was := d.of(doc)
-	was.problems = document.Validate(doc, c.s.Kinds)
-	return was, nil
+	d = d.withDocument(doc)
+	d.problems = document.Validate(doc, c.s.Kinds)
+	return d, nil
 }
 
 // showReplay is GET /flows/{id}?run=: the editor with the states of a run. If

@@ -2,7 +2,6 @@ package editor
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"sluice/flow"
@@ -12,7 +11,8 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// showResult is GET /flows/{id}/runs/{run}/result: what a run gave.
+// showResult is GET /flows/{id}/runs/{run}/result: the inputs and outputs of a run,
+// and the next step after a success, which is to publish the draft.
 func (c *call) showResult(f *flow.Flow) error {
 	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *call) showResult(f *flow.Flow) error {
 		r.Erased = "The content of this run was erased: it was not saved, or its retention period is over."
 		return c.Render(http.StatusOK, editorview.Result(r))
 	}
-	doc, err := c.documentOf(run)
+	doc, err := c.findRunDocument(run)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (c *call) showResult(f *flow.Flow) error {
 		return err
 	}
 	for _, in := range contract.Inputs(doc, c.s.Kinds) {
-		if value, there := run.Inputs[in.Name]; there {
+		if value, given := run.Inputs[in.Name]; given {
 			r.Inputs = append(r.Inputs, components.ValueView{Name: in.Name, Value: value})
 		}
 	}
@@ -54,18 +54,17 @@ func (c *call) showResult(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.Result(r))
 }
 
-// resultOutputs returns the outputs of a run, labels with the scores of all.
+// resultOutputs returns the outputs of a run. An output that is the label of a
+// classification also has the scores of all labels.
 func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorview.ResultOutput, err error) {
 	var steps []flow.Step
 	for _, o := range contract.Outputs(doc, c.s.Kinds) {
-		value, there := run.Outputs[o.Name]
-		if !there {
+		value, given := run.Outputs[o.Name]
+		if !given {
 			continue
 		}
-		q := url.Values{"run": {run.ID}, "side": {"output"}, "port": {"value"}}
-		out := editorview.ResultOutput{ValueView: components.ValueView{Name: o.Name, Value: value,
-			More: components.FlowPath(run.FlowID) + "/data/" + url.PathEscape(o.Node) + "?" + q.Encode()}}
-		if from := c.labeledBy(doc, o.Node); from != "" {
+		out := editorview.ResultOutput{ValueView: components.ValueView{Name: o.Name, Value: value, More: valueURL(run, o.Node, "output", "value")}}
+		if from := c.labelSource(doc, o.Node); from != "" {
 			if steps == nil {
 				if steps, err = c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID); err != nil {
 					return nil, err
@@ -78,8 +77,8 @@ func (c *call) resultOutputs(run *flow.Run, doc *flow.Document) (list []editorvi
 	return list, nil
 }
 
-// labeledBy returns the node whose label the output node gives, or "".
-func (c *call) labeledBy(doc *flow.Document, output string) string {
+// labelSource returns the classifying node whose label feeds an output node, or "".
+func (c *call) labelSource(doc *flow.Document, output string) string {
 	for _, e := range doc.Edges {
 		node, port := e.Source()
 		if e.ToNode() != output || port != "label" {
@@ -93,9 +92,10 @@ func (c *call) labeledBy(doc *flow.Document, output string) string {
 	return ""
 }
 
-// addScores adds what the step of a node says about its labels, if its label is the value.
+// addScores adds the scores of the labels of a step, if its label is the value of
+// the output.
 func addScores(out *editorview.ResultOutput, doc *flow.Document, steps []flow.Step, node string) {
-	value, isText := out.Value.(string) // values of other types cannot always be compared
+	value, isText := out.Value.(string) // comparing other dynamic types with == may panic
 	for i := range steps {
 		s := &steps[i]
 		if label, ok := s.Outputs["label"].(string); s.Path != node || !ok || !isText || label != value {

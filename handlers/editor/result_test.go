@@ -8,7 +8,8 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// The label of a node that runs another flow can be of any type.
+// TestAddScores has labels of several types, because a node that runs another flow can
+// return any type.
 func TestAddScores(t *testing.T) {
 	t.Parallel()
 	doc := &flow.Document{Nodes: []flow.Node{{ID: "sort", Kind: "classify"}}}

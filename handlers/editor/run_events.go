@@ -16,36 +16,36 @@ import (
 // runStream is the event stream of one run. It is used by one goroutine.
 type runStream struct {
 	*call
-	out     *web.Stream
-	run     *flow.Run
-	graph   *flow.Document // of the run, for titles and previews of nodes
-	watch   flow.Watch
-	last    int64          // number of the newest change that was sent
-	known   map[string]int // attempts of steps whose start was sent, by path
-	over    map[string]int // attempts whose end is being sent
-	checked time.Time
-	missed  bool // the last refresh failed and must be repeated
-	items   stepItems
+	out           *web.Stream
+	run           *flow.Run
+	graph         *flow.Document // of the run
+	watch         flow.Watch
+	last          int64          // flow.Run.Seq of the newest change that was sent
+	running       map[string]int // attempt of each step whose start was sent, by path
+	ended         map[string]int // attempt of each step whose end is about to be sent, by path
+	checked       time.Time
+	refreshFailed bool // the last refresh failed and must be retried
+	items         stepItems
 }
 
-// runEvents is GET /flows/{id}/runs/{run}/events: the state of the run, and
-// each change until it has ended. Each event has the current state of
-// everything that changed since the last one, so a client that is slow, late or
-// reconnects misses nothing.
+// runEvents is GET /flows/{id}/runs/{run}/events: the state of the run, and each
+// change until it has ended. Each event has the current state of everything that
+// changed since the last one, so a client that is slow, connects late or reconnects
+// misses nothing.
 func (c *call) runEvents(f *flow.Flow) error {
 	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
 	if err != nil {
 		return err
 	}
-	doc, err := c.documentOf(run)
+	doc, err := c.findRunDocument(run)
 	if err != nil {
 		return err
 	}
 	watch := c.s.Runner.WatchText(run.ID) // before the first read, so that no change is missed
 	defer watch.Stop()
-	s := &runStream{call: c, run: run, graph: doc, watch: watch, known: map[string]int{}, over: map[string]int{}, checked: c.s.Now(), items: newStepItems(doc, c.s.Kinds)}
+	s := &runStream{call: c, run: run, graph: doc, watch: watch, running: map[string]int{}, ended: map[string]int{}, checked: c.s.Now(), items: newStepItems(doc, c.s.Kinds)}
 	defer s.items.due.Stop()
-	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // anything else means from the start
+	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // an invalid ID is 0: from the start
 	s.out = web.StartStream(c.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
 		return err
@@ -63,13 +63,13 @@ func (s *runStream) follow() error {
 	defer pause.Stop()
 	err := s.refresh()
 	for err == nil {
-		if s.missed {
+		if s.refreshFailed {
 			pause.Reset(web.RetryPause)
 		} else {
 			pause.Reset(web.RunReadInterval)
 		}
 		switch err = s.waitPace(pause); {
-		case err == nil && s.missed:
+		case err == nil && s.refreshFailed:
 			err = s.refresh()
 		case err == nil:
 			err = s.next(heartbeat)
@@ -78,7 +78,8 @@ func (s *runStream) follow() error {
 	return err
 }
 
-// waitPace waits until the next event may be sent.
+// waitPace waits until the timer fires. It returns web.ErrStreamDone if the stream
+// ends first.
 func (s *runStream) waitPace(pause *time.Timer) error {
 	select {
 	case <-pause.C:
@@ -123,18 +124,19 @@ func (s *runStream) heartbeat() error {
 	return s.refresh()
 }
 
-// refresh sends what is new. If the database is unavailable, it sends nothing
-// and is repeated.
+// refresh sends the changes. If the database is unavailable, it sends nothing and
+// follow retries it.
 func (s *runStream) refresh() error {
 	err := s.sendNew()
-	if s.missed = flow.IsUnavailable(err); s.missed {
+	if s.refreshFailed = flow.IsUnavailable(err); s.refreshFailed {
 		return nil
 	}
 	return err
 }
 
-// sendNew reads the run before its steps. A step that was written in between
-// has a higher number than the run, and is left for the next time.
+// sendNew sends the changes since the last event. It reads the run before its
+// steps: a step that was written in between has a higher Seq than the run, and is
+// left for the next time.
 func (s *runStream) sendNew() error {
 	run, err := s.s.Store.FindRun(s.Ctx(), s.WorkspaceID(), s.run.FlowID, s.run.ID)
 	if err != nil {
@@ -146,7 +148,7 @@ func (s *runStream) sendNew() error {
 	}
 	changed := s.changedSteps(run, steps)
 	s.watch.Sync(s.Ctx(), run, steps)
-	s.writeTexts() // the text of a step comes before its end
+	s.writeTexts() // the text of a step must precede its end
 	if len(changed) > 0 {
 		s.out.Add("", "steps", changed)
 	}
@@ -178,26 +180,26 @@ func (s *runStream) sendNew() error {
 type stepEvent struct {
 	Node    string              `json:"node"`
 	State   flow.StepState      `json:"state"`
-	Ms      int64               `json:"ms"`              // it took, or has taken so far
-	Items   map[string]int      `json:"items,omitempty"` // by output port
+	Ms      int64               `json:"ms"`              // duration so far, in milliseconds
+	Items   map[string]int      `json:"items,omitempty"` // lengths of lists, by output port
 	Tokens  string              `json:"tokens,omitempty"`
 	Cost    string              `json:"cost,omitempty"`
 	Error   *editorview.Trouble `json:"error,omitempty"`
 	Preview *preview            `json:"preview,omitempty"`
-	At      int64               `json:"at"` // when it was recorded, in ms since 1970
+	At      int64               `json:"at"` // when the step ended, else now, in Unix milliseconds
 }
 
-// changedSteps returns the steps that changed since the last event, and tracks
-// which steps run, because only their text is sent.
+// changedSteps returns the steps that changed since the last event. It also tracks
+// which steps are running, because only their text is sent.
 func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepEvent {
 	var list []stepEvent
 	for i := range steps {
 		step := &steps[i]
 		switch {
 		case step.State == flow.StepRunning:
-			s.known[step.Path] = step.Attempt
-		case s.known[step.Path] != 0:
-			s.over[step.Path] = step.Attempt
+			s.running[step.Path] = step.Attempt
+		case s.running[step.Path] != 0:
+			s.ended[step.Path] = step.Attempt
 		}
 		if step.Seq > s.last && step.Seq <= run.Seq {
 			list = append(list, s.newStepEvent(step))
@@ -224,7 +226,7 @@ func (s *runStream) newStepEvent(step *flow.Step) stepEvent {
 	return n
 }
 
-// stepTook returns how long a step has taken until it ended, or until now.
+// stepTook returns the duration of a step until its end, or until now.
 func stepTook(step *flow.Step, now time.Time) time.Duration {
 	switch {
 	case step.StartedAt.IsZero():
@@ -248,8 +250,8 @@ type runEvent struct {
 	Title string              `json:"title,omitempty"`
 }
 
-// writeRun adds the state of the run. Its number is the ID of the event, which
-// the browser sends when it reconnects.
+// writeRun adds the state of the run. The ID of the event is the Seq of the run,
+// which the browser sends when it reconnects.
 func (s *runStream) writeRun(run *flow.Run) error {
 	m := s.mark(run)
 	var bar bytes.Buffer
@@ -266,19 +268,19 @@ func (s *runStream) writeRun(run *flow.Run) error {
 	return nil
 }
 
-// textEvent is text of a step that is running.
+// textEvent is new text of a running step.
 type textEvent struct {
 	Node  string `json:"node"`
 	Text  string `json:"text"`
-	Reset bool   `json:"reset,omitempty"` // discard the text sent before
+	Reset bool   `json:"reset,omitempty"` // discards the text that was sent before
 }
 
-// writeTexts adds the new text of steps that the client knows to run. early
-// reports that there is text of a step whose start was not sent yet.
+// writeTexts adds the new text of steps whose start was sent. early reports whether
+// there is text of a step whose start was not sent yet.
 func (s *runStream) writeTexts() (early bool) {
 	var list []textEvent
 	for _, d := range s.watch.Read(func(path string, attempt int) bool {
-		ready := s.known[path] == attempt
+		ready := s.running[path] == attempt
 		early = early || !ready
 		return ready
 	}) {
@@ -290,16 +292,16 @@ func (s *runStream) writeTexts() (early bool) {
 	return early
 }
 
-// dropEnded forgets the steps whose end was sent.
+// dropEnded stops tracking the steps whose end was sent.
 func (s *runStream) dropEnded() {
-	for path := range s.over {
-		delete(s.known, path)
+	for path := range s.ended {
+		delete(s.running, path)
 	}
-	clear(s.over)
+	clear(s.ended)
 }
 
-// sendTexts sends text without reading the database, unless a step has started
-// in between.
+// sendTexts sends new text. It reads the database only if a step has started whose
+// start was not sent yet.
 func (s *runStream) sendTexts() error {
 	early := s.writeTexts()
 	if s.out.Pending() {

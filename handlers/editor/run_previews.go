@@ -10,12 +10,12 @@ import (
 	"sluice/views/components"
 )
 
-// preview is the result of a step, short enough for its node on the canvas.
+// preview is the result of a step, shortened for its node on the canvas.
 type preview struct {
 	Kind   string  `json:"kind"` // text, scores, image, file
 	Text   string  `json:"text,omitempty"`
 	Scores []score `json:"scores,omitempty"`
-	File   string  `json:"file,omitempty"` // its address
+	File   string  `json:"file,omitempty"` // path of the file
 	Port   string  `json:"port,omitempty"` // the branch that was taken
 }
 
@@ -25,18 +25,19 @@ type score struct {
 	Score float64 `json:"score"`
 }
 
-// How much of a result a node shows.
+// Limits of what a node shows of a result.
 const (
 	previewRunes  = 280
 	previewScores = 3
-	resultScores  = 8 // beside the canvas there is space for more
+	resultScores  = 8 // in the result pane, which has more space
 )
 
-// sortedKeys returns the keys of a map in order.
+// sortedKeys returns the keys of a map in ascending order.
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// preview returns the preview of a step: its scores if it has some, else the
-// first of its outputs in the order of the kind. Of a branch, it is named too.
+// preview returns the preview of a step: its scores if it has some, else its first
+// non-empty output in the order of the kind. For a branching node, it also names
+// the port that was taken.
 func (s *runStream) preview(step *flow.Step) *preview {
 	if list := scoresIn(step.Outputs); len(list) > 0 {
 		return &preview{Kind: "scores", Scores: list[:min(len(list), previewScores)]}
@@ -74,7 +75,7 @@ func previewOf(v any) *preview {
 	}
 	text, isText := v.(string)
 	if _, isNumber := flow.Float(v); isNumber {
-		text = components.Rounded(v) // as in the result pane, which also holds the exact value
+		text = components.Rounded(v) // the result pane has the exact value
 	} else if !isText {
 		text = string(flow.EncodeJSON(v))
 	}
@@ -84,8 +85,8 @@ func previewOf(v any) *preview {
 	return &preview{Kind: "text", Text: strings.TrimSpace(text)}
 }
 
-// scoresIn returns labels with scores, best first. Kinds return them as a map,
-// as a list, or as one label.
+// scoresIn returns labels with scores, highest first. Kinds return them as a map, as
+// a list of objects, or as a single label.
 func scoresIn(outputs map[string]any) []score {
 	var list []score
 	switch scores := outputs["scores"].(type) {
@@ -112,7 +113,7 @@ func scoresIn(outputs map[string]any) []score {
 	return list
 }
 
-// itemsIn returns how many items each output port with a list gave.
+// itemsIn returns the length of each output that is a list, by port.
 func itemsIn(outputs map[string]any) map[string]int {
 	items := map[string]int{}
 	for port, value := range outputs {

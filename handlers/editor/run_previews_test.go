@@ -2,7 +2,7 @@ package editor
 
 import "testing"
 
-// A node shows a number as the result pane does, and leaves texts alone.
+// TestPreviewOf checks that numbers are rounded as in the result pane, and texts are not.
 func TestPreviewOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

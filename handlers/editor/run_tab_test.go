@@ -25,10 +25,10 @@ type runTab struct {
 	ctx context.Context
 }
 
-// oneChromium lets one browser run at a time: what it measures is its own.
+// oneChromium serializes the browsers, so that they do not distort measurements.
 var oneChromium sync.Mutex
 
-// runPatience bounds what a page is waited for; a loaded machine needs seconds.
+// runPatience bounds each wait for a page; a loaded machine needs seconds.
 const runPatience = 2 * time.Minute
 
 // runChromium opens a page in a tab that is signed in as the browser is.
@@ -76,7 +76,7 @@ func (p *runTab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Eval carries a statement out in the page.
+// Eval executes a statement in the page.
 func (p *runTab) Eval(js string) { p.t.Helper(); p.Do(chromedp.Evaluate[chromedp.Void](js)) }
 
 func (p *runTab) Click(selector string) {
@@ -95,7 +95,7 @@ func (p *runTab) Until(js string) {
 	}
 }
 
-// Look takes a picture where SLUICE_PICTURES says, for people to see.
+// Look saves a screenshot to the directory in SLUICE_PICTURES, for manual review.
 func (p *runTab) Look(name string) {
 	p.t.Helper()
 	dir := os.Getenv("SLUICE_PICTURES")
@@ -111,7 +111,7 @@ func (p *runTab) Look(name string) {
 	}
 }
 
-// WantLate measures how long after its record a step was on the canvas.
+// WantLate measures the delay between the record of a step and its display.
 func (p *runTab) WantLate() {
 	p.t.Helper()
 	p.Until(`performance.getEntriesByName("run:painted").length > 0`)

@@ -15,7 +15,7 @@ import (
 	"sluice/views/layout"
 )
 
-// runningRoutes are the routes of test runs, pins and the data of nodes.
+// runningRoutes returns the routes of test runs, pins and the data of nodes.
 func (s *Server) runningRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/run", web.Editor, onDraft((*call).showRunForm)},
@@ -30,7 +30,7 @@ func (s *Server) runningRoutes() []route {
 	}
 }
 
-// targetNode returns the node that a partial run ends or starts at.
+// targetNode returns the node at which a partial run ends or starts.
 func targetNode(a web.TestRunOptions) string {
 	if a.Until != "" {
 		return a.Until
@@ -41,8 +41,8 @@ func targetNode(a web.TestRunOptions) string {
 // showRunForm is GET /flows/{id}/run: the inputs of the draft, or the problems
 // that keep it from running.
 func (c *call) showRunForm(d *draft) error {
-	ask := web.TestRunOptions{Until: c.QueryParam("until"), From: c.QueryParam("from"), Parent: c.QueryParam("parent")}
-	form, err := c.runForm(d, ask, nil)
+	options := web.TestRunOptions{Until: c.QueryParam("until"), From: c.QueryParam("from"), Parent: c.QueryParam("parent")}
+	form, err := c.runForm(d, options, nil)
 	if err != nil {
 		return err
 	}
@@ -58,16 +58,16 @@ func (c *call) showRun(status int, form editorview.RunForm) error {
 	return c.Render(status, editorview.RunFormPage(p, form))
 }
 
-// runForm returns the form with what was typed, or else with the inputs of the
-// last run. If the draft has problems, they replace the fields.
-func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (editorview.RunForm, error) {
-	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: ask.Until, From: ask.From, Parent: ask.Parent}
-	if n := d.Node(targetNode(ask)); n != nil {
+// runForm returns the form with the submitted values, or else with the inputs of the
+// last run or the examples. If the draft has problems, they replace the fields.
+func (c *call) runForm(d *draft, options web.TestRunOptions, typed *web.Inputs) (editorview.RunForm, error) {
+	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: options.Until, From: options.From, Parent: options.Parent}
+	if n := d.Node(targetNode(options)); n != nil {
 		k := c.s.Kinds.For(n)
 		form.Node, form.Sends = document.NodeTitle(n, k), k != nil && k.OutputsField != ""
 	}
-	form.Webhooks, form.Flows, form.Drafts = c.webhooks(d), c.runsFlows(d), ask.Drafts
-	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, ask.Until)
+	form.Webhooks, form.Flows, form.Drafts = c.countWebhooks(d), c.runsFlows(d), options.Drafts
+	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, options.Until)
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
 		form.Problems = editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, e.Fields)
 		return form, nil
@@ -75,12 +75,12 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 	if err != nil {
 		return form, err
 	}
-	last, err := c.lastInputs(d.flow.ID, ask.Parent)
+	last, err := c.lastInputs(d.flow.ID, options.Parent)
 	if err != nil {
 		return form, err
 	}
-	if form.Ran = last != nil; !form.Ran && ask.Parent == "" {
-		last = examples(inputs)
+	if form.Ran = last != nil; !form.Ran && options.Parent == "" {
+		last = exampleInputs(inputs)
 	}
 	for i := range inputs {
 		form.Fields = append(form.Fields, web.InputField(&inputs[i], last, typed))
@@ -88,9 +88,9 @@ func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (edi
 	return form, nil
 }
 
-// examples are the values that a first run starts with, so that one click gives a
-// result. Files are not among them: an example is not in the workspace.
-func examples(inputs []contract.Input) map[string]any {
+// exampleInputs returns the examples of inputs, so that the first run needs only one
+// click. It skips files, because an example file is not in the workspace.
+func exampleInputs(inputs []contract.Input) map[string]any {
 	values := map[string]any{}
 	for i := range inputs {
 		if in := &inputs[i]; in.HasExample && in.Type != flow.TypeFile {
@@ -100,8 +100,8 @@ func examples(inputs []contract.Input) map[string]any {
 	return values
 }
 
-// webhooks counts the active webhook nodes, which would really send something.
-func (c *call) webhooks(d *draft) (n int) {
+// countWebhooks returns the number of active webhook nodes. Test runs call them too.
+func (c *call) countWebhooks(d *draft) (n int) {
 	for i := range d.Nodes {
 		if k := c.s.Kinds.Find(d.Nodes[i].Kind); k != nil && k.OutputsField != "" && !d.Nodes[i].Disabled {
 			n++
@@ -110,8 +110,8 @@ func (c *call) webhooks(d *draft) (n int) {
 	return n
 }
 
-// runsFlows reports whether an active node runs another flow. Then the run form offers to use
-// the drafts of such flows.
+// runsFlows reports whether an active node runs another flow. If so, the run form offers to run
+// the drafts of these flows.
 func (c *call) runsFlows(d *draft) bool {
 	return slices.ContainsFunc(d.Nodes, func(n flow.Node) bool {
 		k := c.s.Kinds.Find(n.Kind)
@@ -119,8 +119,9 @@ func (c *call) runsFlows(d *draft) bool {
 	})
 }
 
-// lastInputs returns the inputs of the given run, or of the last run that was
-// started here; nil without such a run.
+// lastInputs returns the inputs of the given run, or if runID is empty, of the last
+// run that was started in the builder. It returns nil without such a
+// run.
 func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
 	if runID != "" {
 		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
@@ -181,8 +182,7 @@ func (c *call) startDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: typed.Options.Parent, From: typed.Options.From, ChildVersions: s.Options.Children})
 }
 
-// renderRunRefusal renders the form again with what was typed and what is wrong
-// with it.
+// renderRunRefusal renders the form again with the submitted values and the errors.
 func (c *call) renderRunRefusal(d *draft, typed *web.Inputs, cause error) error {
 	e, ok := errors.AsType[*flow.Error](cause)
 	if !ok || e.Code == flow.CodeNotFound || e.Code == flow.CodeInternal {
@@ -213,7 +213,7 @@ func assignProblems(form *editorview.RunForm, problems []flow.Problem) (n int) {
 	return n
 }
 
-// problemText returns what is wrong with an input.
+// problemText returns the error message for an input.
 func problemText(p flow.Problem) string {
 	if p.Code == "required" {
 		return "Required."
@@ -221,8 +221,7 @@ func problemText(p flow.Problem) string {
 	return editorview.Sentence(p.Detail)
 }
 
-// cancelRun is POST /flows/{id}/runs/{run}/cancel. Canceling a run that has
-// ended does nothing.
+// cancelRun is POST /flows/{id}/runs/{run}/cancel. It is idempotent.
 func (c *call) cancelRun(f *flow.Flow) error {
 	run, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
 	if err != nil {
@@ -234,7 +233,7 @@ func (c *call) cancelRun(f *flow.Flow) error {
 	return c.Redirect("/flows/" + f.ID + "?run=" + run.ID)
 }
 
-// maxRuns is how many runs the pane lists.
+// maxRuns is the largest number of runs in the pane.
 const maxRuns = 50
 
 // showFlowRuns is GET /flows/{id}/runs: the latest runs of the flow.
@@ -249,7 +248,7 @@ func (c *call) showFlowRuns(f *flow.Flow) error {
 	return c.Redirect("/flows/" + f.ID)
 }
 
-// flowRuns returns the latest runs; current is marked.
+// flowRuns returns the latest runs. current is the ID of the run to mark.
 func (c *call) flowRuns(flowID, current string) (editorview.RunList, error) {
 	list := editorview.RunList{FlowID: flowID, MayRun: c.MayEdit(), Now: c.s.Now()}
 	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: maxRuns})
@@ -264,7 +263,7 @@ func (c *call) flowRuns(flowID, current string) (editorview.RunList, error) {
 	return list, nil
 }
 
-// mark converts a run, for the current user.
+// mark converts a run for the current user.
 func (c *call) mark(run *flow.Run) editorview.RunMark {
 	m := markOf(run, c.s.Now())
 	m.MayRun = c.MayEdit()

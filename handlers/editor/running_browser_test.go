@@ -69,9 +69,9 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Look("run-phone")
 }
 
-// A failure is gone to, and says what to do; text of a step stands in its node
-// as it comes; a large value unfolds when it is opened.
-func TestRunFailsInTheBuilder(t *testing.T) {
+// TestRunInTheBuilder_explains_failure checks that a failed run shows its failed node with advice, and
+// that text of a step appears in its node while it is produced.
+func TestRunInTheBuilder_explains_failure(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t, func(c *handlers.Config) { c.Runner = &talking{Runner: c.Runner} })
 	b := h.As(flow.MemberEditor)
@@ -96,7 +96,7 @@ func TestRunFailsInTheBuilder(t *testing.T) {
 	p.Until(`document.querySelector(".run-bar") === null && !document.querySelector("#node-get").dataset.state`)
 }
 
-func TestLargeValueUnfolds(t *testing.T) {
+func TestData_expands_large_value(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
@@ -111,7 +111,7 @@ func TestLargeValueUnfolds(t *testing.T) {
 	p.Look("run-tree")
 }
 
-// talking is a runner whose steps say something while they work.
+// talking is a runner whose steps produce text while they run.
 type talking struct{ handlers.Runner }
 
 func (r *talking) WatchText(runID string) flow.Watch {

@@ -5,7 +5,7 @@ import (
 	"sluice/handlers/web"
 )
 
-// readInputs reads the form of a run and stores its files.
+// readInputs reads the form of a test run and stores its files.
 func (c *call) readInputs() (*web.Inputs, error) {
 	t := c.NewInputs(c.WorkspaceID(), c.s.MaxFile)
 	fields, err := c.ReadInputFields(t)

@@ -7,7 +7,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// usageOf converts what a step or run consumed.
+// usageOf converts the usage of a step or run.
 func usageOf(u flow.Usage) editorview.Usage {
 	return editorview.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: int64(u.CostNanoUSD)}
 }
@@ -27,38 +27,39 @@ func markOf(run *flow.Run, now time.Time) editorview.RunMark {
 	return m
 }
 
-// troubleOf explains an error. It returns nil for none.
+// troubleOf converts an error and adds advice. It returns nil for nil.
 func troubleOf(e *flow.Error) *editorview.Trouble {
 	if e == nil {
 		return nil
 	}
 	do := remedies[e.Code]
 	if do == "" && e.Retryable {
-		do = "Run it again; the error may be temporary."
+		do = "The error may be temporary. Run it again."
 	}
 	return &editorview.Trouble{Code: string(e.Code), Text: editorview.Sentence(e.Message), Do: do, Node: e.Node}
 }
 
-// remedies contains what a person can do about a failure.
+// remedies are instructions for users, by error code. Unlike package advice, they refer
+// to controls of the builder.
 var remedies = map[flow.Code]string{
 	flow.CodeProviderAuth:        "Check the credential that the node uses under Credentials, then run from here.",
-	flow.CodeProviderRateLimited: "Wait a moment and run from here, or let the node try again under Retry.",
-	flow.CodeProviderRejected:    "Change what the node sends: its model, its prompt or its options.",
-	flow.CodeProviderUnavailable: "Run from here in a moment, or let the node try again under Retry.",
+	flow.CodeProviderRateLimited: "Wait a moment and run from here, or turn on retries for the node.",
+	flow.CodeProviderRejected:    "Change the model, the prompt or the options of the node.",
+	flow.CodeProviderUnavailable: "Run from here in a moment, or turn on retries for the node.",
 	flow.CodeModelNotFound:       "Choose another model in the node.",
-	flow.CodeModelIncompatible:   "Choose a model that can do this, or take the option away.",
-	flow.CodeOutputInvalid:       "Look at the output and loosen the schema, or ask for it more clearly.",
-	flow.CodeChildFailed:         "Open the child run; its page says what to do.",
+	flow.CodeModelIncompatible:   "Choose a model that supports this, or remove the option.",
+	flow.CodeOutputInvalid:       "Check the output. Loosen the schema or make the prompt more specific.",
+	flow.CodeChildFailed:         "Open the child run for the cause and the fix.",
 	flow.CodeOutputTooLarge:      "Let the map write its results to a file.",
-	flow.CodeStepTimeout:         "Give the node more time, or less to do.",
-	flow.CodeRunTimeout:          "Look at which step takes long; a run may take an hour.",
-	flow.CodeInputInvalid:        "Look at the node's input: something came in that it cannot take.",
+	flow.CodeStepTimeout:         "Raise the time limit of the node, or give it less work.",
+	flow.CodeRunTimeout:          "Find the slow step. A run may take at most an hour.",
+	flow.CodeInputInvalid:        "Check the node's input: it received a value that it does not accept.",
 	flow.CodeExpressionFailed:    "Fix the expression in the node, then run from here.",
 	flow.CodeCodeFailed:          "Fix the code in the node, then run from here.",
 	flow.CodeDestinationBlocked:  "An operator can allow private addresses with SLUICE_ALLOW_PRIVATE.",
-	flow.CodeHTTPFailed:          "Open the address yourself, or list the status under the codes that succeed.",
+	flow.CodeHTTPFailed:          "Open the URL yourself, or add the status to the codes that count as success.",
 	flow.CodePriceUnknown:        "Set the price of the model, or allow models without a price under Limits.",
 	flow.CodeBudgetExceeded:      "Raise the budget under Usage, or wait for the next period.",
-	flow.CodePoisoned:            "The log says what crashed. Change the flow before you run it again.",
-	flow.CodeInternal:            "The log has the details. If it happens again, report it with the run's ID.",
+	flow.CodePoisoned:            "See the server's log for the cause. Change the flow before you run it again.",
+	flow.CodeInternal:            "See the server's log for details. If it happens again, report it with the run's ID.",
 }

@@ -20,23 +20,23 @@ func TestRunForm(t *testing.T) {
 	t.Run("asks for the inputs of the draft", func(t *testing.T) {
 		b.Fragment().Get(path).Is(200).Has(`name="in.ticket"`, `placeholder="I was charged twice."`, `type="number"`, `value="2"`, `max="5"`, "Use example").Lacks("<html")
 	})
-	t.Run("is a page without a script", func(t *testing.T) { b.Get(path).Is(200).Has("<html", "<h1>Run draft</h1>", `name="in.ticket"`) })
-	t.Run("asks only for what a node depends on", func(t *testing.T) {
+	t.Run("is a page without scripts", func(t *testing.T) { b.Get(path).Is(200).Has("<html", "<h1>Run draft</h1>", `name="in.ticket"`) })
+	t.Run("asks only for inputs that the target node depends on", func(t *testing.T) {
 		b.Fragment().Get(path+"?until=hello").Is(200).Has("Run to hello", "No webhook is sent", "in.ticket").Lacks("in.times")
 	})
-	t.Run("keeps what was typed beside what is wrong with it", func(t *testing.T) {
+	t.Run("keeps submitted values with their errors", func(t *testing.T) {
 		form := url.Values{"filled": {"1"}, "in.ticket": {""}, "in.times": {"9"}}
 		b.Fragment().Post(path, form).Is(422).Has("Required.", `value="9"`, "at most 5").Lacks("<html")
 		b.Post(path, form).Is(422).Has("<html", "Required.", `value="9"`)
 	})
-	t.Run("starts a run that remembers its values", func(t *testing.T) {
+	t.Run("starts a run and remembers its inputs", func(t *testing.T) {
 		run := h.RunDraft(b, id, webtest.Ticket("there"))
 		if run.Outputs["reply"] != "Hello there!" || run.Trigger != flow.TriggerBuilder || !run.Draft || run.UserID == "" {
 			t.Errorf("%+v", run)
 		}
 		b.Fragment().Get(path).Is(200).Has(">there</textarea>", `value="3"`, "data-ran")
 	})
-	t.Run("leads to the run without a script", func(t *testing.T) {
+	t.Run("redirects to the run without scripts", func(t *testing.T) {
 		a := b.Post(path, webtest.Ticket("there")).Is(http.StatusSeeOther)
 		if to := a.Header.Get("Location"); !strings.HasPrefix(to, "/flows/"+id+"?run=run_") {
 			t.Errorf("leads to %q", to)
@@ -154,8 +154,8 @@ func TestRunEvents(t *testing.T) {
 	}
 }
 
-// TestRunEventsItems: the canvas shows on each edge how many items its output
-// port gave, so the numbers are by port.
+// TestRunEventsItems checks that the number of items is reported by output port, because
+// the canvas shows it on edges.
 func TestRunEventsItems(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -173,7 +173,7 @@ func TestRunEventsLive(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
-	t.Run("tell of a step that begins and ends", func(t *testing.T) {
+	t.Run("report the start and the end of a step", func(t *testing.T) {
 		id, let := h.SlowFlow()
 		run := starts(h, b, id)
 		resp, err := b.Client.Get(b.Base + "/flows/" + id + "/runs/" + run + "/events")
@@ -197,7 +197,7 @@ func TestRunEventsLive(t *testing.T) {
 			}
 		}
 	})
-	t.Run("end when the run is stopped", func(t *testing.T) {
+	t.Run("end when the run is canceled", func(t *testing.T) {
 		id, _ := h.SlowFlow()
 		run := starts(h, b, id)
 		b.Post("/flows/"+id+"/runs/"+run+"/cancel", nil).RedirectsTo("/flows/" + id + "?run=" + run)
@@ -231,7 +231,7 @@ func TestReplay(t *testing.T) {
 	}
 	b.Get("/flows/"+id+"?run="+run.ID).Is(200).Has("Back to the draft", "data-readonly", "Hello {{ticket}}").Lacks(`data-id="again"`, "Bye {{ticket}}")
 	b.Get("/flows/" + id + "?run=run_unknown").Is(404)
-	t.Run("shows all parts as they were", func(t *testing.T) {
+	t.Run("shows all parts of the past run", func(t *testing.T) {
 		b, at := b.Fragment(), "/flows/"+id
 		b.Get(at + "/outline?node=hello&run=" + run.ID).Is(200).Has("hello").Lacks("data-edit")
 		b.Get(at + "/outline?node=hello").Is(200).Has("data-edit")

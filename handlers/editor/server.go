@@ -10,12 +10,12 @@
 //     read its form when there is no script.
 //   - running.go starts test runs, run_events.go streams their progress, data.go
 //     shows the values of a node, pins.go replaces them.
-//   - publish.go, versions.go and compare.go are about published versions.
+//   - publish.go, versions.go and compare.go publish, list and compare versions.
 //   - api.go and its parts show how programs call the flow.
 //
-// A draft has a revision that grows with each transaction of edits. Every edit is
-// validated and logged by the library in flow; this package only converts between
-// it and the page. Everything but drawing works without scripts.
+// A draft has a revision that increases with each transaction of edits. Package
+// library validates and logs every edit; this package only converts between it and
+// the page. Everything except drawing works without scripts.
 package editor
 
 import (
@@ -32,24 +32,25 @@ import (
 	"sluice/handlers/web"
 )
 
-// Runner starts, follows and ends runs.
+// Runner starts, follows and cancels runs.
 type Runner interface {
 	web.Runner
-	// TrialInputs returns the inputs that a test run of the draft asks for;
-	// problems of the draft are the Fields of an error.
+	// TrialInputs returns the inputs that a test run of the draft needs. until
+	// limits the run to the nodes that this node depends on, unless it is empty.
+	// Problems of the draft are the Fields of a flow.Error.
 	TrialInputs(ctx context.Context, ws flow.WorkspaceID, flowID, until string) ([]contract.Input, error)
 }
 
-// Config is what this package needs in addition to the site.
+// Config has the dependencies of this package in addition to the site.
 type Config struct {
 	Library *library.Library
 	Runner  Runner
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
 	Models  web.Models
-	// API serves a request to the HTTP API with the given key, which need not be
-	// in the store.
+	// API serves a request to the HTTP API as if it were authenticated with the
+	// given key, which need not be in the store.
 	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)
-	// KeysPanel renders the keys that may call a flow, out of all keys of the
+	// KeysPanel renders the keys that may call a flow. keys are all keys of the
 	// workspace.
 	KeysPanel func(c *web.Call, f *flow.Flow, keys []flow.Key) (templ.Component, error)
 }
@@ -73,10 +74,10 @@ type call struct {
 	s *Server
 }
 
-// newCall gives the handlers, which are methods of call, access to this server.
+// newCall wraps a request of the site.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the table of routes.
+// route is an entry of the route table.
 type route struct {
 	method, path string
 	access       web.Access
@@ -102,8 +103,8 @@ func (s *Server) Routes() []web.Route {
 	return list
 }
 
-// streaming wraps a handler that sends an event stream. It limits how many
-// streams a user may have.
+// streaming wraps a handler that sends an event stream. It limits the number of open
+// streams per user.
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
 }

@@ -73,7 +73,7 @@ func timed(p *webtest.Tab, t *testing.T) {
 	t.Logf("from an acknowledged edit to the new pane: p50 %.0f ms, p95 %.0f ms", at(0.5), at(0.95))
 }
 
-// push clicks what may have to be scrolled to.
+// push scrolls to an element and clicks it.
 func push(p *webtest.Tab, selector string) {
 	p.T.Helper()
 	webtest.Value[bool](p, fmt.Sprintf(`(document.querySelector(%q).click(), true)`, selector))
@@ -89,10 +89,10 @@ func remembers(b *webtest.Browser, name, value string) {
 	b.Client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/flows"}})
 }
 
-// paneEdits is how many edits the pane is timed with.
+// paneEdits is the number of edits that timed measures.
 const paneEdits = 12
 
-// setDraft replaces a draft, which may have problems.
+// setDraft replaces a draft by one that may have problems.
 func setDraft(h *webtest.Env, id, document string) {
 	h.T.Helper()
 	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Answer a ticket", "", []byte(document)); err != nil {

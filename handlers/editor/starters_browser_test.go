@@ -9,8 +9,8 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// crowded lists what makes a drawing hard to read: nodes that overlap, edges that go
-// back, and edges that pass behind a node.
+// crowded lists the defects that make a drawing hard to read: overlapping nodes, edges that
+// go backward, and edges behind a node.
 const crowded = `(() => {
 	const boxes = [...canvas.scene.boxes.keys()].map((id) => ({ id, ...canvas.scene.box(id) })), bad = [];
 	const touch = (a, b, gap) => a.x < b.x + b.width + gap && b.x < a.x + a.width + gap && a.y < b.y + b.height + gap && b.y < a.y + a.height + gap;
@@ -29,9 +29,8 @@ const crowded = `(() => {
 	return bad.join(", ");
 })()`
 
-// TestStarterDrawings is about how the sample flows look when they are opened: they
-// are the first flows that anybody sees. Previews of results have a reserved height,
-// so it holds after a run too.
+// TestStarterDrawings checks the layout of the sample flows, which are the first flows that
+// users see. The height of previews is reserved, so the layout is the same after a run.
 func TestStarterDrawings(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

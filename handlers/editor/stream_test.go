@@ -46,8 +46,8 @@ func openStream(b *webtest.Browser, path, last string) *stream {
 	return &stream{b.T, lines, cancel}
 }
 
-// next waits for the next event of a name; others are passed over. No name is
-// the end of the stream.
+// next waits for the next event with a name and skips others. An empty name means the
+// end of the stream.
 func (s *stream) next(name string) (e streamEvent) {
 	s.t.Helper()
 	for s.lines.Scan() {

@@ -11,11 +11,11 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// tryTimeout bounds a try, waiting for a free process included.
+// tryTimeout bounds a try, including the wait for a free process.
 const tryTimeout = 30 * time.Second
 
-// tryNode is POST /flows/{id}/node/{node}/try: it runs the code of a node alone, as it is
-// typed now, on the values that the last run had. Nothing is recorded.
+// tryNode is POST /flows/{id}/node/{node}/try: it runs only the code of a node, as submitted,
+// with the input values of the last run. Nothing is recorded.
 func (c *call) tryNode(t *draftNode) error {
 	field := t.kind.CodeField()
 	if field == nil {
@@ -50,7 +50,7 @@ func (c *call) tryNode(t *draftNode) error {
 	out, err := t.kind.Run(ctx, in)
 	tried.Took, tried.Log = time.Since(start), out.Log
 	if ctx.Err() != nil {
-		err = flow.Errorf(flow.CodeStepTimeout, "The code did not end within %v.", tryTimeout)
+		err = flow.Errorf(flow.CodeStepTimeout, "The code did not finish within %v.", tryTimeout)
 	}
 	if err != nil {
 		tried.Trouble = troubleOf(flow.AsError(err))
@@ -61,7 +61,7 @@ func (c *call) tryNode(t *draftNode) error {
 	if c.IsFragment() {
 		return c.Render(http.StatusOK, editorview.TriedResult(tried))
 	}
-	p, err := c.pane(t)
+	p, err := c.nodePane(t)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,8 @@ func (c *call) tryNode(t *draftNode) error {
 	return c.renderPane(http.StatusOK, p)
 }
 
-// originOfTry is the origin that the code had in the last run, unless that was a rerun.
+// originOfTry returns the origin that the code had in the last run, so that times and random
+// numbers are the same, or a new one without a run. If the run is a rerun, it may differ.
 func originOfTry(run *flow.Run, node string, now time.Time) flow.Origin {
 	if run == nil {
 		return flow.Origin{Time: now, Seed: "try"}
@@ -77,8 +78,8 @@ func originOfTry(run *flow.Run, node string, now time.Time) flow.Origin {
 	return flow.Origin{Time: run.CreatedAt, Seed: run.ID + ":" + node}
 }
 
-// setLastInputs sets the inputs of a node to the values of a run: what the nodes before it
-// gave, or else what it was given itself.
+// setLastInputs sets the inputs of a node to values of a run: the outputs of the connected
+// nodes, or else the inputs that the node itself had.
 func setLastInputs(t *draftNode, config map[string]any, steps map[string]*flow.Step) {
 	if own := steps[t.node.ID]; own != nil {
 		for name, value := range own.Input {
@@ -90,8 +91,8 @@ func setLastInputs(t *draftNode, config map[string]any, steps map[string]*flow.S
 	for _, e := range t.Document.Edges {
 		from, port := e.Source()
 		node, to := e.Target()
-		if before := steps[from]; before != nil && node == t.node.ID {
-			if value, given := before.Outputs[port]; given {
+		if source := steps[from]; source != nil && node == t.node.ID {
+			if value, given := source.Outputs[port]; given {
 				config[to] = value
 			}
 		}

@@ -2,14 +2,12 @@ package editor
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 
 	"sluice/flow"
-	"sluice/flow/document"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -17,7 +15,7 @@ import (
 	"sluice/views/layout"
 )
 
-// versionRoutes are the routes of published versions.
+// versionRoutes returns the routes of published versions.
 func (s *Server) versionRoutes() []route {
 	return []route{
 		{http.MethodGet, "/flows/:flow/versions", web.Viewer, onVersion(web.OnFlow((*versionCall).showVersions))},
@@ -47,7 +45,7 @@ func (c *versionCall) showVersions(f *flow.Flow) error {
 		return err
 	}
 	if !v.State.ReadOnly {
-		if v.Replaced, err = c.replaced(f.ID, flow.EditLife, maxReplaced); err != nil {
+		if v.Replaced, err = c.listReplacements(f.ID, flow.EditLife, maxReplaced); err != nil {
 			return err
 		}
 	}
@@ -57,38 +55,48 @@ func (c *versionCall) showVersions(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.Versions(c.Page("Versions of "+f.Name, layout.SectionFlows), v))
 }
 
-// versionLines converts the versions, with how often each ran recently. atLeast
-// reports that runs were counted only in part.
+// versionLines converts the versions, with the number of recent runs of each.
+// atLeast reports whether counting stopped early, so that the numbers are lower
+// bounds.
 func (c *versionCall) versionLines(f *flow.Flow) (lines []editorview.VersionLine, atLeast bool, err error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, false, err
 	}
-	runs, whole, err := c.s.Store.CountVersionRuns(c.Ctx(), c.WorkspaceID(), f.ID, c.s.Now().Add(-flow.CallerPeriod))
+	runs, complete, err := c.s.Store.CountVersionRuns(c.Ctx(), c.WorkspaceID(), f.ID, c.s.Now().Add(-flow.CallerPeriod))
 	if err != nil {
 		return nil, false, err
 	}
-	who, draft := c.UserNames(), flow.Hash(f.Draft)
+	userName, draft := c.UserNames(), flow.Hash(f.Draft)
 	for _, v := range list {
 		lines = append(lines, editorview.VersionLine{
-			Number: v.Number, At: v.CreatedAt, By: who(v.By), Summary: v.Summary,
+			Number: v.Number, At: v.CreatedAt, By: userName(v.By), Summary: v.Summary,
 			Live: v.Number == f.LiveVersion, Same: v.DocumentHash == draft, Runs: runs[v.Number],
 		})
 	}
-	return lines, !whole, nil
+	return lines, !complete, nil
+}
+
+// parseVersion parses a version number. An invalid one is not found.
+func parseVersion(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, web.ErrNotFound
+	}
+	return n, nil
 }
 
 // versionOf returns the document of a version, read-only.
 func (c *versionCall) versionOf(d *draft, text string) (*draft, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return nil, web.ErrNotFound
+	n, err := parseVersion(text)
+	if err != nil {
+		return nil, err
 	}
 	doc, err := c.s.Library.Document(c.Ctx(), c.WorkspaceID(), d.flow.ID, n)
 	if err != nil {
 		return nil, err
 	}
-	return d.of(doc), nil
+	return d.withDocument(doc), nil
 }
 
 // showVersion is GET /flows/{id}?version=: the editor with a version,
@@ -98,7 +106,7 @@ func (c *versionCall) showVersion(d *draft, text string) error {
 	if err != nil {
 		return err
 	}
-	n, _ := strconv.ParseInt(text, 10, 64) // as versionOf did
+	n, _ := parseVersion(text) // versionOf has checked it
 	return c.builder(http.StatusOK, shown, func(b *editorview.BuilderPage) {
 		b.Replay = editorview.VersionName(n)
 		b.Fill.Banner = editorview.VersionNote(d.flow.ID, n, n == d.flow.LiveVersion)
@@ -106,28 +114,19 @@ func (c *versionCall) showVersion(d *draft, text string) error {
 	})
 }
 
-// versionNumber reads the version of the address.
-func (c *versionCall) versionNumber() (int64, error) {
-	n, err := strconv.ParseInt(c.Param("n"), 10, 64)
-	if err != nil || n < 1 {
-		return 0, web.ErrNotFound
-	}
-	return n, nil
-}
-
-// confirmLive is GET /flows/{id}/versions/{n}/live: what callers would notice
-// if this version became live.
+// confirmLive is GET /flows/{id}/versions/{n}/live: the changes that callers would
+// notice if this version became live.
 func (c *versionCall) confirmLive(f *flow.Flow) error {
-	n, err := c.versionNumber()
+	n, err := parseVersion(c.Param("n"))
 	if err != nil {
 		return err
 	}
-	both, err := c.s.Library.CompareVersions(c.Ctx(), c.WorkspaceID(), f.ID, f.LiveVersion, n)
+	comparison, err := c.s.Library.CompareVersions(c.Ctx(), c.WorkspaceID(), f.ID, f.LiveVersion, n)
 	if err != nil {
 		return err
 	}
-	form := editorview.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: diffOf(both.Diff)}
-	if len(both.Diff.Breaking) > 0 {
+	form := editorview.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: diffOf(comparison.Diff)}
+	if len(comparison.Diff.Breaking) > 0 {
 		if form.Callers, err = c.callers(f.ID); err != nil {
 			return err
 		}
@@ -135,8 +134,7 @@ func (c *versionCall) confirmLive(f *flow.Flow) error {
 	return c.Render(http.StatusOK, editorview.MakeLive(c.Page("Make live", layout.SectionFlows), form))
 }
 
-// makeLive is POST /flows/{id}/versions/{n}/live: calls run this version from
-// now on.
+// makeLive is POST /flows/{id}/versions/{n}/live: new calls run this version.
 func (c *versionCall) makeLive() error {
 	f, n, err := c.flowAndVersion()
 	if err != nil {
@@ -160,16 +158,16 @@ func (c *versionCall) flowAndVersion() (f *flow.Flow, n int64, err error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, 0, err
 	}
-	if n, err = c.versionNumber(); err != nil {
+	if n, err = parseVersion(c.Param("n")); err != nil {
 		return nil, 0, err
 	}
 	f, err = c.FindFlow()
 	return f, n, err
 }
 
-// restoreVersion is POST /flows/{id}/versions/{n}/restore: the draft becomes
-// equal to the version. It is an edit that can be undone; the note on the page
-// with the undo button stays longer than a toast would.
+// restoreVersion is POST /flows/{id}/versions/{n}/restore: it replaces the draft by
+// the version. The edit can be undone with a button on the page of versions, which
+// stays longer than a toast would.
 func (c *versionCall) restoreVersion() error {
 	f, n, err := c.flowAndVersion()
 	if err != nil {
@@ -177,11 +175,8 @@ func (c *versionCall) restoreVersion() error {
 	}
 	tx := "restore-" + rand.Text()
 	out, err := c.s.Library.RestoreVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID, tx)
-	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
-		return flow.Errorf(document.CodeEditsMissed, "Others are editing the draft right now. Try again in a moment.")
-	}
 	if err != nil {
-		return err
+		return explainConflict(err)
 	}
 	if out.Changed {
 		if err := c.Audit("flow.revert", f.ID, editorview.VersionName(n)+" to the draft"); err != nil {
@@ -190,7 +185,6 @@ func (c *versionCall) restoreVersion() error {
 	}
 	to := "/flows/" + url.PathEscape(f.ID) + "/versions"
 	if out.Edit != nil {
-		// The note on that page can take it back; a toast would be gone too soon.
 		return c.Redirect(to + "?" + url.Values{"restored": {strconv.FormatInt(n, 10)}, "tx": {tx}}.Encode())
 	}
 	c.Toast(components.ToneOK, restoredText(n, out))
@@ -200,7 +194,7 @@ func (c *versionCall) restoreVersion() error {
 // undoRestore is POST /flows/{id}/versions/undo: it undoes a restore.
 func (c *versionCall) undoRestore(f *flow.Flow) error {
 	if err := c.s.Library.UndoEdit(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, c.FormValue("tx")); err != nil {
-		return err
+		return explainConflict(err)
 	}
 	c.Toast(components.ToneOK, "The restore was undone.")
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
@@ -211,5 +205,5 @@ func restoredText(n int64, out *library.Restored) string {
 	if !out.Changed {
 		return "The draft is already equal to " + editorview.VersionName(n) + "."
 	}
-	return "The draft is now equal to " + editorview.VersionName(n) + ". The former draft could not be read, so this cannot be undone."
+	return "The draft is now equal to " + editorview.VersionName(n) + ". The previous draft could not be read, so this cannot be undone."
 }

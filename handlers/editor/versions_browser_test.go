@@ -11,7 +11,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// TestPublishInTheBuilder publishes, breaks the API, is warned and rolls back.
+// TestPublishInTheBuilder publishes, makes a breaking change, reads the warning and rolls back.
 func TestPublishInTheBuilder(t *testing.T) {
 	h := webtest.Setup(t)
 	id, b := h.Flow(webtest.PublishGreeting), chrome.Start(t)
@@ -59,7 +59,7 @@ func TestPublishInTheBuilder(t *testing.T) {
 	p.Has("#version-1", "live")
 }
 
-// TestRunPageInABrowser watches a run to its end and keeps what is selected.
+// TestRunPageInABrowser follows a run to its end and keeps the selection.
 func TestRunPageInABrowser(t *testing.T) {
 	h := webtest.Setup(t)
 	id, b := h.Flow(webtest.RequestFlow(webtest.FlakyServer(t, 99))), chrome.Start(t)

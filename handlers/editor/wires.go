@@ -11,9 +11,9 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// showWire is GET /flows/{id}/wire?from=node.port&run=: what went over an edge
-// in a run, or in the last one, in a few lines. Without a value it is 204: an
-// edge that carried nothing says nothing.
+// showWire is GET /flows/{id}/wire?from=node.port&run=: a preview of the value that
+// an edge carried in a run, by default the last one. The response is 204 if it
+// carried none.
 func (c *call) showWire() error {
 	f, err := c.FindFlow()
 	if err != nil {
@@ -45,8 +45,8 @@ func noValue(c *call, err error) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// wireValue shortens a value: numbers are rounded, and of a list only the first
-// item is shown.
+// wireValue returns a preview of a value: numbers are rounded, and lists are
+// reduced to their first item.
 func wireValue(v any) editorview.WireValue {
 	if list, ok := v.([]any); ok {
 		w := editorview.WireValue{Items: len(list), List: true}
@@ -69,7 +69,7 @@ func wireValue(v any) editorview.WireValue {
 	return editorview.WireValue{Text: p.Text}
 }
 
-// rounded returns a number with at most two digits after the point.
+// rounded formats a number with at most two decimals.
 func rounded(n json.Number) string {
 	f, ok := flow.Float(n)
 	if !ok || math.Abs(f) >= 1e15 {

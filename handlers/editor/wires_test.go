@@ -10,8 +10,8 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// What went over an edge is told in a few lines, and nothing is said of an edge
-// that carried nothing.
+// TestWire checks the preview of the value on an edge, and that an edge without a value has
+// none.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/flow/filelinks"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/views/components"
@@ -28,10 +27,10 @@ func (s *Server) approvalRoutes() []route {
 	}
 }
 
-// approvalsShown is the largest number of open questions on the page that lists them.
+// approvalsShown is the largest number of open questions in the list.
 const approvalsShown = 200
 
-// listApprovals is GET /approvals: what waits for an answer in the workspace.
+// listApprovals is GET /approvals: the open questions of the workspace.
 func (c *call) listApprovals() error {
 	open, err := c.s.Store.OpenApprovals(c.Ctx(), c.WorkspaceID(), approvalsShown)
 	if err != nil {
@@ -51,7 +50,7 @@ func (c *call) listApprovals() error {
 	return c.Render(http.StatusOK, formsview.Approvals(c.Page("Waiting for you", layout.SectionRuns), rows))
 }
 
-// flowName returns the name of the flow that asks, as far as it can be found.
+// flowName returns the name of the flow that asks, or a substitute.
 func (c *call) flowName(a *flow.Approval) string {
 	f, err := c.s.Store.FindFlow(c.Ctx(), a.WorkspaceID, a.FlowID)
 	if err != nil {
@@ -60,13 +59,14 @@ func (c *call) flowName(a *flow.Approval) string {
 	return cmp.Or(f.Name, "Untitled flow")
 }
 
-// asker returns the name of the member who started the run; "" if a program did.
-func (a *approvalCall) asker() string {
-	run, err := a.s.Store.FindRun(a.Ctx(), a.asked.WorkspaceID, "", a.asked.RunID)
+// askerName returns the name of the member who started the run, or "" if it was a
+// program.
+func (a *approvalCall) askerName() string {
+	run, err := a.s.Store.FindRun(a.Ctx(), a.approval.WorkspaceID, "", a.approval.RunID)
 	if err != nil || run.UserID == "" {
 		return ""
 	}
-	m, err := a.s.Store.FindMember(a.Ctx(), a.asked.WorkspaceID, run.UserID)
+	m, err := a.s.Store.FindMember(a.Ctx(), a.approval.WorkspaceID, run.UserID)
 	if err != nil {
 		return ""
 	}
@@ -76,7 +76,7 @@ func (a *approvalCall) asker() string {
 // workspaceName returns the name of the workspace, or "" if it cannot be read: a
 // question can be answered without it.
 func (a *approvalCall) workspaceName() string {
-	w, err := a.s.Store.FindWorkspace(a.Ctx(), a.asked.WorkspaceID)
+	w, err := a.s.Store.FindWorkspace(a.Ctx(), a.approval.WorkspaceID)
 	if err != nil {
 		return ""
 	}
@@ -86,43 +86,43 @@ func (a *approvalCall) workspaceName() string {
 // approvalCall is a request about one question.
 type approvalCall struct {
 	*call
-	asked *flow.Approval
-	by    flow.Answerer
-	email string // of the member who is signed in
-	path  string // of the page
+	approval *flow.Approval
+	by       flow.Answerer
+	email    string // of the member who is signed in
+	path     string // of the page
 }
 
-// linked returns the question of the link in the path. GET only shows it, because mail
-// programs open links before people do; an answer is a POST.
-func (c *call) linked() (*approvalCall, error) {
+// findLinked returns the question of the link in the path. Mail programs open links before
+// their recipients do, so GET has no effect; an answer is a POST.
+func (c *call) findLinked() (*approvalCall, error) {
 	h := c.Response().Header()
 	h.Set("X-Robots-Tag", "noindex, nofollow")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	token := c.Param("token")
-	asked, err := c.s.Store.FindApprovalByToken(c.Ctx(), flow.Hash([]byte(token)))
+	approval, err := c.s.Store.FindApprovalByToken(c.Ctx(), flow.Hash([]byte(token)))
 	if err != nil {
 		return nil, err
 	}
-	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Type: flow.ByLink, Name: c.Trimmed("name")}, path: flow.ApprovalLink(url.PathEscape(token))}, nil
+	return &approvalCall{call: c, approval: approval, by: flow.Answerer{Type: flow.ByLink, Name: c.Trimmed("name")}, path: flow.ApprovalLink(url.PathEscape(token))}, nil
 }
 
-// ofMember returns the question in the path for the member who is signed in.
-func (c *call) ofMember() (*approvalCall, error) {
-	asked, err := c.s.Store.FindApproval(c.Ctx(), c.WorkspaceID(), c.Param("run"), c.Param("path"))
+// findForMember returns the question in the path for the signed-in member.
+func (c *call) findForMember() (*approvalCall, error) {
+	approval, err := c.s.Store.FindApproval(c.Ctx(), c.WorkspaceID(), c.Param("run"), c.Param("path"))
 	if err != nil {
 		return nil, err
 	}
 	m := c.Member
-	return &approvalCall{call: c, asked: asked, by: flow.Answerer{Type: flow.ByMember, ID: m.UserID, Name: cmp.Or(m.Name, m.Email)}, email: m.Email,
-		path: web.ApprovalPath(asked.RunID, asked.Path)}, nil
+	return &approvalCall{call: c, approval: approval, by: flow.Answerer{Type: flow.ByMember, ID: m.UserID, Name: cmp.Or(m.Name, m.Email)}, email: m.Email,
+		path: web.ApprovalPath(approval.RunID, approval.Path)}, nil
 }
 
-func (c *call) showLinked() error   { return show(c.linked()) }
-func (c *call) showApproval() error { return show(c.ofMember()) }
+func (c *call) showLinked() error   { return show(c.findLinked()) }
+func (c *call) showApproval() error { return show(c.findForMember()) }
 
-// show renders a question as it is: open, answered or expired. It passes on the error of the
-// lookup, by link or by member.
+// show renders an open, answered or expired question. It takes the results of findLinked or
+// findForMember.
 func show(a *approvalCall, err error) error {
 	if err != nil {
 		return err
@@ -130,19 +130,19 @@ func show(a *approvalCall, err error) error {
 	return a.render(http.StatusOK, a.page(nil))
 }
 
-func (c *call) answerLinked() error   { return answer(c.linked()) }
-func (c *call) answerApproval() error { return answer(c.ofMember()) }
+func (c *call) answerLinked() error   { return answer(c.findLinked()) }
+func (c *call) answerApproval() error { return answer(c.findForMember()) }
 
-// answer records the answer that was sent. Somebody who comes second is shown who
-// decided.
+// answer records the submitted answer. If the question was already answered, the page shows
+// by whom.
 func answer(a *approvalCall, err error) error {
 	if err != nil {
 		return err
 	}
-	values, problem := a.edited()
+	values, problem := a.editedValues()
 	if problem == nil {
 		_, err = a.s.Library.Answer(a.Ctx(), library.Answer{
-			WorkspaceID: a.asked.WorkspaceID, RunID: a.asked.RunID, Path: a.asked.Path, Email: a.email, IP: a.IP(),
+			WorkspaceID: a.approval.WorkspaceID, RunID: a.approval.RunID, Path: a.approval.Path, Email: a.email, IP: a.IP(),
 			Decision: flow.Decision{Outcome: flow.Outcome(a.FormValue("decision")), Values: values, Comment: a.Trimmed("comment"), By: a.by},
 		})
 		if err == nil {
@@ -152,8 +152,8 @@ func answer(a *approvalCall, err error) error {
 			return err
 		}
 	}
-	if again, findErr := a.s.Store.FindApproval(a.Ctx(), a.asked.WorkspaceID, a.asked.RunID, a.asked.Path); findErr == nil {
-		a.asked = again
+	if current, findErr := a.s.Store.FindApproval(a.Ctx(), a.approval.WorkspaceID, a.approval.RunID, a.approval.Path); findErr == nil {
+		a.approval = current
 	}
 	status := http.StatusUnprocessableEntity
 	if problem.Code == flow.CodeAlreadyDecided {
@@ -162,7 +162,8 @@ func answer(a *approvalCall, err error) error {
 	return a.render(status, a.page(problem))
 }
 
-// problemOf returns the errors of an answer that its sender can act on.
+// problemOf returns an error as a problem if the user can fix it. Other errors are
+// returned unchanged.
 func problemOf(err error) (*flow.Error, error) {
 	var e *flow.Error
 	if errors.As(err, &e) && (e.Code == flow.CodeInputInvalid || e.Code == flow.CodeAlreadyDecided || e.Code == flow.CodeAnswerNotAllowed) {
@@ -171,8 +172,8 @@ func problemOf(err error) (*flow.Error, error) {
 	return nil, err
 }
 
-// render renders a question in the frame of its audience. A page that is reached by a
-// link shows nothing of the dashboard.
+// render renders a question inside the dashboard for members, and as a public page for
+// a link.
 func (a *approvalCall) render(status int, p formsview.ApprovalPage) error {
 	if a.by.Type == flow.ByLink {
 		public := formsview.PublicPage{Page: layout.Page{Title: p.Title, Theme: a.Theme()}, Path: a.path, Unlisted: true}
@@ -181,15 +182,15 @@ func (a *approvalCall) render(status int, p formsview.ApprovalPage) error {
 	return a.Render(status, formsview.MemberApproval(a.Page(p.Title, layout.SectionRuns), p))
 }
 
-// page returns what is shown: the question, or how it ended.
+// page returns the view of an open question, or of its outcome.
 func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
-	q := &a.asked.Question
+	q := &a.approval.Question
 	p := formsview.ApprovalPage{
-		Title: q.Title, Message: q.Message, Flow: a.flowName(a.asked), Expires: a.asked.ExpiresAt, Now: a.s.Now(),
+		Title: q.Title, Message: q.Message, Flow: a.flowName(a.approval), Expires: a.approval.ExpiresAt, Now: a.s.Now(),
 		Path: a.path, AskName: a.by.Type == flow.ByLink, Name: a.FormValue("name"), Comment: a.FormValue("comment"),
 	}
-	p.Asker, p.Workspace = a.asker(), a.workspaceName()
-	if p.Done = a.done(problem); p.Done != nil {
+	p.Asker, p.Workspace = a.askerName(), a.workspaceName()
+	if p.Done = a.outcome(problem); p.Done != nil {
 		return p
 	}
 	if problem != nil {
@@ -206,9 +207,9 @@ func (a *approvalCall) page(problem *flow.Error) formsview.ApprovalPage {
 	return p
 }
 
-// done returns how the question ended, or nil while it is open.
-func (a *approvalCall) done(problem *flow.Error) *formsview.ApprovalDone {
-	d := a.asked.Decision
+// outcome returns how the question ended, or nil while it is open.
+func (a *approvalCall) outcome(problem *flow.Error) *formsview.ApprovalDone {
+	d := a.approval.Decision
 	switch {
 	case d != nil:
 		by := ""
@@ -216,7 +217,7 @@ func (a *approvalCall) done(problem *flow.Error) *formsview.ApprovalDone {
 			by = d.By.Label()
 		}
 		done := &formsview.ApprovalDone{State: string(d.Outcome), By: by, At: d.At, Comment: d.Comment}
-		for _, v := range a.asked.Question.Values {
+		for _, v := range a.approval.Question.Values {
 			if value, edited := d.Values[v.Name]; edited {
 				done.Values = append(done.Values, components.ValueView{Name: formsview.NameWords(v.Name), Value: value})
 			}
@@ -225,22 +226,22 @@ func (a *approvalCall) done(problem *flow.Error) *formsview.ApprovalDone {
 			done.Late = strings.TrimSuffix(problem.Sentence(), ".") + " on " + formsview.Moment(d.At) + ". Your answer was not needed."
 		}
 		return done
-	case a.asked.Closed:
-		if run, err := a.s.Store.FindRun(a.Ctx(), a.asked.WorkspaceID, "", a.asked.RunID); err == nil && run.State == flow.RunCanceled {
+	case a.approval.Closed:
+		if run, err := a.s.Store.FindRun(a.Ctx(), a.approval.WorkspaceID, "", a.approval.RunID); err == nil && run.State == flow.RunCanceled {
 			return &formsview.ApprovalDone{State: "canceled", At: run.EndedAt}
 		}
 		return &formsview.ApprovalDone{State: "closed"}
-	case !a.s.Now().Before(a.asked.ExpiresAt):
-		return &formsview.ApprovalDone{State: string(flow.OutcomeExpired), At: a.asked.ExpiresAt}
+	case !a.s.Now().Before(a.approval.ExpiresAt):
+		return &formsview.ApprovalDone{State: string(flow.OutcomeExpired), At: a.approval.ExpiresAt}
 	}
 	return nil
 }
 
-// valuePrefix begins the names of fields of values.
+// valuePrefix is the prefix of the names of value fields.
 const valuePrefix = "value."
 
-// field returns how a value is shown. One that may be edited is a field with its JSON
-// type; files are never edited.
+// field returns the view of a value. An editable value has a control for its JSON type;
+// files are never editable.
 func (a *approvalCall) field(v flow.ApprovalValue, mayAnswer bool) formsview.ApprovalField {
 	f := formsview.ApprovalField{View: components.ValueView{Name: formsview.NameWords(v.Name), Value: v.Value, All: true, Files: a.fileURL}}
 	kind := flow.TypeOf(v.Value)
@@ -264,19 +265,15 @@ func (a *approvalCall) field(v flow.ApprovalValue, mayAnswer bool) formsview.App
 	return f
 }
 
-// fileURL returns a signed link to a file, which works as long as the question.
+// fileURL returns a signed link to a file that expires with the question.
 func (a *approvalCall) fileURL(id string) string {
-	if a.s.Links == nil {
-		return ""
-	}
-	here := filelinks.Signer{Key: a.s.Links.Key}
-	return here.URL(a.asked.WorkspaceID, id, a.asked.ExpiresAt)
+	return a.s.fileURL(a.approval.WorkspaceID, id, a.approval.ExpiresAt)
 }
 
-// edited reads the values that were sent, each with the type that it has.
-func (a *approvalCall) edited() (map[string]any, *flow.Error) {
+// editedValues parses the submitted values as the types of the original values.
+func (a *approvalCall) editedValues() (map[string]any, *flow.Error) {
 	values := map[string]any{}
-	for _, v := range a.asked.Question.Values {
+	for _, v := range a.approval.Question.Values {
 		typed, sent := a.Request().PostForm[valuePrefix+v.Name]
 		if !sent || !v.Editable {
 			continue
@@ -290,7 +287,7 @@ func (a *approvalCall) edited() (map[string]any, *flow.Error) {
 	return values, nil
 }
 
-// parseValue reads a value of a type from the text of its field.
+// parseValue parses the text of a field as a value of a type.
 func parseValue(kind, text string) (any, error) {
 	switch kind {
 	case "text":

@@ -21,8 +21,8 @@ const invoice = `{"schema":"sluice.flow/v1","name":"Pay supplier invoices","node
  {"id":"paid","kind":"output","config":{"name":"paid"}}],
  "edges":[{"from":"supplier.value","to":"ask.supplier"},{"from":"supplier.value","to":"ask.supplier_name"},{"from":"ask.approved","to":"paid.value"}]}`
 
-// asked starts a run and waits until it asks. It returns the run and the path of a link
-// that answers it.
+// asked starts a run and waits for its question. It returns the run and the path of a link
+// to answer.
 func asked(h *webtest.Env, document string) (run *flow.Run, link string) {
 	h.T.Helper()
 	id := h.Live(document)
@@ -80,8 +80,8 @@ func TestApprovalPages(t *testing.T) {
 	h.Anonymous().Get(page).RedirectsTo("/sign-in?next=" + url.QueryEscape(page))
 }
 
-// A link that cannot decide any more says why.
-func TestApprovalOver(t *testing.T) {
+// A link to a question that is no longer open explains why.
+func TestApproval_closed_link_explains_why(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	run, link := asked(h, invoice)
@@ -96,8 +96,8 @@ func TestApprovalOver(t *testing.T) {
 	h.Anonymous().Get(link).Is(http.StatusOK).Has("Expired", "There was no answer in time.").Lacks(`value="approved"`)
 }
 
-// A phone without scripts answers by the link.
-func TestApprovalOnAPhone(t *testing.T) {
+// A phone without scripts answers with the link.
+func TestApproval_without_scripts_on_phone(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	run, link := asked(h, invoice)

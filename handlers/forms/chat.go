@@ -17,23 +17,23 @@ import (
 )
 
 // A form whose flow has an input of type messages is a chat. Its page keeps the conversation
-// in the browser and sends all of it with every message, as the field turnsField. Without
+// in the browser and sends all of it with every message, in the field turnsField. Without
 // scripts, the page sends one message, as the text of the input, and shows the result.
 //
-// A visitor must not put words into the assistant's mouth, because models trust them. So each
-// reply comes with a signature over the texts of the conversation up to it, and turns of the
-// assistant are accepted only with theirs.
+// Models trust the turns of the assistant, so visitors must not be able to forge them. Each
+// reply has a signature over the texts of the conversation up to and including it, and turns
+// of the assistant are accepted only with a valid signature.
 
 // turnsField is the name of the field with the conversation as JSON.
 const turnsField = "turns"
 
-// maxChatPictures bounds the pictures of a conversation that are sent with one message.
+// maxChatPictures is the largest number of pictures in a conversation.
 const maxChatPictures = 10
 
 var (
-	// errForgedTurn refuses a conversation with a malformed turn, a turn of another role
-	// than user and assistant, or one of the assistant without a valid signature.
-	errForgedTurn = &formRefusal{http.StatusUnprocessableEntity, "This conversation does not fit the answers given here. Start a new chat.", 0}
+	// errForgedTurn refuses a conversation with a malformed turn, a turn whose role is
+	// neither user nor assistant, or a turn of the assistant without a valid signature.
+	errForgedTurn = &formRefusal{http.StatusUnprocessableEntity, "This conversation does not match the answers given here. Start a new chat.", 0}
 	errNoMessage  = &formRefusal{http.StatusUnprocessableEntity, "Type a message.", 0}
 )
 
@@ -49,30 +49,30 @@ func conversation(d *flow.Document, kinds *flow.Registry) *contract.Input {
 	return nil
 }
 
-// pictureName returns the name of an uploaded picture of the conversation, as Inputs.Files has
-// it. Names of inputs have no dot.
-func pictureName(in *contract.Input, place int) string { return in.Name + "." + strconv.Itoa(place) }
+// pictureField returns the key of an uploaded picture in Inputs.Files. It is unambiguous, because
+// names of inputs contain no dot.
+func pictureField(in *contract.Input, index int) string { return in.Name + "." + strconv.Itoa(index) }
 
-// isPicture reports whether a file belongs to the conversation.
+// isPicture reports whether a field holds a picture of the conversation.
 func isPicture(in *contract.Input, name string) bool {
 	if in == nil || !in.Images {
 		return false
 	}
 	text, ok := strings.CutPrefix(name, in.Name+".")
-	place, err := strconv.Atoi(text)
-	return ok && err == nil && place >= 0 && place < maxChatPictures && text == strconv.Itoa(place)
+	index, err := strconv.Atoi(text)
+	return ok && err == nil && index >= 0 && index < maxChatPictures && text == strconv.Itoa(index)
 }
 
 // readConversation returns the conversation that a visitor sent.
 func (v *formCall) readConversation(in *contract.Input, t *web.Inputs, fields map[string]string) ([]any, error) {
-	if t.TooLarge[pictureName(in, 0)] || slices.ContainsFunc(flow.SortedNames(t.TooLarge), func(name string) bool { return isPicture(in, name) }) {
+	if t.TooLarge[pictureField(in, 0)] || slices.ContainsFunc(flow.SortedNames(t.TooLarge), func(name string) bool { return isPicture(in, name) }) {
 		return nil, &formRefusal{http.StatusRequestEntityTooLarge, "A picture is too large. The limit is " + flow.Size(v.maxFileSize()) + ".", 0}
 	}
 	sent, ok := fields[turnsField]
 	if !ok { // without a script
 		text := strings.TrimSpace(strings.ReplaceAll(fields[web.InputPrefix+in.Name], "\r\n", "\n"))
 		var pictures []any
-		if t.Files[pictureName(in, 0)] != nil {
+		if t.Files[pictureField(in, 0)] != nil {
 			pictures = []any{flow.Number(0)}
 		}
 		if text == "" && pictures == nil {
@@ -89,7 +89,8 @@ func (v *formCall) readConversation(in *contract.Input, t *web.Inputs, fields ma
 	return v.readTurns(in, t, list)
 }
 
-// readTurns returns the messages of a conversation whose turns of the assistant are signed.
+// readTurns converts the turns of a conversation to messages and verifies the signatures of
+// the assistant.
 func (v *formCall) readTurns(in *contract.Input, t *web.Inputs, list []any) (messages []any, err error) {
 	digest := ""
 	for _, item := range list {
@@ -123,8 +124,8 @@ func (v *formCall) readTurns(in *contract.Input, t *web.Inputs, list []any) (mes
 	return messages, nil
 }
 
-// userMessage returns a message of the visitor. pictures are the places of its pictures among
-// those that were uploaded with it.
+// userMessage returns a message of the visitor. pictures are the indexes of its pictures
+// among the uploaded ones.
 func userMessage(in *contract.Input, t *web.Inputs, text string, pictures []any) (map[string]any, error) {
 	if len(pictures) == 0 {
 		return map[string]any{"role": flow.RoleUser, "content": text}, nil
@@ -133,9 +134,9 @@ func userMessage(in *contract.Input, t *web.Inputs, text string, pictures []any)
 	if text != "" {
 		parts = append(parts, map[string]any{"type": "text", "text": text})
 	}
-	for _, place := range pictures {
-		f, _ := flow.Float(place)
-		file, ok := t.Files[pictureName(in, int(f))]
+	for _, index := range pictures {
+		f, _ := flow.Float(index)
+		file, ok := t.Files[pictureField(in, int(f))]
 		if !ok {
 			return nil, &formRefusal{http.StatusUnprocessableEntity, "A picture is missing. Attach it again.", 0}
 		}
@@ -144,21 +145,21 @@ func userMessage(in *contract.Input, t *web.Inputs, text string, pictures []any)
 	return map[string]any{"role": flow.RoleUser, "content": parts}, nil
 }
 
-// turnDigest continues the hash of the texts of a conversation by one turn.
+// turnDigest returns the hash chain of a conversation, extended by one turn.
 func turnDigest(before, role, text string) string {
 	return flow.Hash([]byte(before + "\n" + role + "\n" + text))
 }
 
-// replyEvent is the answer of a run that has ended, for the page of a chat.
+// replyEvent is the reply of a run that has ended, for the page of a chat.
 type replyEvent struct {
 	State     flow.RunState `json:"state"`
 	Text      string        `json:"text"`
-	HTML      string        `json:"html,omitempty"`      // of an answer that is no text, such as a picture
-	Signature string        `json:"signature,omitempty"` // of the turn, so that it can be sent back
+	HTML      string        `json:"html,omitempty"`      // if the reply is not a text, such as a picture
+	Signature string        `json:"signature,omitempty"` // of the conversation up to this turn
 	Trouble   string        `json:"trouble,omitempty"`
 }
 
-// reply returns the answer of the run, signed.
+// reply returns the signed reply of the run.
 func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent, error) {
 	r := replyEvent{State: t.run.State}
 	switch {
@@ -195,7 +196,8 @@ func (t *resultCall) reply(ctx context.Context, in *contract.Input) (replyEvent,
 	return r, nil
 }
 
-// replyValue returns the output that answers, or the first output if that was skipped.
+// replyValue returns the value of the reply output, or of the first output that was not
+// skipped.
 func (t *resultCall) replyValue() (value any, given bool) {
 	if o, ok := document.Reply(t.doc, t.s.Kinds); ok {
 		if value, given = t.run.Outputs[o.Name]; given {
@@ -210,8 +212,7 @@ func (t *resultCall) replyValue() (value any, given bool) {
 	return nil, false
 }
 
-// describeReply returns what the assistant said for an answer that is no text, as it stands in
-// the conversation.
+// describeReply returns the text that represents a non-text reply in the conversation.
 func describeReply(value any) string {
 	var names []string
 	flow.MapFiles(value, func(_ string, file map[string]any) map[string]any {
@@ -227,15 +228,16 @@ func describeReply(value any) string {
 // wantsJSON reports whether a script sent the form.
 func (v *formCall) wantsJSON() bool { return v.Request().Header.Get("Accept") == "application/json" }
 
-// startedChat answers a script with the path of the run.
-func (v *formCall) startedChat(path string) error {
+// respondStarted responds to a script with the path of the run.
+func (v *formCall) respondStarted(path string) error {
 	reply, _ := document.Reply(v.doc, v.s.Kinds)
 	v.setPrivateHeaders()
 	return v.JSON(http.StatusAccepted, map[string]string{"run": path, "output": reply.Name})
 }
 
-// refuseChat answers a script with what is wrong. Problems of other inputs are named by them.
-func (v *formCall) refuseChat(r *formRefusal, text string, fields []formsview.FormField) error {
+// respondRefusal responds to a script with the error. Errors of fields are appended to the text
+// with the labels of the fields.
+func (v *formCall) respondRefusal(r *formRefusal, text string, fields []formsview.FormField) error {
 	errs := map[string]string{}
 	for i := range fields {
 		if fields[i].Error != "" {
@@ -247,17 +249,17 @@ func (v *formCall) refuseChat(r *formRefusal, text string, fields []formsview.Fo
 	return v.JSON(r.status, map[string]any{"error": text, "fields": errs})
 }
 
-// chatPage returns the page of a chat. text is a message that was not accepted.
+// chatPage returns the page of a chat. text is a refused message, or "".
 func (v *formCall) chatPage(in *contract.Input, f formsview.FormPage, text string) formsview.ChatPage {
 	page := formsview.ChatPage{FormPage: f, Name: web.InputPrefix + in.Name, Text: text, FlowID: v.flow.ID, Pictures: in.Images, MostPictures: maxChatPictures, MostFile: v.maxFileSize(), Kept: v.form.Keep}
 	if in.Images {
-		page.Picture, page.Accept = web.InputPrefix+pictureName(in, 0), strings.Join(in.AcceptedFiles(), ",")
+		page.Picture, page.Accept = web.InputPrefix+pictureField(in, 0), strings.Join(in.AcceptedFiles(), ",")
 	}
 	return page
 }
 
-// embed is GET embed.js: the script that shows the form on another site. Its address is stable;
-// that of the script itself changes with every release.
+// embed is GET embed.js: the script that embeds the form in another site. It redirects from this
+// stable URL to the URL of the asset, which changes with every release.
 func (v *formCall) embed() error {
 	v.Response().Header().Set("Cache-Control", "public, max-age=300")
 	return v.Context.Redirect(http.StatusFound, static.URL("embed.js"))

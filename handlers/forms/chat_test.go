@@ -15,14 +15,14 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// conversation is a flow that gives its conversation back, and the tone.
+// conversation is a flow that returns its conversation and the tone.
 const conversation = `{"schema":"sluice.flow/v1","name":"Assistant","description":"Ask about plans.","nodes":[
  {"id":"t","kind":"input","config":{"name":"talk","type":"messages"}},{"id":"s","kind":"input","config":{"name":"tone","default":"kind"}},
  {"id":"o","kind":"output","config":{"name":"heard","reply":true}},{"id":"p","kind":"output","config":{"name":"tone"}}],
  "edges":[{"from":"t.value","to":"o.value"},{"from":"s.value","to":"p.value"}]}`
 
-// TestChatWithoutScripts sends one message at a time, as the form of a browser without scripts.
-func TestChatWithoutScripts(t *testing.T) {
+// TestChat_without_scripts sends one message at a time, as the form of a browser without scripts.
+func TestChat_without_scripts(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.FormOf(conversation)
@@ -51,8 +51,9 @@ func TestChatWithoutScripts(t *testing.T) {
 	b.SendForm("/f/"+id, map[string]string{"in.talk": "Look"}, text).Is(http.StatusUnprocessableEntity).Has("This type of file is not accepted. Accepts images.")
 }
 
-// TestChatKeeps checks that the owner of a form decides whether conversations are kept.
-func TestChatKeeps(t *testing.T) {
+// TestChat_keeps_conversation_if_enabled checks that a setting of the form determines whether
+// conversations are stored.
+func TestChat_keeps_conversation_if_enabled(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.FormOf(conversation, func(f *forms.Form) { f.Keep = true })
@@ -68,8 +69,8 @@ func TestChatKeeps(t *testing.T) {
 	h.As(flow.MemberOwner).Get("/flows/" + other + "/form").Lacks("Keep conversations")
 }
 
-// TestChatReply reads the answer that the script of the page gets, for an output that is no text.
-func TestChatReply(t *testing.T) {
+// TestChat_reply_without_text checks the reply event for an output that is not a text.
+func TestChat_reply_without_text(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id := h.FormOf(conversation)
@@ -88,8 +89,8 @@ func TestChatReply(t *testing.T) {
 	}
 }
 
-// TestChatEmbedded shows a chat on another site with one line.
-func TestChatEmbedded(t *testing.T) {
+// TestChat_embedded embeds a chat in another site with one line of HTML.
+func TestChat_embedded(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

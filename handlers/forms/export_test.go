@@ -4,5 +4,5 @@ import (
 	"sluice/flow/forms"
 )
 
-// Seals returns what signs the addresses that visitors are given.
+// Seals returns the signer of tickets.
 func (s *Server) Seals() *forms.Seals { return s.seals }

@@ -16,8 +16,8 @@ import (
 	"sluice/views/layout"
 )
 
-// formRoutes returns the routes of public forms. withPassword asks for the form's password
-// first, if it has one. The script that embeds a form needs none: it is the same for all.
+// formRoutes returns the routes of public forms. The script that embeds a form needs no
+// password, because it is the same for all forms.
 func (s *Server) formRoutes() []route {
 	return []route{
 		{http.MethodGet, "/f/:flow", web.Open, withPassword((*formCall).show)},
@@ -30,12 +30,12 @@ func (s *Server) formRoutes() []route {
 	}
 }
 
-// ticketLife is how long the link to a result works.
+// ticketLife is the lifetime of the link to a result.
 const ticketLife = 7 * 24 * time.Hour
 
-// newSeals returns what signs tickets and password cookies. It uses the key of
-// file links, which all instances share and which survives a restart. Without
-// that key, signatures are only valid until this process ends.
+// newSeals returns the signer of tickets and password cookies. It uses the key of file
+// links, which is persistent and shared by all instances. Without that key, it uses a
+// random one, and signatures are valid until this process ends.
 func (s *Server) newSeals() *forms.Seals {
 	if s.Links != nil && len(s.Links.Key) > 0 {
 		return &forms.Seals{Key: s.Links.Key}
@@ -62,15 +62,15 @@ func onForm(handle func(*formCall) error) func(*call) error {
 		}
 		if len(v.form.Origins) > 0 {
 			c.Frames = strings.Join(v.form.Origins, " ")
-			c.Response().Header().Del("X-Frame-Options") // it cannot list origins, and would overrule the policy
+			c.Response().Header().Del("X-Frame-Options") // it cannot list origins, and would override the policy
 		}
 		return handle(v)
 	}
 }
 
 // findFormCall reads the form, its flow and the live document. The form belongs
-// to a workspace, but visitors have none, so the form is looked up by flow ID
-// alone.
+// to a workspace, but visitors have none, so the form is looked up only by flow
+// ID.
 func (c *call) findFormCall(flowID string) (*formCall, error) {
 	if !flow.ValidID(flow.PrefixFlow, flowID) {
 		return nil, web.ErrNotFound
@@ -112,8 +112,8 @@ func (v *formCall) title() string {
 	return v.flow.Name
 }
 
-// publicPage returns the frame of a page for visitors. It names no user and no
-// workspace. Forms with a password are never listed in search engines.
+// publicPage returns the layout of a page for visitors, without user and workspace.
+// Forms with a password are never listed in search engines.
 func (v *formCall) publicPage(title string) formsview.PublicPage {
 	return formsview.PublicPage{Page: layout.Page{Title: title, Theme: v.Theme()}, Path: v.path(), Unlisted: v.form.Unlisted || v.form.PasswordHash != ""}
 }

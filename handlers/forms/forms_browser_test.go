@@ -16,9 +16,9 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// A phone fills the form in; the result comes automatically, with the page that was
-// opened first and nothing reloaded.
-func TestFormInABrowser(t *testing.T) {
+// TestForm_on_phone submits the form on a phone; the result appears automatically, without
+// reloading the page.
+func TestForm_on_phone(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id, gate := h.SlowForm()
@@ -46,8 +46,8 @@ func TestFormInABrowser(t *testing.T) {
 	p.Eventually(`document.querySelector(".note")?.textContent.includes("This was canceled.")`)
 }
 
-// Without scripts the page of a result reloads itself until it is there.
-func TestFormInABrowserWithoutScripts(t *testing.T) {
+// Without scripts, the page of a result reloads itself until the run has ended.
+func TestForm_result_reloads_without_scripts(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id, gate := h.SlowForm()
@@ -60,9 +60,9 @@ func TestFormInABrowserWithoutScripts(t *testing.T) {
 	p.Eventually(`document.querySelector("#output-o")?.textContent.trim() === "done"`)
 }
 
-// A form inside a page of another site is sent from there, as the frame is of
-// our own origin.
-func TestFormInAFrame(t *testing.T) {
+// A form in a frame of another site can be submitted, because the frame has our
+// origin.
+func TestForm_in_frame_of_another_site(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id, gate := h.SlowForm()

@@ -17,14 +17,14 @@ import (
 // the page opens another stream.
 const maxResultStream = 10 * time.Minute
 
-// resultStream sends the progress of a run to the page of its result.
+// resultStream sends the progress of a run to its result page.
 type resultStream struct {
 	*resultCall
 	out     *web.Stream
 	watch   flow.Watch
-	lastSeq int64             // of the newest change of the run that was sent
-	outputs map[string]string // output by node, see streamedOutputs
-	retry   <-chan time.Time  // set after a refresh that failed
+	lastSeq int64             // flow.Run.Seq of the newest change that was sent
+	outputs map[string]string // output by node; see streamedOutputs
+	retry   <-chan time.Time  // fires some time after a failed refresh; else nil
 }
 
 // followResult is GET events: an event stream with the content of the result
@@ -45,15 +45,15 @@ func (v *formCall) followResult() error {
 	return nil
 }
 
-// streamedOutputs maps nodes to outputs: those outputs that are the text of a
-// node, unchanged. Their text can be shown while the node still runs.
+// streamedOutputs maps nodes to the outputs that are the unchanged text of the node.
+// Their text can be shown while the node is still running.
 func (t *resultCall) streamedOutputs() map[string]string {
 	names := map[string]string{}
 	sources := document.TextSources(t.doc, contract.Outputs(t.doc, t.s.Kinds))
 	for output, node := range sources {
 		names[node] = output
 	}
-	if reply, _ := document.Reply(t.doc, t.s.Kinds); sources[reply.Name] != "" { // of several outputs with this text
+	if reply, _ := document.Reply(t.doc, t.s.Kinds); sources[reply.Name] != "" { // preferred over other outputs with the same text
 		names[sources[reply.Name]] = reply.Name
 	}
 	return names
@@ -65,8 +65,8 @@ func (t *resultCall) streamedOutputs() map[string]string {
 func (s *resultStream) follow() error {
 	heartbeat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
 	defer stop()
-	over := time.NewTimer(maxResultStream)
-	defer over.Stop()
+	timeout := time.NewTimer(maxResultStream)
+	defer timeout.Stop()
 	pause := time.NewTimer(web.RunReadInterval)
 	defer pause.Stop()
 	err := s.refresh()
@@ -86,7 +86,7 @@ func (s *resultStream) follow() error {
 			err = s.sendTexts()
 		case <-heartbeat:
 			err = s.heartbeat()
-		case <-over.C:
+		case <-timeout.C:
 			err = web.ErrStreamDone
 		case <-s.s.Drained:
 			err = web.ErrStreamDone
@@ -115,8 +115,8 @@ func (s *resultStream) heartbeat() error {
 	return s.refresh()
 }
 
-// refresh sends what is new. If the database is unavailable, it sends nothing
-// and is repeated after web.RetryPause.
+// refresh sends the changes. If the database is unavailable, it sends nothing and is
+// retried after web.RetryPause.
 func (s *resultStream) refresh() error {
 	err := s.sendNew()
 	if s.retry = nil; flow.IsUnavailable(err) {
@@ -133,7 +133,7 @@ func (s *resultStream) sendNew() error {
 		return err
 	}
 	s.watch.Sync(s.Ctx(), s.run, nil)
-	if err := s.sendTexts(); err != nil { // the text of a step comes before its end
+	if err := s.sendTexts(); err != nil { // the text of a step must precede its end
 		return err
 	}
 	if s.run.Seq == s.lastSeq {
@@ -165,8 +165,8 @@ func (s *resultStream) sendNew() error {
 // sendTexts sends the new text of steps that become outputs.
 func (s *resultStream) sendTexts() error {
 	for _, d := range s.watch.Read(func(string, int) bool { return true }) {
-		name, open := s.outputs[d.Path]
-		if !open {
+		name, isOutput := s.outputs[d.Path]
+		if !isOutput {
 			continue
 		}
 		if err := s.write("text", map[string]any{"output": name, "text": d.Text, "reset": d.Reset}); err != nil {
@@ -176,7 +176,7 @@ func (s *resultStream) sendTexts() error {
 	return nil
 }
 
-// write sends one event.
+// write sends and flushes one event.
 func (s *resultStream) write(event string, data any) error {
 	s.out.Add("", event, data)
 	return s.out.Flush()

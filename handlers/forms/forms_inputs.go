@@ -16,8 +16,8 @@ import (
 	"sluice/handlers/web"
 )
 
-// inputProblems returns everything that is wrong with the inputs of a visitor,
-// so that all fields get their message at once.
+// inputProblems returns all problems of the submitted inputs, so that all fields show
+// their errors at once.
 func inputProblems(t *web.Inputs, inputs []contract.Input, given map[string]any, previousRun *flow.Run) []flow.Problem {
 	values, problems := contract.Check(inputs, given, true)
 	for i := range inputs {
@@ -38,22 +38,21 @@ func inputProblems(t *web.Inputs, inputs []contract.Input, given map[string]any,
 
 // mayUseFiles reports whether a visitor may use the files in a value: those
 // uploaded with the form, those of the visitor's previous run, and those of the
-// default. Other files of the workspace are refused even if the visitor knows
-// an ID, because anyone can open the form.
+// default. Other files of the workspace are refused even if the visitor knows their
+// ID, because anyone can open the form.
 func mayUseFiles(t *web.Inputs, in *contract.Input, value any, previousRun *flow.Run) bool {
-	known := flow.FileIDs(in.Default)
+	allowed := flow.FileIDs(in.Default)
 	for _, file := range t.Files {
-		known = append(known, flow.FileIDs(file)...)
+		allowed = append(allowed, flow.FileIDs(file)...)
 	}
 	if previousRun != nil {
-		known = append(known, flow.FileIDs(any(previousRun.Inputs))...)
+		allowed = append(allowed, flow.FileIDs(any(previousRun.Inputs))...)
 	}
-	return !slices.ContainsFunc(flow.FileIDs(value), func(id string) bool { return !slices.Contains(known, id) })
+	return !slices.ContainsFunc(flow.FileIDs(value), func(id string) bool { return !slices.Contains(allowed, id) })
 }
 
-// jsonError returns why a text is not valid JSON, or "". A text that does not
-// begin like an object, a list or a string is taken as plain text without
-// quotes.
+// jsonError explains why a text is not valid JSON, or returns "". A text that does
+// not begin like an object, a list or a string is accepted as plain text.
 func jsonError(v any) string {
 	text, _ := v.(string)
 	if text = strings.TrimSpace(text); text == "" || !strings.ContainsAny(text[:1], `{["`) {
@@ -69,9 +68,9 @@ func jsonError(v any) string {
 	return ""
 }
 
-// rateLimiters count how often an address sends a form. Each has a token bucket
-// that refills at the allowed rate. The number of buckets is bounded; an
-// evicted one starts full again. It is safe for concurrent use.
+// rateLimiters has a token bucket per form and address, which refills at the allowed
+// rate. The number of buckets is bounded; an evicted one starts full again. It is
+// safe for concurrent use.
 type rateLimiters struct {
 	mu      sync.Mutex
 	buckets *lru.Cache[string, *rate.Limiter]
@@ -80,7 +79,7 @@ type rateLimiters struct {
 // maxRateLimiters bounds the memory of rateLimiters to a few megabytes.
 const maxRateLimiters = 20_000
 
-// newRateLimiters returns counters that allow everything at first.
+// newRateLimiters returns rate limiters without buckets.
 func newRateLimiters() *rateLimiters {
 	buckets, err := lru.New[string, *rate.Limiter](maxRateLimiters)
 	if err != nil {
@@ -89,15 +88,14 @@ func newRateLimiters() *rateLimiters {
 	return &rateLimiters{buckets: buckets}
 }
 
-// take counts one request, or returns how long to wait until the next one is
-// allowed.
-func (s *rateLimiters) take(who string, perMinute int64, now time.Time) (wait time.Duration) {
+// take takes a token for a key, or returns the time until the next one is available.
+func (s *rateLimiters) take(key string, perMinute int64, now time.Time) (wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, ok := s.buckets.Get(who)
+	b, ok := s.buckets.Get(key)
 	if !ok || b.Burst() != int(perMinute) {
 		b = rate.NewLimiter(rate.Limit(float64(perMinute)/60), int(perMinute))
-		s.buckets.Add(who, b)
+		s.buckets.Add(key, b)
 	}
 	if b.AllowN(now, 1) {
 		return 0
@@ -105,26 +103,25 @@ func (s *rateLimiters) take(who string, perMinute int64, now time.Time) (wait ti
 	return time.Duration((1 - b.TokensAt(now)) / float64(b.Limit()) * float64(time.Second))
 }
 
-// wait returns how long this visitor must wait before sending the form again.
-// Requests are counted in this process first and then in the database, which
-// counts for all instances; requests that are refused here cost no write.
-func (v *formCall) wait(now time.Time) (time.Duration, error) {
-	who := v.flow.ID + " " + web.RateLimitKey(v.IP())
-	if wait := v.s.rateLimiters.take(who, v.form.PerMinute, now); wait > 0 {
+// takeRate counts a submission, or returns the time until this visitor may submit the
+// form again. It is counted in this process first and then in the database, which all
+// instances share; a request that is refused in this process costs no write.
+func (v *formCall) takeRate(now time.Time) (time.Duration, error) {
+	key := v.flow.ID + " " + web.RateLimitKey(v.IP())
+	if wait := v.s.rateLimiters.take(key, v.form.PerMinute, now); wait > 0 {
 		return wait, nil
 	}
-	all, err := v.s.Store.TakeRate(v.Ctx(), web.AttemptKey("send", who), v.form.PerMinute)
-	if err != nil || all == nil {
+	shared, err := v.s.Store.TakeRate(v.Ctx(), web.AttemptKey("send", key), v.form.PerMinute)
+	if err != nil || shared == nil {
 		return 0, err
 	}
-	return all.Wait, nil
+	return shared.Wait, nil
 }
 
-// checkLimits returns why the form cannot be sent by this visitor at this time,
-// or nil.
+// checkLimits returns a formRefusal if this visitor has reached a limit.
 func (v *formCall) checkLimits() error {
 	now := v.s.Now()
-	wait, err := v.wait(now)
+	wait, err := v.takeRate(now)
 	if err != nil {
 		return err
 	}

@@ -61,20 +61,20 @@ func TestFormRefusesInputs(t *testing.T) {
 	if n := countRuns(h, id); n != 0 {
 		t.Errorf("%d runs began", n)
 	}
-	t.Run("all at once", func(t *testing.T) {
+	t.Run("reports all problems together", func(t *testing.T) {
 		a := b.SendForm("/f/"+id, map[string]string{"in.pages": "x", "in.extra": "[1"}, nil).Is(http.StatusUnprocessableEntity)
 		a.Has("Required.", "Type a number", "This is not valid JSON", "Choose one.", "Choose a file or paste a URL.", `value="x"`)
 	})
-	t.Run("a file that breaks off", func(t *testing.T) {
+	t.Run("refuses an incomplete file", func(t *testing.T) {
 		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"
 		b.Send("POST", "/f/"+id, "multipart/form-data; boundary=cut", strings.NewReader(cut)).Is(http.StatusUnprocessableEntity).Has("A file did not arrive whole. Choose it again")
 	})
-	t.Run("what is no form inside", func(t *testing.T) {
+	t.Run("refuses a malformed form", func(t *testing.T) {
 		const mime = "multipart/form-data; boundary=other"
 		b.Send("POST", "/f/"+id, mime, strings.NewReader("xx")).Is(http.StatusUnprocessableEntity).Has("The form could not be read.")
 		h.As(flow.MemberEditor).Send("POST", "/flows/"+id+"/run", mime, strings.NewReader("xx")).Is(http.StatusUnprocessableEntity).Has("The form could not be read.")
 	})
-	t.Run("and keeps none of their files", func(t *testing.T) {
+	t.Run("erases the files of refused forms", func(t *testing.T) {
 		kept, err := h.Store.FindForm(t.Context(), id)
 		if err != nil || kept.Taken != 0 {
 			t.Errorf("refused forms count: %+v, %v", kept, err)
@@ -94,7 +94,7 @@ func TestFormLimits(t *testing.T) {
 	submit := func(id, text string) *webtest.Answer {
 		return b.SendForm("/f/"+id, map[string]string{"in.ticket": text}, nil)
 	}
-	t.Run("of an address", func(t *testing.T) {
+	t.Run("per address", func(t *testing.T) {
 		id := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.PerMinute = 2 })
 		submit(id, "one").Is(http.StatusSeeOther)
 		submit(id, "two").Is(http.StatusSeeOther)
@@ -105,7 +105,7 @@ func TestFormLimits(t *testing.T) {
 		now = now.Add(30 * time.Second)
 		submit(id, "three").Is(http.StatusSeeOther)
 	})
-	t.Run("of the day", func(t *testing.T) {
+	t.Run("per day", func(t *testing.T) {
 		id := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.PerDay = 2 })
 		submit(id, "one").Is(http.StatusSeeOther)
 		submit(id, "").Is(http.StatusUnprocessableEntity) // does not count
@@ -138,10 +138,9 @@ func TestFormLimits(t *testing.T) {
 	})
 }
 
-// refusing is a runner that starts nothing.
-// TestFormSending: one address cannot hold more than so many connections by
-// sending files slowly.
-func TestFormSending(t *testing.T) {
+// TestForm_limits_concurrent_uploads checks that the number of open uploads per address is
+// bounded.
+func TestForm_limits_concurrent_uploads(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id, b, who := h.FormOf(webtest.TicketRouting), h.Anonymous(), "sending "+web.RateLimitKey("127.0.0.1")
@@ -155,9 +154,9 @@ func TestFormSending(t *testing.T) {
 	b.SendForm("/f/"+id, ticket, nil).Is(http.StatusSeeOther) // it was counted out again
 }
 
-// A file may take long as long as it keeps coming. What stops, or hardly moves,
-// is refused, and so is a form that never ends.
-func TestFormSlowly(t *testing.T) {
+// An upload may take long while data keeps arriving. An upload that stalls or is too slow is
+// refused, and so is a form that never ends.
+func TestForm_accepts_slow_uploads(t *testing.T) {
 	t.Parallel()
 	const head = "--x\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n"
 	for name, test := range map[string]struct {
@@ -206,6 +205,7 @@ func TestFormSlowly(t *testing.T) {
 	}
 }
 
+// refusing is a runner that refuses to start runs.
 type refusing struct {
 	web.Runner
 	err error

@@ -9,7 +9,7 @@ import (
 	formsview "sluice/views/forms"
 )
 
-// passLife is how long a visitor who entered the password is not asked again.
+// passLife is the time after which a visitor has to enter the password again.
 const passLife = 12 * time.Hour
 
 // withPassword wraps a handler of a form. If the form has a password that the
@@ -28,8 +28,8 @@ func withPasswordForScript(handle func(*formCall) error) func(*call) error {
 	})
 }
 
-// checkPassword calls handle if the form has no password or the visitor has
-// entered it, and refuse otherwise.
+// checkPassword calls handle if the form has no password or the visitor has entered
+// it, and renderRefusal otherwise.
 func checkPassword(handle, renderRefusal func(*formCall) error) func(*call) error {
 	return onForm(func(v *formCall) error {
 		if v.form.PasswordHash != "" && !v.hasPass() {
@@ -61,12 +61,12 @@ func (v *formCall) passCookie() string {
 
 // askPassword renders the page that asks for the password. It shows nothing
 // about the form, not even its title.
-func (v *formCall) askPassword(status int, ticket, trouble string) error {
+func (v *formCall) askPassword(status int, ticket, problem string) error {
 	if v.Request().Method == http.MethodPost && status == http.StatusOK {
 		status = http.StatusForbidden
 	}
 	v.setPrivateHeaders()
-	return v.Render(status, formsview.FormPassword(v.publicPage("Password"), formsview.PasswordAsk{Ticket: ticket, Error: trouble}))
+	return v.Render(status, formsview.FormPassword(v.publicPage("Password"), formsview.PasswordAsk{Ticket: ticket, Error: problem}))
 }
 
 // setPrivateHeaders keeps a response out of search engines and caches.
@@ -76,9 +76,8 @@ func (v *formCall) setPrivateHeaders() {
 	h.Set("Cache-Control", "no-store")
 }
 
-// submitPassword is POST password. Failed attempts are counted per form and
-// address, and per address for everything that takes a password, so that
-// guessing slows down.
+// submitPassword is POST password. To slow down guessing, failed attempts are counted
+// per form and address, and per address together with all other passwords.
 func (v *formCall) submitPassword() error {
 	if err := v.call.ParseForm(); err != nil {
 		return err
@@ -87,10 +86,10 @@ func (v *formCall) submitPassword() error {
 	if v.form.PasswordHash == "" {
 		return v.Redirect(v.destination(ticket))
 	}
-	where := web.RateLimitKey(v.IP())
-	one := fairness.Try{Name: web.AttemptKey("form", v.flow.ID+" "+where), Free: web.FreeTriesPerAccount}
-	all := fairness.Try{Name: web.AttemptKey("address", where), Free: web.FreeTriesPerAddress}
-	wait, err := v.s.Store.TakeTry(v.Ctx(), one, all)
+	address := web.RateLimitKey(v.IP())
+	perForm := fairness.Try{Name: web.AttemptKey("form", v.flow.ID+" "+address), Free: web.FreeTriesPerAccount}
+	perAddress := fairness.Try{Name: web.AttemptKey("address", address), Free: web.FreeTriesPerAddress}
+	wait, err := v.s.Store.TakeTry(v.Ctx(), perForm, perAddress)
 	if err != nil {
 		return err
 	}
@@ -98,22 +97,22 @@ func (v *formCall) submitPassword() error {
 		v.RetryAfter(wait)
 		return v.askPassword(http.StatusTooManyRequests, ticket, "Too many attempts. Try again in "+web.WaitText(wait)+".")
 	}
-	fits, err := v.s.Hasher.Matches(v.Ctx(), v.FormValue("password"), v.form.PasswordHash)
+	matches, err := v.s.Hasher.Matches(v.Ctx(), v.FormValue("password"), v.form.PasswordHash)
 	if err != nil {
 		return err
 	}
-	if !fits {
+	if !matches {
 		return v.askPassword(http.StatusUnprocessableEntity, ticket, "Wrong password.")
 	}
-	if err := v.s.Store.ForgiveTry(v.Ctx(), one.Name, all.Name); err != nil {
+	if err := v.s.Store.ForgiveTry(v.Ctx(), perForm.Name, perAddress.Name); err != nil {
 		return err
 	}
-	v.givePass()
+	v.setPassCookie()
 	return v.Redirect(v.destination(ticket))
 }
 
-// destination returns the page that the visitor asked for before the password
-// was required.
+// destination returns the page that the visitor requested before entering the
+// password.
 func (v *formCall) destination(ticket string) string {
 	if ticket == "" {
 		return v.path()
@@ -121,13 +120,13 @@ func (v *formCall) destination(ticket string) string {
 	return v.runPath(ticket)
 }
 
-// givePass sets the cookie of a visitor who entered the password. Inside a
+// setPassCookie sets the cookie of a visitor who entered the password. Inside a
 // frame of another site, browsers keep it only as a partitioned cookie (CHIPS),
 // separate from those of other sites, and only over HTTPS.
-func (v *formCall) givePass() {
-	until := v.s.Now().Add(passLife)
+func (v *formCall) setPassCookie() {
+	expires := v.s.Now().Add(passLife)
 	cookie := &http.Cookie{
-		Name: v.passCookie(), Value: v.s.seals.Pass(v.form, until), Path: v.path(), MaxAge: int(passLife.Seconds()),
+		Name: v.passCookie(), Value: v.s.seals.Pass(v.form, expires), Path: v.path(), MaxAge: int(passLife.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: v.s.Encrypted(),
 	}
 	if v.s.Encrypted() && len(v.form.Origins) > 0 {

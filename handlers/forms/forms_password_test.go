@@ -29,7 +29,7 @@ func TestFormPassword(t *testing.T) {
 	path := b.SendForm("/f/"+id, map[string]string{"in.ticket": "refund"}, nil).Is(http.StatusSeeOther).Header.Get("Location")
 	b.Ended(path)
 
-	t.Run("is asked for results too", func(t *testing.T) {
+	t.Run("is required for results", func(t *testing.T) {
 		c := h.Anonymous()
 		c.Get(path).Is(http.StatusOK).Has("Open the form", `name="ticket"`).Lacks("refund")
 		if a := c.Get(path+"/events").Is(http.StatusForbidden).Has("needs a password").Lacks("refund", "Route a support ticket"); a.Header.Get("Cache-Control") != "no-store" {
@@ -40,7 +40,7 @@ func TestFormPassword(t *testing.T) {
 		c.Post("/f/"+id+"/password", url.Values{"password": {webtest.Password}, "ticket": {ticket}}).Is(http.StatusSeeOther).RedirectsTo(path)
 		c.Get(path).Is(http.StatusOK).Has("refund")
 	})
-	t.Run("ends passes when it changes", func(t *testing.T) {
+	t.Run("invalidates cookies when it changes", func(t *testing.T) {
 		f, err := h.Store.FindForm(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestFormPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("slows guessing down", func(t *testing.T) {
+	t.Run("slows down guessing", func(t *testing.T) {
 		c := h.Anonymous()
 		for range web.FreeTriesPerAccount + 1 {
 			c.Post("/f/"+id+"/password", url.Values{"password": {"wrong"}}).Is(http.StatusUnprocessableEntity)

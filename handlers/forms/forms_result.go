@@ -14,12 +14,12 @@ import (
 	formsview "sluice/views/forms"
 )
 
-// resultCall is a request for the result of a run, with a valid ticket.
+// resultCall is a request with a valid ticket for the result of a run.
 type resultCall struct {
 	*formCall
 	run     *flow.Run
 	doc     *flow.Document // of the run
-	expires time.Time
+	expires time.Time      // of the ticket
 }
 
 // findResult finds the run that the ticket in the path names. A ticket that was
@@ -90,17 +90,23 @@ func (t *resultCall) result() formsview.FormRun {
 	return r
 }
 
-// fileURL returns a signed link to a file that works as long as the ticket.
+// fileURL returns a signed link to a file that expires with the ticket.
 func (t *resultCall) fileURL(id string) string {
-	if t.s.Links == nil {
-		return ""
-	}
-	here := filelinks.Signer{Key: t.s.Links.Key} // without a host: the page may be reachable by several
-	return here.URL(t.flow.WorkspaceID, id, t.expires)
+	return t.s.fileURL(t.flow.WorkspaceID, id, t.expires)
 }
 
-// failureText returns what a visitor may know about a failure. It does not say
-// which provider, model or node failed.
+// fileURL returns a signed link to a file, or "" if links are not configured. The link
+// has no host, because the page may be reachable by several.
+func (s *Server) fileURL(ws flow.WorkspaceID, id string, expires time.Time) string {
+	if s.Links == nil {
+		return ""
+	}
+	signer := filelinks.Signer{Key: s.Links.Key}
+	return signer.URL(ws, id, expires)
+}
+
+// failureText explains a failure to a visitor. It does not disclose the provider, the
+// model or the node.
 func failureText(e *flow.Error) string {
 	if e == nil {
 		return "Something went wrong."
@@ -118,7 +124,7 @@ func failureText(e *flow.Error) string {
 	return "Something went wrong. Try again. If it happens again, tell the person who gave you the link to this form."
 }
 
-// cancel is POST cancel. Runs are never canceled because a page was closed.
+// cancel is POST cancel. Closing the page does not cancel a run.
 func (v *formCall) cancel() error {
 	t, err := v.findResult()
 	if err != nil {

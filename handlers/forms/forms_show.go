@@ -45,11 +45,11 @@ func (v *formCall) previousRun(ticket string) (*flow.Run, error) {
 	return run, err
 }
 
-// showForm renders the form with its fields and an error message, which may be
-// empty. Once is a random value that makes a form sent twice start one run.
-func (v *formCall) showForm(status int, fields []formsview.FormField, trouble string) error {
+// showForm renders the form with its fields and an error message, which may be empty.
+// Once is a random value that deduplicates submissions of the same page.
+func (v *formCall) showForm(status int, fields []formsview.FormField, problem string) error {
 	f := formsview.FormPage{
-		Title: v.title(), Intro: v.form.Intro, Button: v.form.Button, Fields: fields, Error: trouble,
+		Title: v.title(), Intro: v.form.Intro, Button: v.form.Button, Fields: fields, Error: problem,
 		Again: v.QueryParam("again"), Once: rand.Text(), Password: v.form.PasswordHash != "",
 	}
 	if f.Intro == "" {
@@ -89,11 +89,11 @@ func (v *formCall) fields(typed *web.Inputs, last map[string]any) []formsview.Fo
 // line.
 const maxShortText = 160
 
-// maxShortExample is the longest example or default, in characters, that shows that a text without a
-// maximum has one line.
+// maxShortExample is the longest example or default, in characters, from which a one-line field is
+// inferred for a text without a maximum.
 const maxShortExample = 48
 
-// isOneLine reports whether a value shows that its field needs one line.
+// isOneLine reports whether a value suggests a field of one line.
 func isOneLine(value string) bool {
 	return value != "" && utf8.RuneCountInString(value) <= maxShortExample && !strings.Contains(value, "\n")
 }
@@ -142,32 +142,32 @@ func nodeLabel(d *flow.Document, node, name string) string {
 	return formsview.NameWords(name)
 }
 
-// errSending limits how many uploads one address may have open at a time.
-// Uploads have no time limit while data keeps arriving.
+// errSending is returned to an address with too many open uploads. The number is
+// limited, because an upload may take as long as data keeps arriving.
 var errSending = web.NewError(http.StatusTooManyRequests, "Too many forms are being sent from your network right now. Wait a moment, then send this one again.")
 
 // submit is POST form: it starts a run if the visitor is within the limits and
 // the inputs are valid. The form is read even if it is refused, so that the
 // page can show again what was typed.
 func (v *formCall) submit() error {
-	who := "sending " + web.RateLimitKey(v.IP())
-	if !v.s.Streams.Enter(who) {
+	key := "sending " + web.RateLimitKey(v.IP())
+	if !v.s.Streams.Enter(key) {
 		return errSending
 	}
-	defer v.s.Streams.Leave(who)
-	checkLimits := v.checkLimits()
-	typed, fields, err := v.read(checkLimits != nil)
-	if checkLimits != nil {
-		err = checkLimits
+	defer v.s.Streams.Leave(key)
+	limitErr := v.checkLimits()
+	typed, fields, err := v.readForm(limitErr != nil)
+	if limitErr != nil {
+		err = limitErr
 	}
 	var started flow.Started
 	if err == nil {
-		started, err = v.start(typed, fields)
+		started, err = v.startRun(typed, fields)
 	}
 	if err == nil {
 		path := v.runPath(v.s.seals.Ticket(v.flow.ID, started.Run.ID, v.s.Now().Add(ticketLife)))
 		if v.wantsJSON() {
-			return v.startedChat(path)
+			return v.respondStarted(path)
 		}
 		return v.Redirect(path)
 	}
@@ -175,9 +175,9 @@ func (v *formCall) submit() error {
 	return v.renderRefusal(typed, fields["again"], err)
 }
 
-// read reads the form. It stores one file for each file input, and none at all
-// if the form is refused anyway.
-func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
+// readForm reads the form. It stores at most one file per file input, and none if the
+// form is refused anyway.
+func (v *formCall) readForm(refused bool) (*web.Inputs, map[string]string, error) {
 	t := v.NewInputs(v.flow.WorkspaceID, v.maxFileSize())
 	t.Filled = true
 	files := map[string]bool{}
@@ -198,10 +198,10 @@ func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
 	return t, fields, err
 }
 
-// start starts a run if the inputs are valid and the form has runs left for
-// today. The daily count is taken before the run starts and returned if it does
-// not start, so that concurrent requests cannot exceed it.
-func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started flow.Started, err error) {
+// startRun starts a run if the inputs are valid and the daily limit is not reached. The
+// daily count is incremented before the run starts, so that concurrent requests cannot
+// exceed the limit, and decremented again if the run does not start.
+func (v *formCall) startRun(typed *web.Inputs, fields map[string]string) (started flow.Started, err error) {
 	inputs := contract.Inputs(v.doc, v.s.Kinds)
 	previousRun, err := v.previousRun(fields["again"])
 	if err != nil {
@@ -228,8 +228,8 @@ func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started f
 	s := flow.Start{WorkspaceID: v.flow.WorkspaceID, FlowID: v.flow.ID, Trigger: flow.TriggerForm, Given: given, Coerce: true}
 	s.Options.Discard = chat != nil && !v.form.Keep // the conversation stays in the browser
 	if once := fields["once"]; once != "" {
-		// A form sent twice by a double click starts one run. The hash keeps
-		// visitors from choosing the idempotency keys of others.
+		// A double click starts only one run. The hash keeps visitors from choosing the
+		// idempotency keys of others.
 		s.IdempotencyKey = "form-" + flow.Hash([]byte(v.flow.ID+"\n"+once+"\n"+string(flow.EncodeJSON(given))))
 		s.Fingerprint = s.IdempotencyKey
 	}

@@ -16,7 +16,7 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// everyInput asks for one value of each type and gives them all back.
+// everyInput has one input of each type and returns all of them.
 const everyInput = `{"schema":"sluice.flow/v1","name":"Order a report","description":"You get it at once.","nodes":[
  {"id":"t","kind":"input","label":"Your question","config":{"name":"question","type":"text","min":3,"description":"What is it about?"}},
  {"id":"s","kind":"input","config":{"name":"short_name","type":"text","max":20,"pattern":"^[a-z]+$","default":"ada"}},
@@ -35,7 +35,7 @@ const everyInput = `{"schema":"sluice.flow/v1","name":"Order a report","descript
  "edges":[{"from":"t.value","to":"secret.q"},{"from":"t.value","to":"o1.value"},{"from":"n.value","to":"o2.value"},
  {"from":"f.value","to":"o3.value"},{"from":"l.value","to":"o4.value"},{"from":"j.value","to":"o5.value"}]}`
 
-// pixel is a picture of one point.
+// pixel is a picture of one pixel.
 var pixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
 
 func good() map[string]string {
@@ -91,7 +91,7 @@ func TestForm(t *testing.T) {
 		}
 		h.As(flow.MemberViewer).Get("/runs/"+run.ID).Is(http.StatusOK).Has("Form", "How much")
 	})
-	t.Run("again keeps the inputs and the file", func(t *testing.T) {
+	t.Run("keeps the inputs and the file for another run", func(t *testing.T) {
 		first := lastRun(h, id)
 		path := "/f/" + id + "?again=" + h.Server.Forms.Seals().Ticket(id, first.ID, time.Now().Add(time.Hour))
 		page := b.Get(path).Is(http.StatusOK).Has("How much &lt;b&gt;is&lt;/b&gt; it?", `value="grace"`, "red\nblue", "me.png", `name="last.in.photo"`)
@@ -107,7 +107,7 @@ func TestForm(t *testing.T) {
 		texts["once"] = "3"
 		b.SendForm("/f/"+id, texts, nil).Is(http.StatusUnprocessableEntity).Has("Choose the file again.")
 	})
-	t.Run("sent twice starts one run", func(t *testing.T) {
+	t.Run("starts one run if submitted twice", func(t *testing.T) {
 		texts := map[string]string{"once": "twice"}
 		other := h.FormOf(webtest.TicketRouting)
 		texts["in.ticket"] = "refund"
@@ -125,8 +125,8 @@ func TestForm(t *testing.T) {
 	})
 }
 
-// What is off, archived, not published or unknown is one and the same page.
-func TestFormThatIsNotThere(t *testing.T) {
+// A form that is off, archived, unpublished or unknown gets the same page.
+func TestForm_unavailable_is_not_found(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	off := h.FormOf(webtest.TicketRouting, func(f *forms.Form) { f.On = false })
@@ -214,7 +214,7 @@ func TestFormEmbedding(t *testing.T) {
 }
 
 // A page of another site sends nothing here, except what nobody else knows.
-func TestFormFromElsewhere(t *testing.T) {
+func TestForm_refuses_cross_site_posts(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
 	id, _ := h.SlowForm()

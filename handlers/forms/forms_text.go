@@ -16,15 +16,15 @@ import (
 	formsview "sluice/views/forms"
 )
 
-// formRefusal is a reason why a form was not accepted, in words for visitors.
-// It does not disclose how the flow works.
+// formRefusal is an error for visitors whose form was not accepted. It does not
+// disclose how the flow works.
 type formRefusal struct {
 	status int
 	text   string
-	after  time.Duration // when it may work
+	after  time.Duration // for Retry-After; 0 if unknown
 }
 
-// Error is the sentence for the visitor.
+// Error returns the message for the visitor.
 func (r *formRefusal) Error() string { return r.text }
 
 var errFormUsedUp = &formRefusal{http.StatusTooManyRequests, "This form has reached its limit for today. Come back tomorrow; what you typed is still here.", time.Hour}
@@ -45,8 +45,8 @@ var refusals = map[flow.Code]formRefusal{
 	flow.CodeStorageFull:        {http.StatusServiceUnavailable, "This form cannot accept anything right now. Try again later, or tell the person who gave you the link.", 0},
 }
 
-// findRefusal returns what a visitor may know about an error, or nil if that is
-// nothing.
+// findRefusal converts an error for the visitor. It returns nil for errors that must
+// not be disclosed.
 func findRefusal(err error) *formRefusal {
 	if r, ok := errors.AsType[*formRefusal](err); ok {
 		return r
@@ -73,8 +73,7 @@ func findRefusal(err error) *formRefusal {
 	return &r
 }
 
-// renderRefusal renders the form again with what was typed and what is wrong
-// with it.
+// renderRefusal renders the form again with the submitted values and the errors.
 func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) error {
 	r := findRefusal(cause)
 	if r == nil {
@@ -97,7 +96,7 @@ func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) 
 		v.RetryAfter(r.after)
 	}
 	if v.wantsJSON() {
-		return v.refuseChat(r, text, fields)
+		return v.respondRefusal(r, text, fields)
 	}
 	return v.showForm(r.status, fields, text)
 }
@@ -116,7 +115,7 @@ func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.
 	return n
 }
 
-// problemText returns what is wrong with an input and how to fix it.
+// problemText explains a problem of an input and how to fix it.
 func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 	if in.Type == flow.TypeMessages && p.Code == "too_large" {
 		return "This conversation is too long. Start a new chat."
@@ -143,7 +142,7 @@ func (v *formCall) problemText(in *contract.Input, p flow.Problem) string {
 	case "not_found":
 		return "Choose the file again."
 	case "invalid_url":
-		return "This URL cannot be used. It must begin with https:// and be reachable by everybody."
+		return "This URL cannot be used. It must begin with https:// and be publicly reachable."
 	case "not_allowed":
 		if in.TakesFiles() {
 			return "This type of file is not accepted. " + acceptText(in)
@@ -169,8 +168,7 @@ var (
 	tooLargeText = map[flow.Type]string{flow.TypeNumber: "large", flow.TypeText: "long", flow.TypeList: "long", flow.TypeJSON: "long"}
 )
 
-// limitText returns what an input accepts, which is shown as help and repeated
-// in errors.
+// limitText describes the accepted values of an input, for its help and its errors.
 func limitText(in *contract.Input, maxFileSize int64) string {
 	if in.Type == flow.TypeFile {
 		return strings.TrimSpace(acceptText(in) + " At most " + flow.Size(maxFileSize) + ".")

@@ -5,13 +5,13 @@
 //   - forms.go finds the form of a request, forms_show.go shows and submits it.
 //   - forms_inputs.go checks inputs and rate limits, forms_text.go has the
 //     messages for visitors.
-//   - chat.go makes the form of a flow with a conversation a chat.
+//   - chat.go serves flows with a conversation as a chat.
 //   - forms_password.go protects a form with a password.
 //   - forms_result.go and forms_events.go show the run that a visitor started.
-//   - approvals.go asks people what a run waits for, by a link or as members.
+//   - approvals.go serves the questions of waiting runs, by a link or for members.
 //
-// A visitor proves with a ticket which run is theirs: a signed value in the
-// address of the result, so that no session is needed.
+// A ticket, which is a signed value in the URL of the result, proves that a visitor
+// started the run. No session is needed.
 package forms
 
 import (
@@ -23,7 +23,7 @@ import (
 	"sluice/handlers/web"
 )
 
-// Config is what this package needs in addition to the site.
+// Config has the dependencies of this package in addition to the site.
 type Config struct {
 	Runner  web.Runner
 	Library *library.Library // records answers to approvals
@@ -52,10 +52,10 @@ type call struct {
 	s *Server
 }
 
-// newCall returns a request of this package for one of the site.
+// newCall wraps a request of the site.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the table of routes.
+// route is an entry of the route table.
 type route struct {
 	method, path string
 	access       web.Access

@@ -16,9 +16,9 @@ import (
 
 // celLimits returns the limits of one evaluation. The cost limit alone is not
 // enough: CEL charges an operation after it ran, charges 1 for many operations
-// however long their operands are, and a list that contains itself twice
-// doubles at little cost. So every value that is built is measured, and costs
-// replaces the charges.
+// regardless of the length of their operands, and a list can double its size at
+// little cost by containing itself twice. So every value that is built is
+// measured, and costs replaces the charges.
 func celLimits() []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.CostLimit(maxCost),
@@ -157,6 +157,7 @@ func compilePattern(source string) pattern {
 	return p
 }
 
+// newPattern compiles a pattern. An invalid one has the maximum size, which is its cost.
 func newPattern(source string) pattern {
 	size, err := types.RegexProgramSize(source)
 	if err != nil {

@@ -23,12 +23,12 @@ import (
 	"sluice/flow"
 )
 
-// Limits of one expression. They were set by measuring hostile programs: each
-// of them ends, and is refused, in well under 50 ms on one slow core.
+// Limits of one expression. They were chosen by measuring hostile programs: each is
+// rejected in well under 50 ms on one slow core.
 const (
 	maxLength = 2000    // characters
-	maxDepth  = 40      // the type checker takes the cube of it
-	maxNodes  = 2000    // after macros such as all() are written out
+	maxDepth  = 40      // the type checker takes time proportional to its cube
+	maxNodes  = 2000    // after macros such as all() are expanded
 	maxCost   = 100_000 // about 0.2 µs each, see cost.go
 	maxItems  = 100_000 // in the value, and in any list or map that is built
 	maxText   = 4 << 20 // bytes of text in the value
@@ -71,7 +71,7 @@ func Compile(source string, names ...string) (*Expression, error) {
 	return e, nil
 }
 
-// celWith is the language with other variables than value.
+// celWith returns the language with variables of the given names instead of value.
 func celWith(names []string) (*cel.Env, error) {
 	if len(names) == 0 {
 		return celEnv(), nil
@@ -79,7 +79,7 @@ func celWith(names []string) (*cel.Env, error) {
 	var variables []cel.EnvOption
 	for _, name := range names {
 		if name == "value" {
-			continue // it is there anyway
+			continue // already declared by celEnv
 		}
 		if !variableName.MatchString(name) || reserved[name] {
 			return nil, flow.Errorf(flow.CodeExpressionFailed, "%q cannot be the name of a value in an expression. Use letters, digits and _.", name)
@@ -95,13 +95,13 @@ func celWith(names []string) (*cel.Env, error) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// reserved are words of CEL that cannot be variables.
+// reserved are the reserved words of CEL, which cannot name variables.
 var reserved = map[string]bool{
 	"true": true, "false": true, "null": true, "in": true, "as": true, "break": true, "const": true, "continue": true, "else": true, "for": true, "function": true,
 	"if": true, "import": true, "let": true, "loop": true, "package": true, "namespace": true, "return": true, "var": true, "void": true, "while": true,
 }
 
-// celEnv is the language: CEL's operators, functions and macros, except that
+// celEnv returns the language: CEL's operators, functions and macros, except that
 // matches() is replaced by one whose cost is estimated before it runs.
 var celEnv = sync.OnceValue(func() *cel.Env {
 	e, err := cel.NewCustomEnv(
@@ -172,8 +172,8 @@ func (e *Expression) eval(ctx context.Context, variables map[string]any, subject
 	return result, nil
 }
 
-// notBoolean returns the error for a condition whose type is got. It suggests a comparison,
-// which is what such a condition usually lacks.
+// notBoolean returns the error for a condition of the type got. It suggests a comparison,
+// because such a condition usually lacks one.
 func notBoolean(got string) error {
 	return flow.Errorf(flow.CodeExpressionFailed,
 		"The expression must give true or false, but it gives %s. Compare it with something, as in value == \"yes\" or value > 10.", got)

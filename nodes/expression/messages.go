@@ -42,7 +42,7 @@ func evalError(err error, value any) error {
 	message := err.Error()
 	if errors.Is(err, errTooCostly) || strings.Contains(message, "limit exceeded") {
 		return flow.Errorf(flow.CodeExpressionFailed,
-			"The expression needs more computing than is allowed. Make it simpler or give it a smaller value.")
+			"The expression exceeds the limit of CPU time. Make it simpler or give it a smaller value.")
 	}
 	if e, ok := errors.AsType[patternError](err); ok {
 		return flow.Errorf(flow.CodeExpressionFailed, "The expression could not be computed: %s.", string(e))
@@ -65,7 +65,7 @@ type translation struct {
 	words   string
 }
 
-// when compiles a translation. The pattern is anchored at the start of the message.
+// when returns a translation. Its pattern is anchored at the start of the message.
 func when(pattern, words string) translation {
 	return translation{regexp.MustCompile(`(?s)^` + pattern), words}
 }
@@ -114,9 +114,9 @@ var syntaxMessages = []translation{
 	when(`reserved identifier: (\S+)`, "'$1' is a reserved word"),
 	when(`'([^']*)' is not a (?:message )?type`, "'$1' is not a type"),
 	when(`invalid (?:int|uint|double) literal`, "this is not a number, or it is too large"),
-	when(`(?:unable to unescape|invalid .*escape|unescape)`, `the text has a wrong escape; a backslash is written \\`),
+	when(`(?:unable to unescape|invalid .*escape|unescape)`, `the text has an invalid escape; write a backslash as \\`),
 	when(`argument (?:is not an identifier|must be a simple name)`, "the first argument must be a name, as in value.all(item, item > 0)"),
-	when(`iteration variable overwrites`, "this name cannot be used; take another"),
+	when(`iteration variable overwrites`, "this name cannot be used; choose another"),
 	when(`invalid argument to has\(\)`, "has() needs a field, as in has(value.name)"),
 	when(`expression (?:recursion limit|node count|count exceeds)|max recursion depth`, "it is nested too deeply or has too many parts"),
 	when(`expression code point size`, fmt.Sprintf("it has more than %d characters", maxLength)),

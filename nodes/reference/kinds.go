@@ -24,11 +24,11 @@ type KindDescription struct {
 	Outside bool               `json:"outside_effect"`
 	Timeout float64            `json:"timeout_s"` // default time limit of a step
 	Fields  []FieldDescription `json:"fields"`
-	// Inputs are the ports that edges may arrive at, those of fields included.
-	// A field that is a template adds one per {{name}} in it.
+	// Inputs are the input ports, including those of fields. A field that is a template
+	// adds one per {{name}} in it.
 	Inputs   []flow.Port        `json:"inputs"`
 	Outputs  []flow.Port        `json:"outputs"`
-	Collects string             `json:"collects,omitempty"` // the field that lists output nodes
+	Collects string             `json:"collects,omitempty"` // name of the field that lists output nodes
 	Example  ExampleDescription `json:"example"`
 }
 
@@ -40,15 +40,15 @@ type FieldDescription struct {
 	Type     string    `json:"type"`
 	Default  any       `json:"default,omitempty"`
 	Options  []string  `json:"options,omitempty"`
-	Values   []any     `json:"values,omitempty"` // of options that are not texts, one each
-	Task     string    `json:"task,omitempty"`   // what a model is for
-	Accept   []string  `json:"accept,omitempty"` // media types or endings of a file
+	Values   []any     `json:"values,omitempty"` // values of the options, if they are not texts
+	Task     string    `json:"task,omitempty"`   // task of a model, such as chat
+	Accept   []string  `json:"accept,omitempty"` // media types or file extensions
 	Min      *float64  `json:"min,omitempty"`
 	Max      *float64  `json:"max,omitempty"`
 	Required bool      `json:"required"`
-	Typed    bool      `json:"typed"`          // can only be typed: there is no port of its name
-	Port     flow.Type `json:"port,omitempty"` // what its port takes, unless typed
-	Template bool      `json:"template"`       // grows a port per {{name}}
+	Typed    bool      `json:"typed"`          // has no port, so it can only be typed
+	Port     flow.Type `json:"port,omitempty"` // type of its port, unless typed
+	Template bool      `json:"template"`       // adds a port per {{name}}
 	Escape   string    `json:"escape,omitempty"`
 	More     bool      `json:"more"`              // shown under "More" in the editor
 	Secrets  string    `json:"secrets,omitempty"` // where literal secrets move to credentials: names or url
@@ -58,12 +58,12 @@ type FieldDescription struct {
 type ExampleDescription struct {
 	Config  map[string]any `json:"config"`
 	Ports   map[string]any `json:"ports,omitempty"`
-	Outputs map[string]any `json:"outputs,omitempty"` // absent when it depends on the outside world or a model
+	Outputs map[string]any `json:"outputs,omitempty"` // absent if it depends on the outside world or a model
 }
 
 var (
-	// roleNames, classNames and escapeNames are the names of constants in the API, which
-	// must not change.
+	// roleNames, classNames and escapeNames are the names of constants in the public JSON
+	// format, which must not change.
 	roleNames   = map[flow.Role]string{flow.RoleNode: "node", flow.RoleInput: "input", flow.RoleOutput: "output", flow.RoleCanvas: "canvas"}
 	classNames  = map[flow.Class]string{flow.Inline: "inline", flow.Compute: "compute", flow.Outside: "outside"}
 	escapeNames = map[flow.Escape]string{flow.EscapeURL: "url", flow.EscapeJSON: "json"}
@@ -82,8 +82,7 @@ func Describe(kinds *flow.Registry) []KindDescription {
 	return list
 }
 
-// describeKind returns the declaration of a kind as the API and `sluice kinds` show it:
-// with its time limit in seconds, and for a node whose config is empty.
+// describeKind describes a kind with the fields and ports of a node whose config is empty.
 func describeKind(k *flow.Kind) KindDescription {
 	d := KindDescription{
 		Kind: k.Name, Title: k.Title, Group: k.Group, Icon: k.Icon, Summary: k.Summary, Doc: k.Doc,

@@ -76,7 +76,7 @@ func writeFields(b *bytes.Buffer, fields []FieldDescription) {
 	}
 }
 
-// fieldType returns the type of a field with its options, and whether it is a template.
+// fieldType returns the type of a field with its options and a note if it is a template.
 func fieldType(f FieldDescription) string {
 	s := f.Type
 	if len(f.Options) > 0 {
@@ -192,7 +192,7 @@ var (
 	}
 )
 
-// writeErrors lists the codes that a step of a kind may fail with.
+// writeErrors lists the error codes of a kind, with links to docs/errors.md.
 func writeErrors(b *bytes.Buffer, k KindDescription) {
 	if k.Role != "node" || k.Class == "inline" && len(ownErrors[k.Kind]) == 0 {
 		return

@@ -10,14 +10,14 @@ import (
 // schema is a JSON Schema, written as a map to keep the code close to the result.
 type schema = map[string]any
 
-// dialect is what editors know best of all versions of JSON Schema.
+// dialect is draft 7, the version of JSON Schema that editors support best.
 const dialect = "http://json-schema.org/draft-07/schema#"
 
 // Schema returns the JSON Schema of flow documents, as far as it follows from the
 // declarations of the kinds: editors complete and check files with it. It accepts every
-// document that Sluice accepts, but not only those: required values that may come from
-// an edge, dangling edges and duplicate names are found by "sluice flow validate". id is
-// the URL of the schema, or "".
+// document that Sluice accepts, and some invalid ones: missing values that an edge could
+// provide, dangling edges and duplicate names are only found by "sluice flow validate". id
+// is the URL of the schema, or "".
 func Schema(kinds *flow.Registry, id string) map[string]any {
 	definitions, names, summaries, rules := schema{"credential": credentialSchema()}, []string{}, []string{}, []schema{}
 	for _, k := range kinds.List() {
@@ -92,7 +92,7 @@ func configSchema(k *flow.Kind) schema {
 		f := &k.Fields[i]
 		properties[f.Name] = fieldSchema(f)
 		if f.Required && f.Typed && f.Default == nil {
-			required = append(required, f.Name) // no edge can bring it
+			required = append(required, f.Name) // no edge can provide it
 		}
 	}
 	s := object(properties, required...)
@@ -140,7 +140,8 @@ func fieldSchema(f *flow.Field) schema {
 	return s
 }
 
-// bound adds the bounds of a field under the names that they have for its type.
+// bound adds the bounds of a field. least and most are the keywords for its type, such as
+// minLength and maxLength.
 func bound(s schema, f *flow.Field, least, most string) {
 	if f.Min != nil {
 		s[least] = *f.Min
@@ -150,7 +151,7 @@ func bound(s schema, f *flow.Field, least, most string) {
 	}
 }
 
-// valueTypes returns the JSON types that a field takes, or nil if it takes any.
+// valueTypes returns the JSON types that a field accepts, or nil if it accepts any.
 func valueTypes(f *flow.Field) any {
 	switch f.Type {
 	case flow.FieldText, flow.FieldArea:
@@ -186,10 +187,10 @@ func valueTypes(f *flow.Field) any {
 
 // credentialSchema describes a reference to a credential.
 func credentialSchema() schema {
-	return object(schema{"credential": schema{"type": "string", "minLength": 1, "description": "Name of a credential. A secret never stands in a document."}}, "credential")
+	return object(schema{"credential": schema{"type": "string", "minLength": 1, "description": "Name of a credential. Secrets are never stored in a document."}}, "credential")
 }
 
-// object returns the schema of an object that has no other properties.
+// object returns the schema of an object without additional properties.
 func object(properties schema, required ...string) schema {
 	s := schema{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {

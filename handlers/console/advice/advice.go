@@ -1,9 +1,9 @@
-// Package advice tells people what to do about errors of runs. It knows only their codes.
+// Package advice has instructions for users on how to fix failed runs, by error code.
 package advice
 
 import "sluice/flow"
 
-// Of is what to do about each code of a failed run, step or item.
+// Of maps the error codes of runs, steps and items to advice.
 var Of = map[flow.Code]string{
 	flow.CodeProviderAuth:        "The provider rejects the credential. Test it under Credentials, or choose another one in the node.",
 	flow.CodeProviderRateLimited: "The provider limits the rate of requests. Wait a moment and run it again, or give the node retries with a pause.",

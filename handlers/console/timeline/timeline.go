@@ -10,8 +10,8 @@ import (
 	consoleview "sluice/views/console"
 )
 
-// Tries counts attempts. Resuming after a wait does not count as another
-// attempt.
+// Tries returns the number of attempts of a step. Resuming after a wait does not
+// count as another attempt.
 func Tries(s *flow.Step) int {
 	switch {
 	case s.Attempt == 0:
@@ -30,15 +30,16 @@ func Duration(s *flow.Step, now time.Time) time.Duration {
 	return max(0, s.EndedAt.Sub(s.StartedAt))
 }
 
-// Bars returns the attempts of a step and the pauses between them.
-func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
+// Bars returns the attempts of a step and the pauses between them. begin is the start
+// of the run.
+func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.WaterfallBar) {
 	tries := s.Tries()
 	for i, a := range tries {
-		end, cut := a.EndedAt, false
+		end, interrupted := a.EndedAt, false
 		if end.IsZero() {
-			end, cut = now, i < len(tries)-1
+			end, interrupted = now, i < len(tries)-1
 		}
-		if cut {
+		if interrupted {
 			end = tries[i+1].StartedAt
 		}
 		if i > 0 && !tries[i-1].EndedAt.IsZero() {
@@ -61,10 +62,10 @@ func Bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
 	return list
 }
 
-// Span returns the bar between two times. Clocks of instances may differ, so it
-// neither starts nor ends before the run.
-func Span(begin, from, to time.Time, state string) consoleview.FallBar {
-	b := consoleview.FallBar{From: max(0, from.Sub(begin)), State: state}
+// Span returns the bar between two times. Clocks of instances can differ, so both
+// ends are clamped to the start of the run.
+func Span(begin, from, to time.Time, state string) consoleview.WaterfallBar {
+	b := consoleview.WaterfallBar{From: max(0, from.Sub(begin)), State: state}
 	b.To = max(b.From, to.Sub(begin))
 	return b
 }

@@ -18,8 +18,7 @@ import (
 	"sluice/outbound"
 )
 
-// maxAnswerShown is the number of characters of a failed response that an error
-// quotes.
+// maxAnswerShown is the maximum number of characters of a response that an error quotes.
 const maxAnswerShown = 500
 
 // requestError converts an error of the HTTP client to an error of the run.
@@ -55,9 +54,9 @@ func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error
 // keep checks the status and stores the body as a file, without loading it into
 // memory.
 func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Stream) (flow.Out, error) {
-	defer answer.Body.Close() //nolint:errcheck // it was read or is not wanted
+	defer answer.Body.Close() //nolint:errcheck // read to its end or not needed
 	if !isExpected(in, answer.Status) {
-		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
+		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // an incomplete text is still useful
 		return flow.Out{}, c.refused(answer.Status, answer.Header, documents.DecodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 	}
 	if c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent {
@@ -70,8 +69,8 @@ func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Strea
 	return answerOutputs(file, answer.Status, answer.Header), nil
 }
 
-// answerOutputs returns the ports of a response. Names of headers are in lower case, as HTTP/2 has
-// them, so that a flow does not depend on the protocol.
+// answerOutputs returns the outputs for a response. Header names are lowercase as in HTTP/2,
+// so that a flow does not depend on the protocol version.
 func answerOutputs(body any, status int, header http.Header) flow.Out {
 	headers := make(map[string]any, len(header))
 	for name, values := range header {
@@ -93,16 +92,16 @@ func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (
 			return v, nil
 		}
 		if as == "json" {
-			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v). Choose text or auto as the response to take it as it is. It begins: %s", c.host, err, excerpt(c.secrets.Text(text)))
+			return nil, flow.Errorf(flow.CodeHTTPFailed, "The response of %s is not JSON (%v). Set Response to text or auto to read it as text. It begins: %s", c.host, err, excerpt(c.secrets.Text(text)))
 		}
 	}
 	if mediaType != "" && !strings.HasPrefix(mediaType, "text/") && params["charset"] == "" && !utf8.Valid(answer.Body) {
-		return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is %s, which is neither text nor JSON. Choose file as the response to keep it as a file.", c.host, mediaType)
+		return nil, flow.Errorf(flow.CodeHTTPFailed, "The response of %s is %s, which is neither text nor JSON. Set Response to file to store it as a file.", c.host, mediaType)
 	}
 	return text, nil
 }
 
-// isJSONType reports whether a body of the media type is JSON, including types such as
+// isJSONType reports whether a media type is JSON, including types such as
 // application/problem+json (RFC 6839).
 func isJSONType(mediaType string) bool {
 	return mediaType == typeJSON || mediaType == "text/json" || strings.HasSuffix(mediaType, "+json")
@@ -114,8 +113,8 @@ func (c *httpCall) refused(status int, header http.Header, text string) error {
 	return statusError(c.host, status, header, c.secrets.Text(text))
 }
 
-// statusError returns the error for an unexpected status. 429 and 5xx are
-// retryable, no sooner than Retry-After.
+// statusError returns the error for an unexpected status. 429 and 5xx are retryable, after
+// the delay in Retry-After if there is one.
 func statusError(host string, status int, header http.Header, text string) error {
 	e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %s", host, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
 	if s := excerpt(text); s != "" {
@@ -128,7 +127,7 @@ func statusError(host string, status int, header http.Header, text string) error
 	return e
 }
 
-// excerpt returns the beginning of a response on one line.
+// excerpt returns the beginning of a response as one line.
 func excerpt(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return errtext.Truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)

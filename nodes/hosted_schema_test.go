@@ -11,12 +11,12 @@ import (
 	"sluice/providers/hosted"
 )
 
-// shaped is the kind as the node's own config makes it.
+// shaped returns the kind with the ports and fields of a config.
 func shaped(config map[string]any) *flow.Kind {
 	return New(Deps{}).For(&flow.Node{ID: "n", Kind: "hosted_model", Config: config})
 }
 
-func TestHostedModelShape(t *testing.T) {
+func TestHostedModel_declares_inputs_as_fields(t *testing.T) {
 	t.Parallel()
 	k := shaped(painting(t, painter, nil))
 	tests := []struct {
@@ -65,7 +65,7 @@ func TestHostedModelShape(t *testing.T) {
 	}
 }
 
-func TestHostedModelShapeOfOutputs(t *testing.T) {
+func TestHostedModel_declares_outputs_as_ports(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, p := range shaped(painting(t, teller, nil)).Outputs {
@@ -76,9 +76,9 @@ func TestHostedModelShapeOfOutputs(t *testing.T) {
 	}
 }
 
-// TestHostedModelShowsItsOutput holds that the port output shows the type that
-// the schema has, but continues taking every edge: a schema may be wrong.
-func TestHostedModelShowsItsOutput(t *testing.T) {
+// TestHostedModel_types_its_output checks that the port output has the type of the schema but
+// can still be connected to any port, because a schema may be wrong.
+func TestHostedModel_types_its_output(t *testing.T) {
 	t.Parallel()
 	kinds := New(Deps{})
 	for schemas, want := range map[string]flow.Type{
@@ -98,7 +98,7 @@ func TestHostedModelShowsItsOutput(t *testing.T) {
 	}
 }
 
-func TestHostedModelShapeWithoutASchema(t *testing.T) {
+func TestHostedModel_without_schema_accepts_any_input(t *testing.T) {
 	t.Parallel()
 	k := shaped(map[string]any{"model": "acme/painter", "input.prompt": "a {{b}}", "input.api_key": "x", "input.": "y"})
 	prompt, key := k.Field("input.prompt"), k.Field("input.api_key")
@@ -107,9 +107,9 @@ func TestHostedModelShapeWithoutASchema(t *testing.T) {
 	}
 }
 
-// TestHostedModelShapeOfTheCatalogue makes a node of every model that Sluice
-// ships, sets what it suggests, and wants no problem.
-func TestHostedModelShapeOfTheCatalogue(t *testing.T) {
+// TestHostedModel_accepts_shipped_catalog makes a node for every model in the shipped
+// catalog and sets the suggested values.
+func TestHostedModel_accepts_shipped_catalog(t *testing.T) {
 	t.Parallel()
 	kinds, tried := New(Deps{}), 0
 	for _, c := range hosted.Catalogue().Categories() {
@@ -146,7 +146,7 @@ func TestHostedModelShapeOfTheCatalogue(t *testing.T) {
 	}
 }
 
-func TestHostedModelCheck(t *testing.T) {
+func TestHostedModel_rejects_invalid_config(t *testing.T) {
 	t.Parallel()
 	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
 	with := func(config map[string]any) map[string]any {
@@ -170,10 +170,10 @@ func TestHostedModelCheck(t *testing.T) {
 		{"no model", map[string]any{}, "/model required", ""},
 		{"no name of a model", map[string]any{"model": "painter"}, "/model invalid", "owner/name"},
 		{"an invalid version", map[string]any{"model": "acme/painter", "version": "7"}, "/version invalid", "64"},
-		{"two versions", map[string]any{"model": "acme/painter:" + a, "version": b}, "/version invalid", "leave one"},
+		{"two versions", map[string]any{"model": "acme/painter:" + a, "version": b}, "/version invalid", "remove one"},
 		{"the same version twice", map[string]any{"model": "acme/painter:" + a, "version": strings.ToUpper(a)}, "", ""},
 		{"the schema of another version", with(map[string]any{"version": b}), "/schema invalid", "aaaaaaaaaaaa…"},
-		{"an invalid schema", with(map[string]any{"schema": "x"}), "/schema invalid", "not a kept schema"},
+		{"an invalid schema", with(map[string]any{"schema": "x"}), "/schema invalid", "not a stored schema"},
 		{"a schema without inputs", with(map[string]any{"schema": map[string]any{}}), "/schema invalid", "no input"},
 		{"a schema that is too large", with(map[string]any{"schema": large}), "/schema invalid", "256 KiB"},
 		{"a model that cannot be used", with(map[string]any{"schema": map[string]any{"version": a, "input": map[string]any{"type": "string"}}}), "/model model_incompatible", "named inputs"},
@@ -204,7 +204,7 @@ func TestHostedModelCheck(t *testing.T) {
 	}
 }
 
-func TestHostedModelLiftsSecrets(t *testing.T) {
+func TestHostedModel_extracts_secrets(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]map[string]any{
 		"with a kept schema": painting(t, painter, map[string]any{"input.prompt": "x", "input.api_key": "hunter22"}),
@@ -283,7 +283,7 @@ func TestUpgradeModel(t *testing.T) {
 	}
 }
 
-func TestPinCache(t *testing.T) {
+func TestPinCache_evicts_unused(t *testing.T) {
 	t.Parallel()
 	c, made := &pinCache{}, 0
 	find := func(i int) {
@@ -298,8 +298,8 @@ func TestPinCache(t *testing.T) {
 	}
 }
 
-// TestPinCacheByWeight: forms that somebody made up to be large leave soon.
-func TestPinCacheByWeight(t *testing.T) {
+// TestPinCache_evicts_by_weight checks that large forms are evicted soon.
+func TestPinCache_evicts_by_weight(t *testing.T) {
 	t.Parallel()
 	c, made := &pinCache{}, 0
 	for i := range 100 {
@@ -317,8 +317,8 @@ func TestPinCacheByWeight(t *testing.T) {
 	}
 }
 
-// TestPinWeight: a large form weighs about what it takes.
-func TestPinWeight(t *testing.T) {
+// TestPin_weight_estimates_memory compares the weight of a large form with the memory it takes.
+func TestPin_weight_estimates_memory(t *testing.T) {
 	t.Parallel()
 	props := map[string]any{}
 	for i := range 400 {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// inputPrefix is what the names of the inputs of a model, or of another flow, begin
-	// with in a node.
+	// inputPrefix precedes the names of a model's or another flow's inputs in the config and
+	// ports of a node.
 	inputPrefix = "input."
 	// allInputs is the name of the field and port for all inputs of a model in
 	// one object.
 	allInputs = "input"
-	// maxPin is how large a kept schema may be, in bytes of JSON. The largest of
-	// the public models has a quarter of it.
+	// maxPin is the maximum size of a stored schema in bytes of JSON. The largest schema of
+	// a public model has a quarter of it.
 	maxPin = 256 << 10
 )
 
@@ -36,19 +36,18 @@ type pin struct {
 // draft, and parsing it takes milliseconds.
 var pins = &pinCache{}
 
-// readPin parses a stored schema. why describes the problem with an invalid
-// one.
+// readPin parses a stored schema. If it is invalid, why describes the problem.
 func readPin(value any) (p *pin, why string) {
 	schema, ok := value.(map[string]any)
 	if !ok {
-		return nil, "this is not a kept schema: wanted an object with version, input and output"
+		return nil, "this is not a stored schema: wanted an object with version, input and output"
 	}
 	if _, ok := schema["input"].(map[string]any); !ok {
-		return nil, "the kept schema has no input; choose the model again"
+		return nil, "the stored schema has no input; choose the model again"
 	}
 	text := flow.EncodeJSON(schema)
 	if len(text) > maxPin {
-		return nil, "the kept schema is larger than 256 KiB; use the model without one"
+		return nil, "the stored schema is larger than 256 KiB; use the model without one"
 	}
 	return pins.find(flow.Hash(text), func() *pin {
 		p := newPin(schema)
@@ -181,7 +180,7 @@ func choices(options []any) (texts []string, values []any) {
 	return texts, values
 }
 
-// itemType returns the type of the items of an output that is a list, if it is known.
+// itemType returns the item type of a list output, or "" if it is not known.
 func itemType(kind hosted.OutputType) flow.Type {
 	if kind == hosted.OutputFiles {
 		return flow.TypeFile
@@ -212,17 +211,15 @@ func outputType(kind hosted.OutputType) flow.Type {
 type pinCache struct {
 	mu           sync.Mutex
 	young, older map[string]*pin
-	weight       int // of the young
+	weight       int // of the entries in young
 }
 
-// What one generation has at most. A form of a real model takes some 50 KiB, the
-// largest that somebody could make up 10 MiB.
+// Limits of one generation. The form of a real model takes about 50 KiB, the largest possible
+// one 10 MiB.
 const (
-	// Limits of one generation. The form of a real model takes about 50 KiB,
-	// the largest possible one 10 MiB.
 	pinsKept   = 128
 	pinsWeight = 16 << 20
-	partWeight = 500 // bytes of memory that a part of a form takes: a map of a few keywords
+	partWeight = 500 // estimated bytes of memory per part of a form: a map of a few keywords
 )
 
 // find returns a cached pin or makes it. make runs without the lock, so two
@@ -235,7 +232,7 @@ func (c *pinCache) find(key string, make func() *pin) *pin {
 	}
 	c.mu.Unlock()
 	if p == nil {
-		p = make() // perhaps twice at the same time, with the same result
+		p = make()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
