@@ -246,3 +246,14 @@ func TestCompletions(t *testing.T) {
 	b.Get("/flows/"+id+"/completions?node=reply").Has("write.text", "team.label")
 	b.Get("/flows/" + id + "/completions?node=none").Is(http.StatusNotFound)
 }
+
+func TestCompletions_number_equal_names(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	var inputs strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&inputs, `{"id": "in%d", "kind": "input", "config": {"name": "ticket"}},`, i)
+	}
+	id := h.Flow(`{"schema": "sluice.flow/v1", "name": "Tickets", "nodes": [` + inputs.String() + `{"id": "write", "kind": "template", "config": {"template": "Dear"}}], "edges": []}`)
+	h.As(flow.MemberViewer).Get("/flows/"+id+"/completions?node=write").Is(http.StatusOK).Has(`"name":"ticket"`, `"name":"ticket_2"`, `"name":"ticket_10"`, `"name":"ticket_12"`)
+}
