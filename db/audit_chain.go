@@ -138,7 +138,7 @@ func storeAuditChain(tx *core.Tx, c gen.AuditChain, mac string) error {
 }
 
 // errAuditRotated is returned in a process that does not have the newest key,
-// because the master key was rotated after it started.
+// because the master key was rotated after the process started.
 var errAuditRotated = errors.New("the master key was rotated after this process started; restart it")
 
 // appendAudit adds an entry to its workspace's chain. The chain's row is locked

@@ -124,7 +124,7 @@ func (s Budgets) budgets(ctx context.Context, ws flow.WorkspaceID, of fairness.S
 		list = append(list, b.Budget)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what %s has used today: %w", subject, err)
+		return nil, fmt.Errorf("read today's usage of %s: %w", subject, err)
 	}
 	return list, nil
 }

@@ -71,12 +71,12 @@ func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, er
 	return saved, err
 }
 
-// manyBytes is the size of an edit from which on the size of the log is checked. Smaller
-// ones are bounded by their number.
+// manyBytes is the size of an edit, in bytes, from which on the size of the log is
+// checked. Smaller edits are bounded by their number.
 const manyBytes = 16 << 10
 
-// lastDropped returns the revision up to which the log of a flow is too long after an edit
-// that was stored at rev with some bytes.
+// lastDropped returns the revision up to which edits must be dropped from the log of a
+// flow, after an edit of logged bytes was stored at rev.
 func lastDropped(tx *core.Tx, flowID string, rev, logged int64) (int64, error) {
 	last := rev - document.MaxLoggedEdits
 	if logged < manyBytes {

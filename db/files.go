@@ -83,8 +83,8 @@ func addFile(tx *core.Tx, f *flow.File, n flow.NewFile) error {
 	} else {
 		tx.StoreMore(f.WorkspaceID, kept) // other files of an accepted run are never refused
 	}
-	// A worker that lost its run may still save files. If the content of the run was
-	// erased, nothing would ever erase the file.
+	// A fenced worker may still save files. If the content of the run was erased, nothing
+	// would ever erase the file.
 	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: n.RunID, WorkspaceID: f.WorkspaceID})
 	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err

@@ -101,8 +101,8 @@ func (s Members) RemoveMember(ctx context.Context, ws flow.WorkspaceID, userID s
 	})
 }
 
-// settleKeys revokes the keys that a person created and those that they made, or hands the
-// former over to another member who may have keys. It adds an audit entry for each key.
+// settleKeys revokes the keys that a user created and the keys that those made, or hands
+// the former over to another member who may have keys. It audits each key.
 func settleKeys(tx *core.Tx, ws flow.WorkspaceID, userID string, fate flow.KeyFate) error {
 	list, action, words, err := revokeOrHandOver(tx, ws, userID, fate)
 	if err != nil {

@@ -103,7 +103,7 @@ func reseal(ctx context.Context, cfg core.Config, fresh *keyset.Handle) (n int, 
 	return n, to.finish(ctx)
 }
 
-// lockOut returns an error if a server works with the old key.
+// lockOut returns ErrEngineRunning if a server uses the database, and thus the old key.
 func lockOut(ctx context.Context, s *core.DB) error {
 	if s.Pool() == nil {
 		return s.LockEngine(core.EngineInfo{PID: os.Getpid()})
@@ -235,7 +235,7 @@ func (to sealing) reencrypt(sealed []byte, ws flow.WorkspaceID, owner, field str
 		return nil, fmt.Errorf("seal %s of %s: %w", field, owner, err)
 	}
 	if again, err := to.aead.Decrypt(sealed, place); err != nil || !bytes.Equal(again, text) {
-		return nil, fmt.Errorf("%s of %s does not open with the new key", field, owner)
+		return nil, fmt.Errorf("%s of %s cannot be decrypted with the new key", field, owner)
 	}
 	return sealed, nil
 }
@@ -265,7 +265,7 @@ func (to sealing) finish(ctx context.Context) error {
 			}
 		}
 		if err := to.audit(tx); err != nil {
-			return fmt.Errorf("reseal %s: %w", auditKey, err)
+			return fmt.Errorf("re-encrypt %s: %w", auditKey, err)
 		}
 		mark, err := tx.FindMeta(tx.Ctx, core.RotationMark)
 		if err != nil {

@@ -111,8 +111,8 @@ const (
 )
 
 // CountVersionRuns counts the runs of each published version since a time.
-// whole is false if a version may have more than were counted.
-func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
+// complete is false if a version may have more runs than were counted.
+func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flowID string, since time.Time) (runs map[int64]int64, complete bool, err error) {
 	k := newRunFilter(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
 	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
@@ -123,7 +123,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 	for some := range slices.Chunk(groups, manyGroups) {
 		queries = append(queries, k.countQuery(some, maxCountedRuns, s.Pool() != nil))
 	}
-	runs, whole = map[int64]int64{}, true
+	runs, complete = map[int64]int64{}, true
 	for _, q := range queries {
 		sums := map[int64]int64{} // by group
 		_, err := lists.Collect(ctx, s.DB, q, func(rows *sql.Rows) (none struct{}, err error) {
@@ -131,14 +131,14 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 			err = rows.Scan(&arm, &version, &n)
 			runs[version] += n
 			sums[arm] += n
-			whole = whole && sums[arm] < maxCountedRuns
+			complete = complete && sums[arm] < maxCountedRuns
 			return none, err
 		})
 		if err != nil {
 			return nil, false, fmt.Errorf("count runs of %s: %w", flowID, err)
 		}
 	}
-	return runs, whole, nil
+	return runs, complete, nil
 }
 
 // ListCallers returns the valid keys with runs of a flow that ended since a day,

@@ -63,7 +63,7 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 		return b, ErrPostgres
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return b, fmt.Errorf("%s exists already; a backup does not overwrite files", path)
+		return b, fmt.Errorf("%s already exists; a backup does not overwrite files", path)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".sluice-backup-")
 	if err != nil {
@@ -79,7 +79,7 @@ func Create(ctx context.Context, db *core.DB, path, version string) (b Manifest,
 		return b, fmt.Errorf("write the backup: %w", err)
 	}
 	if _, err := readBackup(archive, discardEntries); err != nil {
-		return b, fmt.Errorf("the backup does not read back: %w", err)
+		return b, fmt.Errorf("verify the backup: %w", err)
 	}
 	if err := os.Rename(archive, path); err != nil {
 		return b, fmt.Errorf("rename the backup: %w", err)

@@ -58,11 +58,11 @@ type diskDraft struct {
 // Put implements Bucket.
 func (d *Disk) Put(_ context.Context, content io.Reader) (draft, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
-		return nil, dbconn.StorageError(fmt.Errorf("make the directory for files: %w", err))
+		return nil, dbconn.StorageError(fmt.Errorf("create the directory for files: %w", err))
 	}
 	f, err := d.create()
 	if err != nil {
-		return nil, dbconn.StorageError(fmt.Errorf("make a file: %w", err))
+		return nil, dbconn.StorageError(fmt.Errorf("create a file: %w", err))
 	}
 	own := &diskDraft{d, f.Name()}
 	_, err = io.Copy(f, content)
@@ -94,7 +94,7 @@ func (t *diskDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) erro
 	err := t.keepNamed(ctx, m.Sum(), name)
 	if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 		if left := t.d.sweepHash(context.WithoutCancel(ctx), m.Sum()); left != nil {
-			t.d.s.Config.Log.Warn("the content of a refused upload is left for the next sweep", "error", left)
+			t.d.s.Config.Log.Warn("the content of a refused upload could not be removed; the next sweep removes it", "error", left)
 		}
 	}
 	return err

@@ -84,9 +84,9 @@ func (u *tableDraft) add(ctx context.Context, number int64, data []byte) error {
 	})
 }
 
-// errSwept returns the error for an upload that stalled until it was swept.
+// errSwept returns the error for an upload that a sweep has removed because it stalled.
 func errSwept() error {
-	e := flow.Errorf(flow.CodeOverloaded, "The upload stood still for too long and was given up. Send the file again.")
+	e := flow.Errorf(flow.CodeOverloaded, "The upload stalled for too long and was aborted. Send the file again.")
 	e.Retryable = true
 	return e
 }
@@ -168,7 +168,7 @@ func (t *table) Sweep(ctx context.Context, before time.Time) error {
 		}
 		for _, id := range ids {
 			if err := dropUpload(ctx, t.s, id); err != nil {
-				return fmt.Errorf("give up %s: %w", id, err)
+				return fmt.Errorf("abort %s: %w", id, err)
 			}
 		}
 	}

@@ -59,8 +59,8 @@ func (tx *Tx) pick(limit int) (picked []queuedRun, err error) {
 	return picked, nil
 }
 
-// hand gives picked runs to workers: the next attempt of each begins, with a job of
-// its own. It leaves out runs that were canceled in the meantime.
+// hand assigns picked runs to workers and creates the job of their next attempt. It
+// skips runs that were canceled in the meantime.
 func (tx *Tx) hand(picked []queuedRun) (n int, err error) {
 	ids, holders, busy := make([]string, len(picked)), make([]string, len(picked)), make([]int64, len(picked))
 	for i, r := range picked {
@@ -120,9 +120,7 @@ type roundRobin struct {
 	keys      map[flow.WorkspaceID]cursor
 }
 
-// served remembers whose run was admitted, so that the search for the next one begins after
-// it. The positions are kept only in memory: after a restart the round begins again, which
-// is harmless.
+// served records whose run was admitted. The search for the next one begins after it.
 func (t *roundRobin) served(w queuedRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

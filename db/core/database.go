@@ -14,7 +14,7 @@ import (
 // the store do. It is for statements that the job queue runs directly.
 func (s *DB) NameError(err error) error { return dbconn.StorageError(err) }
 
-// Advise adds to a startup error what the operator can do about it.
+// Advise adds a hint for the operator to a startup error.
 func (s *DB) Advise(err error) error { return dbconn.AdviseOpen(s.Config.DataDir, err) }
 
 // SyncClock adjusts Clock to the database's clock. It does nothing on SQLite and
@@ -44,7 +44,7 @@ func (s *DB) IDs() flow.IDs { return s.ids }
 func (s *DB) measure(ctx context.Context, db gen.DBTX) (dbconn.PoolSize, error) {
 	var usable int
 	if err := db.QueryRowContext(ctx, dbconn.UsableConnections).Scan(&usable); err != nil {
-		return dbconn.PoolSize{}, fmt.Errorf("read how many connections PostgreSQL takes: %w", err)
+		return dbconn.PoolSize{}, fmt.Errorf("read the connection limit of PostgreSQL: %w", err)
 	}
 	var others int
 	const count = "SELECT count(*) FROM instances WHERE heartbeat_at > $1 AND id <> $2"

@@ -25,7 +25,7 @@ const overtakeAfter = 100 * time.Millisecond
 // groups implements group commit: it gathers the waiting writes of many callers
 // and carries them out in one transaction.
 type groups struct {
-	next    chan struct{}   // held by the loop that gathers, and until its transaction ends or may be overtaken
+	next    chan struct{}   // a token, held by a loop from gathering until its transaction ends or may be overtaken
 	run     func([]*member) // carries out the members and closes the done channel of each
 	Waiting chan *member
 	closing chan struct{}

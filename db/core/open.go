@@ -160,8 +160,7 @@ type DB struct {
 	FlowEdited func(ws flow.WorkspaceID, flowID string, rev int64)
 
 	// OnBroadcast is called, through Listen, for each message that another instance
-	// sent with Broadcast. It
-	// must return quickly. It is set at wiring, before Listen.
+	// sent with Broadcast. It must return quickly. It is set at wiring, before Listen.
 	OnBroadcast func(topic, text string)
 }
 
@@ -214,7 +213,7 @@ func (c Config) prepareDir() error {
 		}
 	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return dbconn.AdviseOpen(c.DataDir, fmt.Errorf("make data directory: %w", err))
+		return dbconn.AdviseOpen(c.DataDir, fmt.Errorf("create data directory: %w", err))
 	}
 	return nil
 }

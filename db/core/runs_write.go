@@ -177,7 +177,8 @@ func (p *runWrite) readAndLeaveWorker(tx *Tx) error {
 	return p.leaveWorker(tx, row.CancelRequested != 0, row.Webhook)
 }
 
-// recorded does what follows every write once the row of the run is updated.
+// recorded stores deliveries and counts storage, usage and places, after the row of the
+// run was updated.
 func (p *runWrite) recorded(tx *Tx, before map[string]int64) error {
 	for _, d := range p.deliveries {
 		if err := tx.AddDelivery(d); err != nil {
@@ -236,7 +237,8 @@ func (p *runWrite) grown(before map[string]int64) (n int64) {
 	return n
 }
 
-// leaveWorker does what follows when a worker no longer holds the run.
+// leaveWorker ends the run or lets it wait, by its new place. It does nothing while a
+// worker holds the run.
 func (p *runWrite) leaveWorker(tx *Tx, cancel bool, webhook []byte) error {
 	switch p.row.Place {
 	case PlaceEnded:
@@ -316,8 +318,8 @@ func (tx *Tx) wakeDecidedSteps(runID string) (int64, error) {
 }
 
 // ResumeDecided hands a waiting run to a worker after a decision on one of its
-// approvals, or the end of child runs. A run that a worker holds is left alone: when the worker lets it wait,
-// it finds the decision (see runWrite.wait).
+// approvals, or the end of child runs. It does not touch a run that a worker holds: when
+// the worker lets it wait, it finds the decision (see runWrite.wait).
 func (tx *Tx) ResumeDecided(ws flow.WorkspaceID, runID string) error {
 	if _, err := tx.wakeDecidedSteps(runID); err != nil {
 		return err

@@ -68,8 +68,8 @@ func stepStatement(rows int) string {
 	return b.String() + endReservation
 }
 
-// endReservation ends what a step reserves of budgets when the step is not at work any
-// more. A step that waits with a saved state is being paid for.
+// endReservation releases the budget reservation of a step that stops running. A step
+// that waits with a saved state keeps it, because its call still costs money.
 const endReservation = ", reserved = CASE WHEN excluded.state = 'running' OR (excluded.state = 'waiting' AND excluded.saved <> '') THEN steps.reserved ELSE 0 END"
 
 // UsageOf returns the usage in the columns of a row.

@@ -40,7 +40,7 @@ func StorageError(err error) error {
 	case err == nil:
 		return nil
 	case IsFull(err):
-		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", retryBusy, err)
+		return named(flow.CodeStorageFull, "The storage is full. Accepted runs are safe, but new ones are refused until space is freed.", retryBusy, err)
 	case IsOutage(err):
 		return Unavailable(err)
 	case isBusy(err):
@@ -127,11 +127,11 @@ func AdviseOpen(dir string, err error) error {
 	case ok && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB):
 		return fmt.Errorf("the database in %s is damaged (%w); stop the server and restore the last backup with 'sluice restore --replace'", dir, err)
 	case ok && (e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrPerm), errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w; give %s and all in it to the user that Sluice runs as", err, dir)
+		return fmt.Errorf("%w; make the user that Sluice runs as the owner of %s and everything in it", err, dir)
 	case IsFull(err):
 		return fmt.Errorf("%w; the disk of %s is full: free some space and start again", err, dir)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("%s is not a directory; SLUICE_DATA_DIR names the one to use", dir)
+		return fmt.Errorf("%s is not a directory; set SLUICE_DATA_DIR to a directory", dir)
 	}
 	return err
 }

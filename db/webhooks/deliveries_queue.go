@@ -38,7 +38,7 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 	for s.QueueOrNil() != nil && ctx.Err() == nil {
 		queued := int64(0)
 		if next, err = s.nextDelivery(ctx, now); err != nil {
-			return n, next, fmt.Errorf("look for due deliveries: %w", err)
+			return n, next, fmt.Errorf("find due deliveries: %w", err)
 		}
 		if next.IsZero() || next.After(now) {
 			break
@@ -55,7 +55,7 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 			return err
 		})
 		if n += handed; err != nil {
-			return n, next, fmt.Errorf("hand over deliveries: %w", err)
+			return n, next, fmt.Errorf("assign slots to deliveries: %w", err)
 		}
 		if handed == 0 && queued < int64(limit) {
 			break
@@ -166,7 +166,7 @@ func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]f
 	}
 }
 
-// line returns the next endpoints of a workspace that have waiting deliveries,
+// waitingEndpoints returns the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
 func waitingEndpoints(tx *core.Tx, ws flow.WorkspaceID, after string) ([]fairness.EndpointLoad, error) {
 	list, err := waitingAfter(tx, ws, after, dbconn.LastID)
@@ -210,7 +210,7 @@ func waitingAfter(tx *core.Tx, ws flow.WorkspaceID, after, before string) ([]fai
 func handEndpoint(tx *core.Tx, e *fairness.EndpointLoad, n int) (int, error) {
 	rows, err := tx.HandDeliveries(tx.Ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
 	if err != nil {
-		return 0, fmt.Errorf("hand over deliveries of %s: %w", e.EndpointID, err)
+		return 0, fmt.Errorf("assign slots to deliveries of %s: %w", e.EndpointID, err)
 	}
 	for _, r := range rows {
 		tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: r.ID, Attempt: r.Fence})
