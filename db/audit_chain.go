@@ -232,9 +232,9 @@ func pruneAuditOf(tx *core.Tx, ws flow.WorkspaceID, cutoff int64, limit int) (de
 	return deleted, saveAuditChain(tx, keys, c)
 }
 
-// audit encrypts the keys of the chains with the new master key and adds a key,
+// reencryptAudit encrypts the keys of the chains with the new master key and adds a key,
 // which signs the rows of intact chains.
-func (to sealing) audit(tx *core.Tx) error {
+func (to reencryption) reencryptAudit(tx *core.Tx) error {
 	sealed, err := tx.FindMeta(tx.Ctx, auditKey)
 	if err != nil {
 		return err

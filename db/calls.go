@@ -76,16 +76,16 @@ func (s Credentials) TakeCall(ctx context.Context, ws flow.WorkspaceID, credenti
 func callWait(l flow.CallLimits, n gen.CountCallsRow, now int64) time.Duration {
 	var wait time.Duration
 	if l.AtOnce > 0 && n.Running+n.AheadNow >= l.AtOnce {
-		took := time.Second
+		average := time.Second
 		if n.Ended > 0 {
-			took = core.Since(n.Took / n.Ended)
+			average = core.DurationOf(n.Took / n.Ended)
 		}
-		wait = max(minCallWait, took*time.Duration(n.Ahead+1)*7/10/time.Duration(l.AtOnce)) // early rather than late: a slot must not stay free
+		wait = max(minCallWait, average*time.Duration(n.Ahead+1)*7/10/time.Duration(l.AtOnce)) // early rather than late: a slot must not stay free
 	}
 	if l.PerMinute > 0 && n.Recent+n.AheadNow >= l.PerMinute {
 		next := callWindow / time.Duration(l.PerMinute) * time.Duration(n.Ahead)
 		if n.Recent >= l.PerMinute {
-			next += callWindow - core.Since(now-n.Oldest)
+			next += callWindow - core.DurationOf(now-n.Oldest)
 		}
 		wait = max(wait, minCallWait, next)
 	}

@@ -96,9 +96,9 @@ func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
 		return err
 	}
 	defer s.Close()
-	to, err := beginSealing(ctx, s.DB, fresh)
+	to, err := beginReencryption(ctx, s.DB, fresh)
 	for i := 0; i < columns && err == nil; i++ {
-		_, err = to.column(ctx, sealedColumns[i])
+		_, err = to.reencryptColumn(ctx, sealedColumns[i])
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []str
 		own := *tx
 		own.DBTX = &listener{tx.DBTX, &names}
 		own.Queries = gen.New(own.DBTX)
-		return (&core.StartWrite{N: &n, Row: row}).Alone(&own)
+		return (&core.StartWrite{N: &n, Row: row}).ExecuteAlone(&own)
 	})
 	return names, err
 }

@@ -102,20 +102,20 @@ func makersOf(ctx context.Context, q *gen.Queries, ws flow.WorkspaceID, k *flow.
 // FindKey returns a key of a workspace.
 func (s Keys) FindKey(ctx context.Context, ws flow.WorkspaceID, id string) (*flow.Key, error) {
 	r, err := s.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
-	return dbconn.Found(r, err, "key", core.KeyOf)
+	return dbconn.ConvertRow(r, err, "key", core.KeyOf)
 }
 
 // ListKeys returns all keys of a workspace, by ID.
 func (s Keys) ListKeys(ctx context.Context, ws flow.WorkspaceID) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeys(ctx, ws)
-	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
+	return dbconn.ConvertRows(rows, err, core.KeyOf, "list keys")
 }
 
 // ListKeysBefore returns the keys of a workspace before an ID, newest first. An empty ID
 // starts at the newest.
 func (s Keys) ListKeysBefore(ctx context.Context, ws flow.WorkspaceID, beforeID string, limit int) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeysBefore(ctx, gen.ListKeysBeforeParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
-	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
+	return dbconn.ConvertRows(rows, err, core.KeyOf, "list keys")
 }
 
 // ListKeyTree returns the ID of a key and those of the keys that it made, directly or
@@ -219,7 +219,7 @@ func (s Keys) EndPreviousKeyText(ctx context.Context, ws flow.WorkspaceID, id st
 // ordered by expiry.
 func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
-	return dbconn.Listed(rows, err, core.KeyOf, "list expiring keys")
+	return dbconn.ConvertRows(rows, err, core.KeyOf, "list expiring keys")
 }
 
 // ListKeyMakers returns the creators of the keys of a workspace, by user ID,

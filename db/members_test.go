@@ -11,7 +11,7 @@ func TestMembers(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
 		ada, lin := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("lin@example.com", flow.MemberViewer)
 		second := &flow.Workspace{Name: "Second"}
-		w.must(w.FoundWorkspace(w.ctx, second, ada.ID))
+		w.must(w.CreateOwnedWorkspace(w.ctx, second, ada.ID))
 
 		w.must(w.SetRole(w.ctx, ws, lin.ID, flow.MemberEditor, flow.KeyFate{}))
 		m, err := w.FindMember(w.ctx, ws, lin.ID)

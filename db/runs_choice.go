@@ -80,7 +80,7 @@ func newRunFilter(c *flow.RunChoice) runFilter {
 		k.equal["draft"], k.equal["version"] = int64(0), c.Version
 	}
 	k.Between(c.From, c.Until)
-	k.Beside(c.Before, c.After)
+	k.Bound(c.Before, c.After)
 	return k
 }
 

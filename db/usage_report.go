@@ -51,15 +51,15 @@ func (s UsageLog) FoldUsage(ctx context.Context) error {
 	if s.Pool() == nil || !s.Logged.Swap(false) {
 		return nil
 	}
-	mine := false
+	locked := false
 	err := s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&mine); err != nil || !mine {
+		if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&locked); err != nil || !locked {
 			return err
 		}
 		_, err := tx.DBTX.ExecContext(tx.Ctx, foldUsage)
 		return err
 	})
-	if err != nil || !mine {
+	if err != nil || !locked {
 		s.Logged.Store(true)
 	}
 	if err != nil {

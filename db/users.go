@@ -114,13 +114,13 @@ func insertMember(tx *core.Tx, u *flow.User, ws flow.WorkspaceID, role flow.Memb
 // FindUserByEmail returns a user by e-mail address, regardless of case.
 func (s Users) FindUserByEmail(ctx context.Context, email string) (*flow.User, error) {
 	r, err := s.Reads.FindUserByEmail(ctx, normalizeEmail(email))
-	return dbconn.Found(r, err, "user", userOf)
+	return dbconn.ConvertRow(r, err, "user", userOf)
 }
 
 // FindUser returns a user.
 func (s Users) FindUser(ctx context.Context, id string) (*flow.User, error) {
 	r, err := s.Reads.FindUser(ctx, id)
-	return dbconn.Found(r, err, "user", userOf)
+	return dbconn.ConvertRow(r, err, "user", userOf)
 }
 
 func userOf(r gen.User) flow.User {

@@ -62,7 +62,7 @@ func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
 	if err := tx.InsertVersion(tx.Ctx, gen.InsertVersionParams(v)); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
-	return tx.StoreChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
+	return tx.TrackWithinQuota(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
 }
 
 // goLive makes a version the one that new runs use.
@@ -84,13 +84,13 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws flow.WorkspaceID, flowI
 // FindVersion returns one version of a flow.
 func (s Versions) FindVersion(ctx context.Context, ws flow.WorkspaceID, flowID string, n int64) (*flow.Version, error) {
 	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
-	return dbconn.Found(r, err, "version", versionOf)
+	return dbconn.ConvertRow(r, err, "version", versionOf)
 }
 
 // ListVersions returns the versions of a flow, newest first.
 func (s Versions) ListVersions(ctx context.Context, ws flow.WorkspaceID, flowID string) ([]flow.Version, error) {
 	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
-	return dbconn.Listed(rows, err, versionOf, "list versions of %s", flowID)
+	return dbconn.ConvertRows(rows, err, versionOf, "list versions of %s", flowID)
 }
 
 // FindDocument returns an immutable document by its hash.
@@ -120,8 +120,8 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws flow.WorkspaceID, flo
 		return nil, false, err
 	}
 	queries := []*lists.Query{k.countOpenQuery(maxCountedRuns)}
-	for some := range slices.Chunk(groups, manyGroups) {
-		queries = append(queries, k.countQuery(some, maxCountedRuns, s.Pool() != nil))
+	for part := range slices.Chunk(groups, manyGroups) {
+		queries = append(queries, k.countQuery(part, maxCountedRuns, s.Pool() != nil))
 	}
 	runs, complete = map[int64]int64{}, true
 	for _, q := range queries {

@@ -169,7 +169,7 @@ func (s source) packFiles(ctx context.Context, out *tar.Writer, snapshot string,
 		}
 		b.Files, b.FileBytes = b.Files+1, b.FileBytes+size
 	}
-	return s.forget(ctx, db, gone, b)
+	return s.eraseMissing(ctx, db, gone, b)
 }
 
 // packFile packs the content with a hash and checks it. It returns its size.
@@ -188,9 +188,9 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 	return info.Size(), err
 }
 
-// forget erases files in the snapshot that were erased in the database since then.
+// eraseMissing erases files in the snapshot that were erased in the database since then.
 // Other content that was not found is listed in Missing.
-func (s source) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Manifest) error {
+func (s source) eraseMissing(ctx context.Context, snapshot *sql.DB, gone []string, b *Manifest) error {
 	for _, hash := range gone {
 		if _, err := s.Reads.FindLiveHash(ctx, hash); err == nil {
 			b.Missing = append(b.Missing, hash)

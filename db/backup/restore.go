@@ -64,7 +64,7 @@ func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r
 	if r.Manifest, err = readBackup(path, unpackInto(staging)); err != nil {
 		return r, err
 	}
-	if err := tryOut(ctx, cfg, staging); err != nil {
+	if err := verifyStaging(ctx, cfg, staging); err != nil {
 		return r, err
 	}
 	if taken {
@@ -86,8 +86,8 @@ func lockDirectory(dir string) (unlock func(), err error) {
 	return func() { _ = lock.Unlock() }, nil // the process ends soon anyway
 }
 
-// tryOut opens the unpacked database with the master key, which also migrates it.
-func tryOut(ctx context.Context, cfg core.Config, staging string) error {
+// verifyStaging opens the unpacked database with the master key, which also migrates it.
+func verifyStaging(ctx context.Context, cfg core.Config, staging string) error {
 	if err := checkDatabase(ctx, filepath.Join(staging, core.DatabaseFile)); err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func errSwept() error {
 
 // Keep makes the upload a blob. Of two uploads with equal content, the second waits
 // for the first and deletes its own chunks.
-func (u *tableDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error {
+func (u *tableDraft) Keep(ctx context.Context, m *Meter, insertRow func(*core.Tx) error) error {
 	blob := gen.ClaimBlobParams{Hash: m.Sum(), UploadID: u.id, Size: m.Size}
 	err := u.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.DeleteUpload(tx.Ctx, u.id)
@@ -110,7 +110,7 @@ func (u *tableDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) err
 		if err != nil {
 			return fmt.Errorf("keep a file: %w", err)
 		}
-		return name(tx)
+		return insertRow(tx)
 	})
 	u.kept = err == nil
 	return err

@@ -53,7 +53,7 @@ func (s Children) BeginChildren(ctx context.Context, c *flow.Children, t flow.Ch
 			if err != nil {
 				return err
 			}
-			tx.StoreMore(c.WorkspaceID, flow.Storage{Bytes: added})
+			tx.TrackStorage(c.WorkspaceID, flow.Storage{Bytes: added})
 		}
 		return tx.InsertChildren(tx.Ctx, gen.InsertChildrenParams{
 			RunID: c.Caller.RunID, Path: c.Caller.Path, Round: int64(c.Caller.Round), WorkspaceID: c.WorkspaceID, RootRunID: c.RootRunID,

@@ -136,7 +136,7 @@ func (s Children) listItems(ctx context.Context, step flow.CallingStep, state it
 	case state == items.Done:
 		return s.addReused(ctx, step, needle, list, limit)
 	case state == items.Failed, state == items.Waiting:
-		return s.addRunless(ctx, step, state, code, needle, list, limit)
+		return s.addWithoutRun(ctx, step, state, code, needle, list, limit)
 	}
 	return list, nil
 }
@@ -181,8 +181,8 @@ func (s Children) addReused(ctx context.Context, step flow.CallingStep, needle s
 	return list, nil
 }
 
-// addRunless appends items without a run: those that cannot start or have not started.
-func (s Children) addRunless(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, list []items.Item, limit int) ([]items.Item, error) {
+// addWithoutRun appends items without a run: those that cannot start or have not started.
+func (s Children) addWithoutRun(ctx context.Context, step flow.CallingStep, state items.State, code, needle string, list []items.Item, limit int) ([]items.Item, error) {
 	rows, err := s.Reads.ListShownChildItems(ctx, gen.ListShownChildItemsParams{
 		RunID: step.RunID, Path: step.Path, Round: int64(step.Round), Failed: dbconn.BoolInt(state == items.Failed), Code: code, Needle: needle, MaxRows: int32(limit - len(list)),
 	})

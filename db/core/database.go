@@ -10,9 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// NameError gives an error of the database its public code, as the methods of
+// PublicError gives an error of the database its public code, as the methods of
 // the store do. It is for statements that the job queue runs directly.
-func (s *DB) NameError(err error) error { return dbconn.StorageError(err) }
+func (s *DB) PublicError(err error) error { return dbconn.StorageError(err) }
 
 // Advise adds a hint for the operator to a startup error.
 func (s *DB) Advise(err error) error { return dbconn.AdviseOpen(s.Config.DataDir, err) }
@@ -25,11 +25,11 @@ func (s *DB) SyncClock(ctx context.Context, db gen.DBTX) error {
 	}
 	const query = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`
 	var now int64
-	asked := s.Clock.Machine()
+	sent := s.Clock.Machine()
 	if err := db.QueryRowContext(ctx, query).Scan(&now); err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
-	s.Clock.Correct(asked, s.Clock.Machine(), time.UnixMicro(now).UTC())
+	s.Clock.Correct(sent, s.Clock.Machine(), time.UnixMicro(now).UTC())
 	return nil
 }
 

@@ -269,5 +269,5 @@ func (s *DB) Write(ctx context.Context, d Durability, fn func(*Tx) error) error 
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return s.outages.Named(s.Writer.write(ctx, &member{fn: fn, d: d}))
+	return s.outages.PublicError(s.Writer.write(ctx, &member{fn: fn, d: d}))
 }

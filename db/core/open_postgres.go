@@ -144,8 +144,8 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 
 // openLent makes the connections of a pool usable through database/sql. Idle
 // connections stay in the pool.
-func openLent(pool *pgxpool.Pool, slots *dbconn.Slots, lost func(error)) *sql.DB {
-	db := sql.OpenDB(dbconn.NewLender(pool, slots, lost))
+func openLent(pool *pgxpool.Pool, slots *dbconn.Slots, onOutage func(error)) *sql.DB {
+	db := sql.OpenDB(dbconn.NewLender(pool, slots, onOutage))
 	db.SetMaxIdleConns(0)
 	return db
 }

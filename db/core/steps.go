@@ -199,5 +199,5 @@ func encodeList[T any](list []T) string {
 	return string(flow.EncodeJSON(list))
 }
 
-// Since returns the duration that a column holds in microseconds.
-func Since(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+// DurationOf returns the duration that a column holds in microseconds.
+func DurationOf(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -26,8 +26,8 @@ type PoolSize struct{ Main, Reserved int }
 func ShareOf(usable, living int) PoolSize {
 	living = max(living, 1)
 	share := usable / (living + 1)
-	if least := fewestConnections + Listeners + 1; share < least {
-		share = max(min(least, usable/living), 1)
+	if minShare := fewestConnections + Listeners + 1; share < minShare {
+		share = max(min(minShare, usable/living), 1)
 	}
 	size := PoolSize{Reserved: 1}
 	switch {

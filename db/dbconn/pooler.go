@@ -58,15 +58,15 @@ func probePooler(ctx context.Context, first *pgx.Conn, backend int) error {
 	if _, err := second.Exec(ctx, "BEGIN"); err != nil {
 		return fmt.Errorf("%w (%w)", ErrPooler, err) // statement mode has no transactions
 	}
-	theirs, err := backendOf(ctx, second)
+	secondBackend, err := backendOf(ctx, second)
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	own, err := backendOf(ctx, first)
+	firstBackend, err := backendOf(ctx, first)
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	if theirs == backend || own != backend {
+	if secondBackend == backend || firstBackend != backend {
 		return ErrPooler
 	}
 	return nil

@@ -120,9 +120,9 @@ func MustAffect(n int64, err error, what string) error {
 	return NotFoundErr(err, what)
 }
 
-// Found converts a row that a query found. It returns CodeNotFound if there was
+// ConvertRow converts a row that a query found. It returns CodeNotFound if there was
 // no row.
-func Found[A, B any](row A, err error, what string, convert func(A) B) (*B, error) {
+func ConvertRow[A, B any](row A, err error, what string, convert func(A) B) (*B, error) {
 	if err != nil {
 		return nil, NotFoundErr(err, what)
 	}
@@ -130,9 +130,9 @@ func Found[A, B any](row A, err error, what string, convert func(A) B) (*B, erro
 	return &v, nil
 }
 
-// Listed converts the rows of a query. The format and its arguments name the
+// ConvertRows converts the rows of a query. The format and its arguments name the
 // act in an error.
-func Listed[A, B any](rows []A, err error, convert func(A) B, format string, args ...any) ([]B, error) {
+func ConvertRows[A, B any](rows []A, err error, convert func(A) B, format string, args ...any) ([]B, error) {
 	if err != nil {
 		return nil, fmt.Errorf(format+": %w", append(args, err)...)
 	}

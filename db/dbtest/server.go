@@ -95,26 +95,26 @@ func (s *Server) Start() {
 }
 
 // TryStart is Start for a server that may fail to start.
-func (s *Server) TryStart(patience time.Duration) error {
+func (s *Server) TryStart(timeout time.Duration) error {
 	s.seen = len(s.p.Output())
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		err := s.p.Serve(s.data, testOptions(s.settings...)...)
 		if err != nil {
 			return err
 		}
-		if err = s.answers(deadline); err == nil {
+		if err = s.awaitConnections(deadline); err == nil {
 			return nil
 		}
 		s.p.End(syscall.SIGQUIT)
 		if time.Now().After(deadline) {
-			return fmt.Errorf("PostgreSQL did not start in %s: %w\n%s", patience, err, s.Log())
+			return fmt.Errorf("PostgreSQL did not start in %s: %w\n%s", timeout, err, s.Log())
 		}
 	}
 }
 
-// answers waits until the server accepts connections. It returns early if the process
+// awaitConnections waits until the server accepts connections. It returns early if the process
 // has ended.
-func (s *Server) answers(deadline time.Time) (err error) {
+func (s *Server) awaitConnections(deadline time.Time) (err error) {
 	for time.Now().Before(deadline) {
 		if err = s.try("postgres", "SELECT 1"); err == nil {
 			return nil

@@ -36,7 +36,7 @@ var deliveryStates = []string{string(flow.DeliveryPending), string(flow.Delivery
 func NewDeliveryFilter(c *flow.DeliveryChoice) deliveryFilter {
 	span := lists.SpanOf(flow.PrefixDelivery, c.After != "")
 	span.Between(c.From, c.Until)
-	span.Beside(c.Before, c.After)
+	span.Bound(c.Before, c.After)
 	k := deliveryFilter{
 		ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, host: c.Host, states: deliveryStates,
 		Span: span,

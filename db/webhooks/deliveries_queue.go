@@ -43,7 +43,7 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 		if next.IsZero() || next.After(now) {
 			break
 		}
-		handed := 0
+		enqueued := 0
 		err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 			if err := tx.Lock(deliveryLock); err != nil {
 				return fmt.Errorf("lock deliveries: %w", err)
@@ -51,13 +51,13 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 			if queued, err = tx.QueueDue(tx.Ctx, due); err != nil {
 				return err
 			}
-			handed, err = shareSlots(tx, now)
+			enqueued, err = shareSlots(tx, now)
 			return err
 		})
-		if n += handed; err != nil {
+		if n += enqueued; err != nil {
 			return n, next, fmt.Errorf("assign slots to deliveries: %w", err)
 		}
-		if handed == 0 && queued < int64(limit) {
+		if enqueued == 0 && queued < int64(limit) {
 			break
 		}
 	}
@@ -89,7 +89,7 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 		inFlight = append(inFlight, e)
 	}
 	shares := fairness.NewDeliveryShares(now, capacity, inFlight)
-	waiting, positions, err := allWaiting(tx, shares, loads)
+	waiting, positions, err := listWaiting(tx, shares, loads)
 	if err != nil {
 		return 0, err
 	}
@@ -101,8 +101,8 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 				continue
 			}
 			positions[e.WorkspaceID] = e.EndpointID
-			handed, err := handEndpoint(tx, e, got[e.EndpointID])
-			if n += handed; err != nil {
+			enqueued, err := enqueueDeliveries(tx, e, got[e.EndpointID])
+			if n += enqueued; err != nil {
 				return n, err
 			}
 		}
@@ -136,9 +136,9 @@ func deliveryCapacity(tx *core.Tx) (int, error) {
 	return fairness.DeliverySlots * max(int(n), 1), err
 }
 
-// allWaiting reads the waiting endpoints of every workspace that can get a slot.
+// listWaiting reads the waiting endpoints of every workspace that can get a slot.
 // positions holds the round-robin positions if none of them gets one.
-func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[flow.WorkspaceID]string, err error) {
+func listWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[flow.WorkspaceID]string, err error) {
 	positions = map[flow.WorkspaceID]string{}
 	for ws := flow.WorkspaceID(""); ; {
 		ws, err = tx.NextDeliveryWorkspace(tx.Ctx, ws)
@@ -206,8 +206,8 @@ func waitingAfter(tx *core.Tx, ws flow.WorkspaceID, after, before string) ([]fai
 	return list, nil
 }
 
-// handEndpoint creates jobs for the first waiting deliveries of an endpoint.
-func handEndpoint(tx *core.Tx, e *fairness.EndpointLoad, n int) (int, error) {
+// enqueueDeliveries creates jobs for the first waiting deliveries of an endpoint.
+func enqueueDeliveries(tx *core.Tx, e *fairness.EndpointLoad, n int) (int, error) {
 	rows, err := tx.HandDeliveries(tx.Ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
 	if err != nil {
 		return 0, fmt.Errorf("assign slots to deliveries of %s: %w", e.EndpointID, err)
