@@ -154,9 +154,9 @@ func appendAudit(tx *core.Tx, r gen.Audit) error {
 	if c.KeyNo > keys.Newest() {
 		return errAuditRotated
 	}
-	was := c
-	was.LastSeq--
-	intact := keys.Holds(was)
+	signed := c
+	signed.LastSeq--
+	intact := keys.Holds(signed)
 	r.Seq, r.KeyNo = c.LastSeq, keys.Newest()
 	r.Mac = keys.Entry(c.LastMac, r)
 	if err := tx.InsertAudit(tx.Ctx, gen.InsertAuditParams(r)); err != nil {

@@ -267,14 +267,14 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 // key made are not cached, because their makers may change too.
 func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 	if k, ok := s.Recent.Keys.Get(hash); ok {
-		again := *k
-		again.Recent = true
-		return &again, nil
+		cached := *k
+		cached.Recent = true
+		return &cached, nil
 	}
 	k, err := s.FindKeyByHash(ctx, hash)
 	if err == nil && k.Maker() == "" {
-		again := *k
-		s.Recent.Keys.Add(hash, &again)
+		cached := *k
+		s.Recent.Keys.Add(hash, &cached)
 	}
 	return k, err
 }

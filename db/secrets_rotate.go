@@ -26,9 +26,9 @@ import (
 
 // Rotation is the result of rotating the master key.
 type Rotation struct {
-	Resealed int    // number of secrets that were encrypted again
-	KeyFile  string // path of the new key
-	OldFile  string // path to which the old key was moved; empty if it was not in a file
+	Reencrypted int    // number of secrets that were encrypted again
+	KeyFile     string // path of the new key
+	OldFile     string // path to which the old key was moved; empty if it was not in a file
 }
 
 // RotateMasterKey encrypts every secret with a new key, which becomes the master
@@ -55,7 +55,7 @@ func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Ro
 	if cfg.Keys, err = masterkey.Join(old, fresh); err != nil {
 		return r, err
 	}
-	if r.Resealed, err = reencryptAll(ctx, cfg, fresh); err != nil || !inPlace {
+	if r.Reencrypted, err = reencryptAll(ctx, cfg, fresh); err != nil || !inPlace {
 		return r, err
 	}
 	return r.replaceKeyFile(present, cfg.Now())

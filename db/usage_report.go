@@ -48,7 +48,7 @@ func usageDayOf(r gen.UsageFull) flow.UsageDay {
 // instance has logged nothing since the last time. The results of Usage do not
 // change, because it reads the log too.
 func (s UsageLog) FoldUsage(ctx context.Context) error {
-	if s.Pool() == nil || !s.Logged.Swap(false) {
+	if s.Pool() == nil || !s.UsageLogged.Swap(false) {
 		return nil
 	}
 	locked := false
@@ -60,7 +60,7 @@ func (s UsageLog) FoldUsage(ctx context.Context) error {
 		return err
 	})
 	if err != nil || !locked {
-		s.Logged.Store(true)
+		s.UsageLogged.Store(true)
 	}
 	if err != nil {
 		return fmt.Errorf("aggregate the usage log: %w", err)

@@ -36,8 +36,8 @@ type Bucket interface {
 // Keep.
 type draft interface {
 	// Keep makes the draft the content of its hash. Once the content is synced, it
-	// runs name, which inserts the row of a file, in a durable transaction.
-	Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error
+	// runs insertRow, which inserts the row of a file, in a durable transaction.
+	Keep(ctx context.Context, m *Meter, insertRow func(*core.Tx) error) error
 	// Drop removes a draft that was not kept.
 	Drop()
 }

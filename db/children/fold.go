@@ -50,12 +50,12 @@ func fold(tx *core.Tx, step flow.CallingStep, ends []core.ChildEnd) error {
 	if err != nil {
 		return err
 	}
-	told := row.Stopped != 0 // the step has failed already, and the run ends after the last child
+	notified := row.Stopped != 0 // the step has failed already, and the run ends after the last child
 	c, err := advance(tx, row)
 	if err != nil {
 		return err
 	}
-	if c.Ended() || c.Decided() && !told {
+	if c.Ended() || c.Decided() && !notified {
 		return wake(tx, c)
 	}
 	return nil

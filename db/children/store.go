@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -86,20 +85,8 @@ const itemColumns, itemsAtOnce = 7, 100
 
 // insertItems returns the statement that inserts n items. It does not change existing ones.
 func insertItems(n int) string {
-	var b strings.Builder
-	b.WriteString("INSERT INTO child_items (run_id, path, round, item, inputs, error, reused) VALUES ")
-	for i := range n * itemColumns {
-		switch {
-		case i == 0:
-			b.WriteString("(")
-		case i%itemColumns == 0:
-			b.WriteString("), (")
-		default:
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "$%d", i+1)
-	}
-	return b.String() + ") ON CONFLICT DO NOTHING"
+	return "INSERT INTO child_items (run_id, path, round, item, inputs, error, reused) VALUES " +
+		dbconn.Placeholders(n, itemColumns) + " ON CONFLICT DO NOTHING"
 }
 
 // StartChildren starts the first items once all are stored. failed is the number of

@@ -64,7 +64,7 @@ func newGroups(parallel int, run func([]*member)) *groups {
 // error, so that the other members of the transaction are not affected.
 func (m *member) execute(tx *Tx) error {
 	if m.set != nil {
-		return recoverPanic(m.set.Alone, tx)
+		return recoverPanic(m.set.ExecuteAlone, tx)
 	}
 	return recoverPanic(m.fn, tx)
 }

@@ -142,7 +142,7 @@ type DB struct {
 	source          string                 // identifies this store in its broadcasts
 	DeliveryCursors fairness.DeliveryCursors
 	Recent          recent
-	Logged          atomic.Bool // the usage log may have entries that are not aggregated yet
+	UsageLogged     atomic.Bool // the usage log may have entries that are not aggregated yet
 
 	// PeerAddr is the address at which other instances reach this one, as IP:PORT,
 	// or empty. Heartbeat records it. It is set at wiring.
@@ -184,7 +184,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	s := &DB{Config: cfg, Clock: clock, OwnClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &dbconn.LockedReader{R: cfg.Random}}, Recent: newRecent(), source: rand.Text()}
 	s.outages.Log = cfg.Log
-	s.Logged.Store(true) // a previous process may have left entries
+	s.UsageLogged.Store(true) // a previous process may have left entries
 	s.Workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
 	if cfg.DatabaseURL != "" {

@@ -123,7 +123,7 @@ func (s *DB) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.Poo
 	}
 	s.slots = dbconn.NewSlots(int(cfg.MaxConns))
 	if s.sizesItself {
-		cfg.MaxConns = dbconn.MostConnections // slots can grow up to it
+		cfg.MaxConns = dbconn.MaxConnections // slots can grow up to it
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)

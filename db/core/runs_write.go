@@ -50,7 +50,7 @@ type runWrite struct {
 	steps              []any
 	parts              map[string]string // outputs that are stored apart from their step, by path
 	deliveries         []newDelivery
-	toWebhook          []flow.NewDelivery // for the per-run webhook
+	webhookMessages    []flow.NewDelivery // for the per-run webhook
 	sizes              map[string]int64   // Run.Sizes after this write
 	ignoreWebhookError bool               // end the run even if its webhook cannot be read
 }
@@ -78,7 +78,7 @@ func (s Execution) encodeWrite(w *flow.RunWrite) (*runWrite, error) {
 	p.sizes[""] = int64(len(p.row.Outputs) + len(p.row.Error))
 	for i := range w.Deliveries {
 		if w.Deliveries[i].OfRun {
-			p.toWebhook = append(p.toWebhook, w.Deliveries[i])
+			p.webhookMessages = append(p.webhookMessages, w.Deliveries[i])
 			continue
 		}
 		d, err := s.DeliveryRow(r, &w.Deliveries[i])
@@ -109,7 +109,7 @@ func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
 		Outputs: dbconn.EncodeMap(r.Outputs), Error: dbconn.EncodeError(r.Error),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
-		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: encodeList(r.Models),
+		CachedTokens: r.Usage.CachedTokens, ReasoningTokens: r.Usage.ReasoningTokens, UnpricedSteps: r.Usage.UnpricedSteps, Models: dbconn.EncodeList(r.Models),
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		StartedAt: dbconn.Micros(r.StartedAt), EndedAt: dbconn.Micros(r.EndedAt), ExpiresAt: dbconn.Micros(r.ExpiresAt),
 		DeadlineAt: dbconn.Micros(r.DeadlineAt), WaitingSince: dbconn.Micros(r.WaitingSince), KeepCrashes: dbconn.BoolInt(!w.Progressed), KeepTrial: dbconn.BoolInt(!w.Progressed && place == PlaceWorker),
@@ -197,7 +197,7 @@ func (p *runWrite) finishWrite(tx *Tx, before map[string]int64) error {
 
 // addWebhookMessages adds the messages for the per-run webhook, if the run has one.
 func (p *runWrite) addWebhookMessages(tx *Tx) error {
-	if len(p.toWebhook) == 0 {
+	if len(p.webhookMessages) == 0 {
 		return nil
 	}
 	row, err := tx.FindReleased(tx.Ctx, p.run.ID)
@@ -207,7 +207,7 @@ func (p *runWrite) addWebhookMessages(tx *Tx) error {
 	if len(row.Webhook) == 0 {
 		return nil
 	}
-	for _, d := range p.toWebhook {
+	for _, d := range p.webhookMessages {
 		if err := tx.addRunWebhook(&p.run, row.Webhook, d.ID, d.Body); err != nil {
 			return err
 		}

@@ -28,10 +28,10 @@ const setTimeout = 10 * time.Second
 // setMember is a write that every run makes: its start, or its progress up to its
 // end.
 type setMember interface {
-	// Alone carries out the write with its own statements.
-	Alone(tx *Tx) error
+	// ExecuteAlone carries out the write with its own statements.
+	ExecuteAlone(tx *Tx) error
 	// commitFailed records that a commit failed with an unknown outcome and returns
-	// the error with its public name. Alone may be called afterwards, and must then
+	// the error with its public name. ExecuteAlone may be called afterwards, and must then
 	// find out whether the write was committed.
 	commitFailed(s *DB, err error) error
 	runID() string
@@ -63,7 +63,7 @@ func newSetWriter(s *DB) *setWriter {
 // as a member of a transaction, on PostgreSQL in a set.
 func (s *DB) writeRun(ctx context.Context, d Durability, set setMember) error {
 	if s.joinedWith(ctx) != nil {
-		return s.Write(ctx, d, set.Alone)
+		return s.Write(ctx, d, set.ExecuteAlone)
 	}
 	m := &member{set: set, d: d}
 	if s.sets == nil {
@@ -215,7 +215,7 @@ const planOnce = `SELECT set_config('plan_cache_mode', 'force_generic_plan', tru
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
 // decideStarts decides which starts are accepted and where they begin. It takes
-// locks in the same order as StartWrite.Alone.
+// locks in the same order as StartWrite.ExecuteAlone.
 func (t *set) decideStarts() error {
 	var unclaim []*StartWrite
 	for _, m := range t.members {
@@ -258,7 +258,7 @@ func (t *set) decideStarts() error {
 	return t.dropClaims(unclaim)
 }
 
-// decideStart decides about one start. It returns errAlone for a start that needs
+// decideStart decides about one start. It returns errNotInSet for a start that needs
 // further statements.
 func (t *set) decideStart(w *StartWrite) error {
 	if len(w.N.Document) > 0 || len(w.N.Files) > 0 || w.Row.ParentRunID != "" {

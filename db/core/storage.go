@@ -29,10 +29,10 @@ func (tx *Tx) TrackStorage(ws flow.WorkspaceID, d flow.Storage) {
 	}
 }
 
-// TrackBytes is StoreMore for bytes only.
+// TrackBytes is TrackStorage for bytes only.
 func (tx *Tx) TrackBytes(ws flow.WorkspaceID, n int64) { tx.TrackStorage(ws, flow.Storage{Bytes: n}) }
 
-// TrackWithinQuota is StoreMore followed by CheckQuota. Call it last in a write
+// TrackWithinQuota is TrackStorage followed by CheckQuota. Call it last in a write
 // function: on PostgreSQL a workspace with a quota is locked from here to the
 // commit, so that concurrent writes cannot exceed the quota. Workspaces without a
 // quota are not locked.
@@ -41,7 +41,7 @@ func (tx *Tx) TrackWithinQuota(ws flow.WorkspaceID, d flow.Storage) error {
 	return tx.CheckQuota(ws, d)
 }
 
-// CheckQuota returns an error if growth that was counted with StoreMore exceeds
+// CheckQuota returns an error if growth that was counted with TrackStorage exceeds
 // the quota of the workspace.
 func (tx *Tx) CheckQuota(ws flow.WorkspaceID, growth flow.Storage) error {
 	limit, err := tx.quota(ws)

@@ -19,23 +19,14 @@ type UsageEntry struct {
 // addEnded counts a run that has ended.
 func (b *batch) addEnded(r *flow.Run) {
 	e := UsageEntry{r.WorkspaceID, flow.UsageDay{Day: DayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Steps: int64(r.Progress.Done)}}
-	if r.Caller != nil { // numbers of runs are those of root runs
-		b.usage = append(b.usage, e)
-		b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
-		return
-	}
-	e.Runs = 1
-	switch r.State {
-	case flow.RunSucceeded:
-		e.Succeeded = 1
-	case flow.RunFailed:
-		e.Failed = 1
-	case flow.RunCanceled:
-		e.Canceled = 1
-	}
-	if !r.StartedAt.IsZero() {
-		e.Duration = max(0, r.EndedAt.Sub(r.StartedAt))
-		e.Bucket = histogram.Bucket(e.Duration)
+	if r.Caller == nil { // child runs add usage, but do not count as runs
+		e.Runs = 1
+		e.Succeeded, e.Failed = dbconn.BoolInt(r.State == flow.RunSucceeded), dbconn.BoolInt(r.State == flow.RunFailed)
+		e.Canceled = dbconn.BoolInt(r.State == flow.RunCanceled)
+		if !r.StartedAt.IsZero() {
+			e.Duration = max(0, r.EndedAt.Sub(r.StartedAt))
+			e.Bucket = histogram.Bucket(e.Duration)
+		}
 	}
 	b.usage = append(b.usage, e)
 	b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})

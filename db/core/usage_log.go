@@ -41,7 +41,7 @@ func (tx *Tx) logUsage() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	tx.Store.Logged.Store(true)
+	tx.Store.UsageLogged.Store(true)
 	_, err := tx.DBTX.ExecContext(tx.Ctx, insertUsage, arrays(usageColumns, rows)...)
 	return err
 }

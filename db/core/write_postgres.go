@@ -35,7 +35,7 @@ type postgresWriter struct {
 func (w *postgresWriter) close() error { return nil }
 
 // write carries out a transaction. It repeats it after errors that may not occur again, such
-// as a deadlock or a lost connection, if nothing was committed; see writesAgain.
+// as a deadlock or a lost connection, if nothing was committed; see retriesWrite.
 func (w *postgresWriter) write(ctx context.Context, m *member) error {
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
@@ -89,7 +89,7 @@ func (w *postgresWriter) writeOnce(ctx context.Context, m *member) error {
 	if err != nil {
 		return err
 	}
-	if m.set != nil { // Alone finds out whether an earlier attempt was committed
+	if m.set != nil { // ExecuteAlone finds out whether an earlier attempt was committed
 		err = m.set.commitFailed(w.s, t.Commit(limited))
 	} else {
 		err = w.s.commit(ctx, limited, t, id)

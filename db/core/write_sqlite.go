@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,11 +23,11 @@ const maxSavepointGroups = 64
 // repeated with a savepoint around each member, so that only that one fails.
 type GroupWriter struct {
 	*groups
-	careful      int // remaining groups that use savepoints
-	s            *DB
-	cache        admissionCache
-	Transactions atomic.Int64 // for tests
-	Synced       atomic.Int64 // of them with a sync, for tests
+	savepointGroups int // remaining groups that use savepoints
+	s               *DB
+	cache           admissionCache
+	Transactions    atomic.Int64 // for tests
+	Synced          atomic.Int64 // of them with a sync, for tests
 }
 
 // newGroupWriter starts the writer of groups. It commits one group at a time, because SQLite
@@ -45,7 +46,7 @@ func (w *GroupWriter) run(group []*member) {
 		w.cache = admissionCache{} // the next connection may be a different one
 	}
 	if errors.Is(err, errMemberFailed) {
-		w.careful = maxSavepointGroups
+		w.savepointGroups = maxSavepointGroups
 		err = w.commit(group)
 	}
 	if lost, ok := errors.AsType[*lostError](err); ok && len(group) > 1 {
@@ -121,7 +122,7 @@ func (w *GroupWriter) runMembers(ctx context.Context, t *sql.Tx, group []*member
 			return err
 		}
 	}
-	w.careful = max(0, w.careful-1)
+	w.savepointGroups = max(0, w.savepointGroups-1)
 	if len(group) == 1 && group[0].err != nil {
 		return nil // the rollback is enough
 	}
@@ -143,7 +144,7 @@ func (w *GroupWriter) runMember(tx *Tx, m *member, many bool) error {
 	case !many:
 		m.err = m.execute(tx)
 		return nil
-	case w.careful == 0:
+	case w.savepointGroups == 0:
 		if m.execute(tx) != nil {
 			return errMemberFailed
 		}
@@ -201,10 +202,5 @@ func (w *GroupWriter) restore(conn *sql.Conn) {
 // needsSync reports whether a member of the group must survive a power failure. Then
 // the whole group does.
 func needsSync(group []*member) bool {
-	for _, m := range group {
-		if m.d == Durable {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(group, func(m *member) bool { return m.d == Durable })
 }

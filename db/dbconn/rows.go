@@ -84,8 +84,8 @@ func DecodeList[T ~string](text string) []T {
 	return list
 }
 
-// EncodeList encodes a list of texts as JSON. It returns "" for an empty list.
-func EncodeList[T ~string](list []T) string {
+// EncodeList encodes a list as JSON. It returns "" for an empty list.
+func EncodeList[T any](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}

@@ -92,9 +92,9 @@ func Join(old, fresh *keyset.Handle) (*keyset.Handle, error) {
 	if old.KeysetInfo().GetPrimaryKeyId() == fresh.KeysetInfo().GetPrimaryKeyId() {
 		return nil, errors.New("the new master key is the same as the old one; choose another file with --new-key-file")
 	}
-	both := insecurecleartextkeyset.KeysetMaterial(fresh)
-	both.Key = append(both.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
-	text, err := proto.Marshal(both)
+	joined := insecurecleartextkeyset.KeysetMaterial(fresh)
+	joined.Key = append(joined.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
+	text, err := proto.Marshal(joined)
 	if err != nil {
 		return nil, fmt.Errorf("join the master keys: %w", err)
 	}

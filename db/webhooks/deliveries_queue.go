@@ -93,15 +93,15 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	got := shares.Share(waiting)
+	granted := shares.Share(waiting)
 	for _, list := range waiting {
 		for i := range list {
 			e := &list[i]
-			if got[e.EndpointID] == 0 {
+			if granted[e.EndpointID] == 0 {
 				continue
 			}
 			positions[e.WorkspaceID] = e.EndpointID
-			enqueued, err := enqueueDeliveries(tx, e, got[e.EndpointID])
+			enqueued, err := enqueueDeliveries(tx, e, granted[e.EndpointID])
 			if n += enqueued; err != nil {
 				return n, err
 			}
